@@ -1,0 +1,347 @@
+"""CompiledOperator: a validated description, its plan, and the calls it has been bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dmlgpu.array import Tensor, laid_out
+from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
+from dmlgpu.memory import Lease, Storage
+from dmlgpu.operator import Dispatch, Operator
+from dmlgpu.tensor import TensorDesc
+from dmlgpu.wgsl import Access, Slot, binds, pack_params
+
+if TYPE_CHECKING:
+    from dmlgpu.device import Device
+
+CALL_LIMIT = 256  # bound calls one operator keeps
+UNIT = 16  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Everything that recording one call needs: nothing is made on the way."""
+
+    dispatches: tuple[tuple[Any, Any, int, int], ...]  # pipeline, bind group, grid
+    storages: tuple[Storage, ...]
+    nbytes: int
+    held: tuple[Lease, ...]  # scratch
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bytes of a buffer that one name of a shader stands for."""
+
+    storage: Storage
+    offset: int
+    size: int
+    whole: bool
+
+    @property
+    def padded(self) -> int:
+        """The size, rounded up to 16 bytes where nothing else can lie there."""
+        return -(-self.size // UNIT) * UNIT if self.whole else self.size
+
+
+class CompiledOperator:
+    """Runs one description. Inputs come in the description's order, as tensors or arrays."""
+
+    def __init__(self, device: Device, operator: Operator[Any], desc: Any) -> None:
+        self.device = device
+        self.operator = operator
+        self.desc = desc
+        self.input_descs: tuple[TensorDesc, ...] = tuple(
+            getattr(desc, name) for name in operator.inputs
+        )
+        self.output_desc: TensorDesc = getattr(desc, operator.tensors[-1])
+        for name, tensor in zip(operator.inputs, self.input_descs, strict=True):
+            if tensor.flags:
+                raise UnsupportedError(
+                    f"{operator.name}: {name} is OWNED_BY_DML, which needs an initializer; "
+                    "this device binds every tensor at execution"
+                )
+        self.plan = operator.plan(desc, device.gpu.facts)
+        self._uniforms: dict[int, Any] = {}
+        self._calls: dict[Any, Call] = {}
+
+    def __repr__(self) -> str:
+        return f"CompiledOperator({self.operator.name}, {self.desc!r})"
+
+    def __call__(self, *inputs: Any, out: Tensor | None = None) -> Tensor:
+        device = self.device
+        device.check_usable()
+        if out is None:
+            out = device.empty(self.output_desc)
+        with device.lock:
+            try:
+                key = (*[tensor.key for tensor in inputs], out.key)
+            except AttributeError:  # an array among the inputs, or something that is no tensor
+                inputs = self._as_tensors(inputs, out)
+                key = (*[tensor.key for tensor in inputs], out.key)
+            call = self._calls.get(key)
+            if call is None:
+                call = self._bind(key, inputs, out)
+            device.record(call)
+            if device.debug and self.operator.check_indices is not None:
+                self._check_indices(inputs)
+        return out
+
+    def _as_tensors(self, inputs: tuple[Any, ...], out: Any) -> tuple[Tensor, ...]:
+        self._check_count(inputs)
+        if not isinstance(out, Tensor):
+            raise BindingError(
+                f"{self.operator.name}: out is {type(out).__name__}; it must be a Tensor"
+            )
+        tensors = []
+        for name, desc, given in zip(self.operator.inputs, self.input_descs, inputs, strict=True):
+            if isinstance(given, Tensor):
+                tensors.append(given)
+                continue
+            values = np.asarray(given)
+            label = f"{self.operator.name}: {name}"
+            if values.dtype != desc.data_type.numpy or values.shape != desc.sizes:
+                raise BindingError(
+                    f"{label} is an array of {values.dtype} with shape {values.shape}; the "
+                    f"description says {desc.data_type.numpy} with sizes {desc.sizes}"
+                )
+            if self.operator.check_values is not None:
+                self.operator.check_values(self.desc, name, values)
+            tensors.append(self.device.upload(desc, laid_out(values, desc)))
+        return tuple(tensors)
+
+    def _check_count(self, inputs: tuple[Any, ...]) -> None:
+        names = self.operator.inputs
+        if len(inputs) != len(names):
+            raise BindingError(
+                f"{self.operator.name}: {len(inputs)} inputs given; it takes {len(names)}: "
+                + ", ".join(names)
+            )
+
+    def _check(self, inputs: tuple[Any, ...], out: Any) -> None:
+        """The binding rules."""
+        name = self.operator.name
+        self._check_count(inputs)
+        fields = (*self.operator.inputs, "out")
+        descs = (*self.input_descs, self.output_desc)
+        for field, desc, tensor in zip(fields, descs, (*inputs, out), strict=True):
+            where = f"{name}: {field}"
+            if not isinstance(tensor, Tensor):
+                raise BindingError(f"{where} is {type(tensor).__name__}; it must be a Tensor")
+            if tensor.device is not self.device:
+                raise BindingError(f"{where} belongs to another device; copy it through NumPy")
+            _check_fits(where, tensor.desc, desc)
+            if tensor.offset % desc.alignment:
+                raise BindingError(
+                    f"{where} starts at byte {tensor.offset} of its buffer; the description "
+                    f"guarantees a multiple of {desc.alignment}"
+                )
+        for field, desc, tensor in zip(fields, self.input_descs, inputs, strict=False):
+            self._check_overlap(field, desc, tensor, out)
+
+    def _check_overlap(self, field: str, desc: TensorDesc, tensor: Tensor, out: Tensor) -> None:
+        if tensor.buffer is not out.buffer:
+            return
+        mine = (tensor.offset, tensor.offset + desc.total_tensor_size_in_bytes)
+        other = (out.offset, out.offset + self.output_desc.total_tensor_size_in_bytes)
+        if mine[1] <= other[0] or other[1] <= mine[0]:
+            return
+        name = self.operator.name
+        if not self.operator.in_place:
+            raise BindingError(
+                f"{name}: out overlaps {field} (bytes {mine[0]} to {mine[1]}); this operator "
+                "cannot run in place"
+            )
+        if mine != other:
+            raise BindingError(
+                f"{name}: out takes bytes {other[0]} to {other[1]} and {field} bytes {mine[0]} to "
+                f"{mine[1]} of one buffer; in place the two must be identical"
+            )
+        steps = zip(
+            desc.sizes, desc.effective_strides, self.output_desc.effective_strides, strict=True
+        )
+        if any(n > 1 and a != b for n, a, b in steps):
+            raise BindingError(
+                f"{name}: out has strides {self.output_desc.effective_strides} and {field} "
+                f"{desc.effective_strides}; in place the two must be equal"
+            )
+
+    def _bind(self, key: Any, inputs: tuple[Tensor, ...], out: Tensor) -> Call:
+        """Makes pipelines and bind groups for these tensors, and keeps them."""
+        self._check(inputs, out)
+        tensors = dict(zip(self.operator.tensors, (*inputs, out), strict=True))
+        descs = dict(zip(self.operator.tensors, (*self.input_descs, self.output_desc), strict=True))
+        places = {
+            name: Range(t.storage, t.offset, descs[name].total_tensor_size_in_bytes, t.whole)
+            for name, t in tensors.items()
+        }
+        held = []
+        for i, (name, size) in enumerate(self.plan.scratch.items()):
+            lease = self.device.scratch(i, size)
+            held.append(lease)
+            places[name] = Range(lease.storage, 0, -(-size // UNIT) * UNIT, True)
+        dispatches = tuple(
+            self._bind_dispatch(i, dispatch, places)
+            for i, dispatch in enumerate(self.plan.dispatches)
+        )
+        storages = tuple({p.storage.serial: p.storage for p in places.values()}.values())
+        nbytes = sum(places[name].size for name in tensors)
+        call = Call(dispatches, storages, nbytes, tuple(held))
+        if len(self._calls) >= CALL_LIMIT:
+            for old in list(self._calls):
+                self.drop_call(old)
+        self._calls[key] = call
+        self.device.remember_use((s.serial for s in storages), self, key)
+        return call
+
+    def drop_call(self, key: Any) -> None:
+        """Forgets a bound call; the next one like it binds anew."""
+        call = self._calls.pop(key, None)
+        if call is not None:
+            self.device.forget_use((s.serial for s in call.storages), self, key)
+
+    def _bind_dispatch(
+        self, number: int, dispatch: Dispatch, places: Mapping[str, Range]
+    ) -> tuple[Any, Any, int, int]:
+        gpu = self.device.gpu
+        modes = binds(dispatch.shader, tuple(dispatch.slots.values()))
+        named = {name: places[field] for name, field in dispatch.bindings.items()}
+        access, spans = _reach(
+            self.operator.name, named, modes, gpu.offset_alignment, gpu.max_binding
+        )
+        if sum(how.windows for how in access.values() if not how.alias) > gpu.max_bindings:
+            sizes = ", ".join(f"{n} {r.size} bytes" for n, r in named.items())
+            raise DeviceError(
+                f"{self.operator.name}: {sizes} need more than the {gpu.max_bindings} bindings of "
+                f"{gpu.max_binding} bytes that {gpu.info.name} allows"
+            )
+        pipeline, shader = self.device.pipeline(dispatch, access)
+        if number not in self._uniforms:
+            data = pack_params(shader.label, shader.text, dispatch.params)
+            self._uniforms[number] = gpu.uniform(data)
+        uniforms = [(0, self._uniforms[number])]
+        if shader.ranges:
+            words = np.zeros((len(shader.ranges), 4), np.uint32)
+            for i, name in enumerate(shader.ranges):
+                start = spans[access[name].alias or name][0]
+                words[i, :2] = (named[name].offset - start) // UNIT, named[name].size // 4
+            uniforms.append((shader.ranges_binding, gpu.uniform(words.tobytes())))
+        ranges = [
+            (slot.binding, named[slot.name].storage.buffer, *_window(spans, access, slot))
+            for slot in shader.slots
+            if slot.name in named
+        ]
+        group = gpu.bind_group(pipeline, uniforms, ranges)
+        return (pipeline, group, *grid(dispatch.workgroups, gpu.max_groups, self.operator.name))
+
+    def _check_indices(self, inputs: tuple[Tensor, ...]) -> None:
+        """Records the debug check of the index values just used."""
+        check = self.operator.check_indices
+        assert check is not None
+        lease = self.device.report(self)
+        places = {
+            name: Range(t.storage, t.offset, d.total_tensor_size_in_bytes, t.whole)
+            for name, d, t in zip(self.operator.inputs, self.input_descs, inputs, strict=True)
+        }
+        places["report"] = Range(lease.storage, 0, UNIT, True)
+        dispatches = tuple(
+            self._bind_dispatch(-1 - i, dispatch, places)
+            for i, dispatch in enumerate(check(self.desc))
+        )
+        storages = tuple(p.storage for p in places.values())
+        self.device.record(Call(dispatches, storages, 0, ()))
+
+    def raise_report(self, words: np.ndarray[Any, Any]) -> None:
+        """Raises when a debug check found an index value out of range."""
+        if self.operator.raise_report is not None:
+            self.operator.raise_report(self.desc, words)
+
+
+def _check_fits(where: str, given: TensorDesc, wanted: TensorDesc) -> None:
+    """A bound tensor must be what the description says, in at least as many bytes."""
+    if given is wanted:
+        return
+    if (given.data_type, given.sizes) != (wanted.data_type, wanted.sizes):
+        raise BindingError(
+            f"{where} is {given.data_type.name} with sizes {given.sizes}; the description says "
+            f"{wanted.data_type.name} with sizes {wanted.sizes}"
+        )
+    steps = zip(wanted.sizes, given.effective_strides, wanted.effective_strides, strict=True)
+    if any(n > 1 and a != b for n, a, b in steps):
+        raise BindingError(
+            f"{where} has strides {given.effective_strides}; the description says "
+            f"{wanted.effective_strides}"
+        )
+    if given.total_tensor_size_in_bytes < wanted.total_tensor_size_in_bytes:
+        raise BindingError(
+            f"{where} has {given.total_tensor_size_in_bytes} bytes; the description needs "
+            f"{wanted.total_tensor_size_in_bytes}"
+        )
+
+
+def _reach(
+    operator: str,
+    named: Mapping[str, Range],
+    modes: Mapping[str, tuple[str, str]],
+    alignment: int,
+    max_binding: int,
+) -> tuple[dict[str, Access], dict[str, tuple[int, int]]]:
+    """How a shader reaches each name's bytes, and the (start, end) each binding spans.
+
+    A buffer that is written can be bound only once, so every name in it shares that binding.
+    """
+    writers = {id(r.storage.buffer): name for name, r in named.items() if modes[name][0] != "read"}
+    spans: dict[str, tuple[int, int]] = {}
+    owner: dict[str, str] = {}
+    for name, r in named.items():
+        target = writers.get(id(r.storage.buffer), name)
+        owner[name] = target
+        start = r.offset // alignment * alignment
+        low, high = spans.get(target, (start, 0))
+        spans[target] = (min(low, start), max(high, r.offset + r.padded))
+    access: dict[str, Access] = {}
+    for name, r in named.items():
+        target = owner[name]
+        start, end = spans[target]
+        vector = modes[name][1] == "vec4<u32>"
+        scalar = vector and bool(r.size % UNIT) and not r.whole
+        units = -(-(end - start) // UNIT)
+        windows = 1
+        shift = 0
+        if end - start > max_binding:
+            shift = (max_binding // UNIT).bit_length() - 1
+            windows = -(-units // (1 << shift))
+        access[name] = Access(
+            alias="" if target == name else target,
+            offset=r.offset != start,
+            scalar=scalar,
+            windows=1 if target != name else windows,
+            window_shift=0 if target != name else shift,
+        )
+    return access, spans
+
+
+def _window(
+    spans: Mapping[str, tuple[int, int]], access: Mapping[str, Access], slot: Slot
+) -> tuple[int, int]:
+    """(offset, size) of one binding."""
+    start, end = spans[slot.name]
+    how = access[slot.name]
+    if how.windows == 1:
+        return start, end - start
+    step = UNIT << how.window_shift
+    first = start + slot.window * step
+    return first, min(step, end - first)
+
+
+def grid(workgroups: int, most: int, operator: str) -> tuple[int, int]:
+    """A workgroup count folded into two dimensions of at most `most` each."""
+    rows = -(-workgroups // most)
+    if rows > most:
+        raise DeviceError(
+            f"{operator}: {workgroups} workgroups are needed; this adapter runs {most * most}"
+        )
+    return -(-workgroups // rows), rows

@@ -1,0 +1,320 @@
+"""Device: opens an adapter, holds tensors, compiles descriptions and records their calls."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlgpu.array import Tensor, laid_out
+from dmlgpu.compiled import Call, CompiledOperator
+from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, InvalidDescError
+from dmlgpu.gpu import AdapterInfo, Gpu
+from dmlgpu.memory import Lease, Memory, Pool
+from dmlgpu.operator import Dispatch
+from dmlgpu.ops import BY_DESC
+from dmlgpu.support import FeatureLevel, feature_level
+from dmlgpu.tensor import DataType, TensorDesc, integer
+from dmlgpu.wgsl import Access, Shader, assemble
+
+COMPILED_LIMIT = 512  # descriptions whose compiled operator a device keeps
+BATCH_LIMIT = 64  # dispatches recorded before they are submitted
+BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
+POOL_LIMIT = {True: 1 << 30, False: 8 << 30}  # bytes kept for reuse, on a CPU and on a GPU
+
+
+def validate(desc: Any, feature_level: FeatureLevel = FeatureLevel.FL_6_4) -> None:
+    """Raises unless `desc` is a valid description at the level; touches no adapter."""
+    operator_of(desc).validate(desc, _level(feature_level))
+
+
+_level = feature_level
+
+
+def operator_of(desc: Any) -> Any:
+    """The operator a description belongs to."""
+    operator = BY_DESC.get(type(desc))
+    if operator is None:
+        known = ", ".join(sorted(d.__name__ for d in BY_DESC))
+        raise InvalidDescError(f"desc is {type(desc).__name__}; it must be one of {known}")
+    return operator
+
+
+class Device:
+    """One opened adapter. Descriptions are validated against `feature_level`."""
+
+    def __init__(
+        self,
+        adapter: AdapterInfo | str | None = None,
+        *,
+        feature_level: FeatureLevel = FeatureLevel.FL_6_4,
+        debug: bool = False,
+    ) -> None:
+        level = _level(feature_level)
+        self._start(Gpu.open(adapter), level, debug, owned=True)
+
+    @classmethod
+    def from_wgpu(
+        cls,
+        wgpu_device: Any,
+        *,
+        feature_level: FeatureLevel = FeatureLevel.FL_6_4,
+        debug: bool = False,
+    ) -> Device:
+        """A device over a wgpu device made elsewhere; closing it leaves that one open."""
+        device = cls.__new__(cls)
+        device._start(Gpu.share(wgpu_device), _level(feature_level), debug, owned=False)
+        return device
+
+    def _start(self, gpu: Gpu, level: FeatureLevel, debug: bool, *, owned: bool) -> None:
+        self.adapter = gpu.info
+        self.feature_level = level
+        self.debug = bool(debug)
+        self.gpu: Any = gpu
+        self.lock = threading.RLock()
+        self.batch = 0  # number of the open recording
+        self._owned = owned
+        self._process = os.getpid()
+        self._closed = ""
+        self._batch_bytes = 0
+        self._numbers: dict[TensorDesc, int] = {}
+        self._pipelines: dict[Any, Any] = {}
+        self._compiled: OrderedDict[Any, CompiledOperator] = OrderedDict()
+        self._reports: list[tuple[CompiledOperator, Lease]] = []
+        self._scratch: dict[int, Lease] = {}
+        self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
+        self._pool = Pool(gpu.buffer, self._forget, POOL_LIMIT[gpu.facts.is_cpu])
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Device({self.adapter.name!r}, feature_level={self.feature_level.name})"
+
+    def close(self) -> None:
+        """Gives the adapter back; the device and its tensors cannot be used any more."""
+        with self.lock:
+            if self._closed:
+                return
+            self._closed = "the device is closed"
+            self._compiled.clear()
+            self._pipelines.clear()
+            self.gpu.close()
+            if self._owned and os.getpid() == self._process:
+                self.gpu.device.destroy()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the device is open and belongs to this process."""
+        return not self._closed and os.getpid() == self._process
+
+    def check_usable(self) -> None:
+        """Raises when the device is closed, lost, or belongs to another process."""
+        if self._closed:
+            raise DeviceLostError(self._closed)
+        if os.getpid() != self._process:
+            raise DeviceError(
+                "this device was made in another process; make a new Device after fork"
+            )
+
+    def desc_number(self, desc: TensorDesc) -> int:
+        """A small number that stands for a description wherever equality is all that matters."""
+        number = self._numbers.get(desc)
+        if number is None:
+            number = self._numbers.setdefault(desc, len(self._numbers))
+        return number
+
+    @property
+    def memory(self) -> Memory:
+        """Bytes held by tensors and kept for reuse."""
+        with self.lock:
+            return self._pool.memory()
+
+    def tensor(self, array: Any) -> Tensor:
+        """Uploads an array as a packed tensor."""
+        values = np.asarray(array)
+        desc = TensorDesc(DataType.from_numpy(values.dtype), values.shape or (1,))
+        values = values.astype(desc.data_type.numpy, copy=False).reshape(desc.sizes)
+        return self.upload(desc, laid_out(values, desc))
+
+    def upload(self, desc: TensorDesc, data: Any) -> Tensor:
+        """Uploads raw bytes that lie as `desc` says, padding included."""
+        try:
+            raw = np.frombuffer(data, np.uint8)
+        except (TypeError, ValueError, BufferError):
+            raise InvalidDescError(
+                f"data is {type(data).__name__}; it must be contiguous bytes"
+            ) from None
+        if raw.nbytes != desc.total_tensor_size_in_bytes:
+            raise InvalidDescError(
+                f"data has {raw.nbytes} bytes; total_tensor_size_in_bytes is "
+                f"{desc.total_tensor_size_in_bytes}"
+            )
+        tensor = self.empty(desc)
+        with self.lock:
+            storage = tensor.storage
+            if storage.batch == self.batch:
+                self.flush()  # a queue write overtakes recorded work that used the buffer before
+            self.gpu.write(storage.buffer, 0, raw)
+        return tensor
+
+    def empty(self, desc: TensorDesc) -> Tensor:
+        """An uninitialised tensor."""
+        if not isinstance(desc, TensorDesc):
+            raise InvalidDescError(f"desc is {type(desc).__name__}; it must be a TensorDesc")
+        self.check_usable()
+        with self.lock:
+            lease = self._pool.take(desc.total_tensor_size_in_bytes)
+        return Tensor(self, lease, desc, 0, whole=True)
+
+    def wrap(self, wgpu_buffer: Any, desc: TensorDesc, offset: int = 0) -> Tensor:
+        """A tensor over part of a buffer made elsewhere."""
+        self.check_usable()
+        offset = integer("wrap: offset", offset, 0, 2**64 - 1)
+        usage, size = getattr(wgpu_buffer, "usage", None), getattr(wgpu_buffer, "size", None)
+        if not isinstance(usage, int) or not isinstance(size, int):
+            raise BindingError(
+                f"wrap: wgpu_buffer is {type(wgpu_buffer).__name__}; it must be a wgpu buffer"
+            )
+        if offset % desc.alignment:
+            raise BindingError(
+                f"wrap: offset is {offset}; it must be a multiple of {desc.alignment}"
+            )
+        total = desc.total_tensor_size_in_bytes
+        if offset + total > size:
+            raise BindingError(
+                f"wrap: offset {offset} plus total_tensor_size_in_bytes {total} is "
+                f"{offset + total}; the buffer has {size} bytes"
+            )
+        self.gpu.check_usage(wgpu_buffer)
+        with self.lock:
+            lease = self._pool.adopt(wgpu_buffer)
+        return Tensor(self, lease, desc, offset)
+
+    def compile(self, desc: Any) -> CompiledOperator:
+        """Validates a description and returns the operator that runs it; kept for next time."""
+        self.check_usable()
+        try:
+            known = self._compiled.get(desc)
+        except TypeError:
+            known = None  # not hashable: not a description
+        if known is not None:
+            return known
+        operator = operator_of(desc)
+        operator.validate(desc, self.feature_level)
+        compiled = CompiledOperator(self, operator, desc)
+        with self.lock:
+            self._compiled[desc] = compiled
+            if len(self._compiled) > COMPILED_LIMIT:
+                self._compiled.popitem(last=False)
+        return compiled
+
+    def flush(self) -> None:
+        """Submits what is recorded."""
+        self.check_usable()
+        with self.lock:
+            self._submit()
+
+    def _submit(self) -> None:
+        self.batch += 1
+        self._batch_bytes = 0
+        self.gpu.flush()
+
+    def wait(self) -> None:
+        """Returns when the GPU has done everything asked for so far."""
+        self.check_usable()
+        with self.lock:
+            self.batch += 1
+            self._batch_bytes = 0
+            self.gpu.wait()
+            self._raise_reports()
+
+    def read(self, tensor: Tensor) -> np.ndarray[Any, Any]:
+        """The tensor's bytes, padding included."""
+        self.check_usable()
+        raw = np.empty(tensor.desc.total_tensor_size_in_bytes, np.uint8)
+        with self.lock:
+            self.batch += 1
+            self._batch_bytes = 0
+            self.gpu.read(tensor.buffer, tensor.offset, raw)
+            self._raise_reports()
+        return raw
+
+    def record(self, call: Call) -> None:
+        """Appends a bound call to the open recording."""
+        gpu = self.gpu
+        for pipeline, group, x, y in call.dispatches:
+            gpu.dispatch(pipeline, group, x, y)
+        batch = self.batch
+        for storage in call.storages:
+            storage.batch = batch
+        self._batch_bytes += call.nbytes
+        if gpu.recorded >= BATCH_LIMIT or self._batch_bytes >= BATCH_BYTES:
+            self._submit()
+
+    def scratch(self, place: int, size: int) -> Lease:
+        """Memory for the inside of one call; calls follow each other, so all may share it."""
+        lease = self._scratch.get(place)
+        if lease is None or lease.storage.size < size:
+            if lease is not None:
+                self._forget(lease.storage.serial)
+            lease = self._scratch[place] = self._pool.take(size)
+        return lease
+
+    def report(self, operator: CompiledOperator) -> Lease:
+        """Zeroed memory that a debug check reports into."""
+        lease = self._pool.take(16)
+        if lease.storage.batch == self.batch:
+            self._submit()
+        self.gpu.write(lease.storage.buffer, 0, np.zeros(16, np.uint8))
+        self._reports.append((operator, lease))
+        return lease
+
+    def _raise_reports(self) -> None:
+        reports, self._reports = self._reports, []
+        for operator, lease in reports:
+            words = np.empty(16, np.uint8)
+            self.gpu.read(lease.storage.buffer, 0, words)
+            operator.raise_report(words.view(np.uint32))
+
+    def pipeline(self, dispatch: Dispatch, access: Mapping[str, Access]) -> tuple[Any, Shader]:
+        """The pipeline of a dispatch whose tensors are reached as `access` says; kept."""
+        key = (
+            dispatch.shader,
+            tuple(sorted(dispatch.slots.items())),
+            dispatch.entry,
+            tuple(sorted(dispatch.constants.items())),
+            tuple(sorted(access.items(), key=lambda item: item[0])),
+        )
+        found = self._pipelines.get(key)
+        if found is None:
+            shader = assemble(dispatch.shader, dispatch.slots, access)
+            pipeline = self.gpu.pipeline(shader, dispatch.entry, dispatch.constants)
+            found = self._pipelines[key] = (pipeline, shader)
+        return found
+
+    def remember_use(self, serials: Iterable[int], operator: CompiledOperator, key: Any) -> None:
+        """Notes that a kept call uses these buffers, to be dropped when one of them goes."""
+        for serial in serials:
+            self._uses.setdefault(serial, {})[id(operator), key] = operator
+
+    def forget_use(self, serials: Iterable[int], operator: CompiledOperator, key: Any) -> None:
+        """The kept call is gone."""
+        for serial in serials:
+            uses = self._uses.get(serial)
+            if uses is not None:
+                uses.pop((id(operator), key), None)
+                if not uses:
+                    del self._uses[serial]
+
+    def _forget(self, serial: int) -> None:
+        """A buffer is gone: so are the calls that were bound to it."""
+        for (_, key), operator in list(self._uses.get(serial, {}).items()):
+            operator.drop_call(key)

@@ -1,0 +1,62 @@
+"""Every exception the library raises.
+
+DmlError
+├── InvalidDescError (ValueError)      a description or argument breaks a rule
+├── UnsupportedError (ValueError)      an operator, type or rank above the feature level
+├── BindingError (ValueError)          wrong count, size, alignment, device or overlap of tensors
+├── IndexRangeError (IndexError)       an index value lies outside its dimension
+├── DeviceError (RuntimeError)         no adapter, or this adapter cannot do it
+│   └── DeviceLostError                the GPU went away
+└── OutOfMemoryError (MemoryError)     no room for a tensor
+
+`hresult` is the code DirectML answers with in the same situation.
+"""
+
+from __future__ import annotations
+
+E_INVALIDARG = 0x80070057
+E_OUTOFMEMORY = 0x8007000E
+DXGI_ERROR_UNSUPPORTED = 0x887A0004
+DXGI_ERROR_DEVICE_REMOVED = 0x887A0005
+
+
+class DmlError(Exception):
+    """Base of all errors of this library."""
+
+    hresult: int = E_INVALIDARG
+
+
+class InvalidDescError(DmlError, ValueError):
+    """A description or argument breaks a rule."""
+
+
+class UnsupportedError(DmlError, ValueError):
+    """An operator, data type or rank is not available at the feature level asked for."""
+
+    hresult = DXGI_ERROR_UNSUPPORTED
+
+
+class BindingError(DmlError, ValueError):
+    """Tensors given to a call do not fit the description or each other."""
+
+
+class IndexRangeError(DmlError, IndexError):
+    """An index value lies outside the dimension it selects from."""
+
+
+class DeviceError(DmlError, RuntimeError):
+    """There is no adapter, or the adapter cannot do what was asked."""
+
+    hresult = DXGI_ERROR_UNSUPPORTED
+
+
+class DeviceLostError(DeviceError):
+    """The GPU went away; every later call on the device raises this."""
+
+    hresult = DXGI_ERROR_DEVICE_REMOVED
+
+
+class OutOfMemoryError(DmlError, MemoryError):
+    """There is no room for a tensor."""
+
+    hresult = E_OUTOFMEMORY

@@ -1,0 +1,311 @@
+"""The operators as functions on tensors and arrays.
+
+Each takes its device from the tensors it is given, and uses `default_device()` when it is given
+arrays alone. Outputs are packed.
+"""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dmlgpu.array import Tensor
+from dmlgpu.device import Device
+from dmlgpu.errors import IndexRangeError, InvalidDescError
+from dmlgpu.ops.cumulative import AxisDirection, CumulativeProductDesc, CumulativeSummationDesc
+from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc, output_sizes
+from dmlgpu.ops.slice import Slice1Desc, SliceDesc, reachable
+from dmlgpu.tensor import MAX_RANK, DataType, TensorDesc, integer, integers
+
+_default: list[Device] = []
+_default_lock = threading.Lock()
+
+
+def default_device() -> Device:
+    """The device of calls that are given only arrays; made on first use, then kept."""
+    with _default_lock:
+        if not _default or not _default[0].is_usable:
+            _default[:] = [Device()]
+        return _default[0]
+
+
+def slice(x: Any, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> Tensor:
+    """SLICE: `sizes` elements per dimension, from `offsets` on, every `strides`-th."""
+    device, source, desc = _input(x)
+    sizes = integers("SLICE: sizes", sizes, 0, 2**32 - 1)
+    out = _packed("SLICE: sizes", desc.data_type, sizes)
+    op = device.compile(
+        SliceDesc(
+            input_tensor=desc,
+            output_tensor=out,
+            offsets=tuple(offsets),
+            sizes=sizes,
+            strides=tuple(strides),
+        )
+    )
+    return op(source)
+
+
+def slice1(
+    x: Any,
+    input_window_offsets: Sequence[int],
+    input_window_sizes: Sequence[int],
+    input_window_strides: Sequence[int],
+    output_sizes: Sequence[int] | None = None,
+) -> Tensor:
+    """SLICE1: steps through a window, from its far end where a stride is negative."""
+    device, source, desc = _input(x)
+    windows = integers("SLICE1: input_window_sizes", input_window_sizes, 0, 2**32 - 1)
+    steps = integers("SLICE1: input_window_strides", input_window_strides, -(2**31), 2**31 - 1)
+    if output_sizes is None:  # what check refuses anyway counts as one element here
+        pairs = zip(windows, steps, strict=False)
+        output_sizes = [reachable(size, step) if size and step else 1 for size, step in pairs]
+    out = _packed("SLICE1: output_sizes", desc.data_type, output_sizes or desc.sizes)
+    op = device.compile(
+        Slice1Desc(
+            input_tensor=desc,
+            output_tensor=out,
+            input_window_offsets=tuple(input_window_offsets),
+            input_window_sizes=windows,
+            input_window_strides=steps,
+        )
+    )
+    return op(source)
+
+
+def gather_nd(
+    x: Any,
+    indices: Any,
+    input_dimension_count: int | None = None,
+    indices_dimension_count: int | None = None,
+) -> Tensor:
+    """GATHER_ND: the blocks of `x` that the tuples along the last axis of `indices` name."""
+    return _gather(x, indices, input_dimension_count, indices_dimension_count, None)
+
+
+def gather_nd1(
+    x: Any,
+    indices: Any,
+    input_dimension_count: int | None = None,
+    indices_dimension_count: int | None = None,
+    batch_dimension_count: int = 0,
+) -> Tensor:
+    """GATHER_ND1: GATHER_ND within each of the leading batch dimensions."""
+    return _gather(
+        x, indices, input_dimension_count, indices_dimension_count, batch_dimension_count
+    )
+
+
+def cumulative_summation(
+    x: Any,
+    axis: int,
+    axis_direction: AxisDirection = AxisDirection.INCREASING,
+    exclusive: bool = False,
+) -> Tensor:
+    """CUMULATIVE_SUMMATION: running sums along an axis; a negative axis counts from the end."""
+    device, source, desc = _input(x)
+    op = device.compile(
+        CumulativeSummationDesc(
+            input_tensor=desc,
+            output_tensor=TensorDesc(desc.data_type, desc.sizes),
+            axis=_axis("CUMULATIVE_SUMMATION", axis, desc.rank),
+            axis_direction=axis_direction,
+            has_exclusive_sum=exclusive,
+        )
+    )
+    return op(source)
+
+
+def cumulative_product(
+    x: Any,
+    axis: int,
+    axis_direction: AxisDirection = AxisDirection.INCREASING,
+    exclusive: bool = False,
+) -> Tensor:
+    """CUMULATIVE_PRODUCT: running products along an axis; a negative axis counts from the end."""
+    device, source, desc = _input(x)
+    op = device.compile(
+        CumulativeProductDesc(
+            input_tensor=desc,
+            output_tensor=TensorDesc(desc.data_type, desc.sizes),
+            axis=_axis("CUMULATIVE_PRODUCT", axis, desc.rank),
+            axis_direction=axis_direction,
+            has_exclusive_product=exclusive,
+        )
+    )
+    return op(source)
+
+
+def _device(*values: Any) -> Device:
+    for value in values:
+        if isinstance(value, Tensor):
+            return value.device
+    return default_device()
+
+
+def _input(x: Any) -> tuple[Device, Any, TensorDesc]:
+    """The device, the tensor or array, and its description."""
+    device = _device(x)
+    if isinstance(x, Tensor):
+        return device, x, x.desc
+    values = _array(x)
+    return device, values, TensorDesc(DataType.from_numpy(values.dtype), values.shape)
+
+
+def _array(x: Any) -> np.ndarray[Any, Any]:
+    """Anything NumPy can view, with at least one dimension, in this machine's byte order."""
+    values = np.atleast_1d(np.asarray(x))
+    return values.astype(DataType.from_numpy(values.dtype).numpy, copy=False)
+
+
+def _packed(what: str, data_type: DataType, sizes: Sequence[int]) -> TensorDesc:
+    try:
+        return TensorDesc(data_type, sizes)
+    except InvalidDescError as error:
+        detail = str(error).removeprefix("TensorDesc: ")
+        raise InvalidDescError(f"{what} {list(sizes)} cannot be an output: {detail}") from None
+
+
+def _axis(operator: str, axis: int, rank: int) -> int:
+    number = integer(f"{operator}: axis", axis, -(2**31), 2**31 - 1)
+    if not -rank <= number < rank:
+        raise InvalidDescError(
+            f"{operator}: axis is {number}; with {rank} dimensions it must be in [{-rank}, {rank})"
+        )
+    return number % rank
+
+
+def _gather(x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Tensor:
+    name = "GATHER_ND" if batch is None else "GATHER_ND1"
+    device = _device(x, indices)
+    source = x if isinstance(x, Tensor) else _array(x)
+    index = indices if isinstance(indices, Tensor) else _array(indices)
+    counts = {
+        "input_dimension_count": source.ndim if real is None else real,
+        "indices_dimension_count": index.ndim if real_index is None else real_index,
+        "batch_dimension_count": batch or 0,
+    }
+    known = {n: integer(f"{name}: {n}", v, 0, 2**32 - 1) for n, v in counts.items()}
+    n_real, n_index, n_batch = known.values()
+    rank = builtins.max(source.ndim, index.ndim)
+    sizes = (1,) * (rank - source.ndim) + tuple(source.shape)
+    index_sizes = (1,) * (rank - index.ndim) + tuple(index.shape)
+    natural: tuple[int, ...] = (1,)
+    kept = n_real - n_batch - index_sizes[-1]
+    if kept >= 0 and 1 <= n_real <= rank and 1 <= n_index <= rank:  # else check names the fault
+        natural = output_sizes(sizes, index_sizes, n_real, n_index, n_batch) or (1,)
+        rank = builtins.max(rank, len(natural))
+    if rank > MAX_RANK:
+        raise InvalidDescError(
+            f"{name}: the result has sizes {natural}, {rank} dimensions; at most {MAX_RANK} are "
+            "allowed"
+        )
+    source, index = _padded(source, rank), _padded(index, rank)
+    fields: dict[str, Any] = {
+        "input_tensor": _desc(source),
+        "indices_tensor": _desc(index),
+        "output_tensor": TensorDesc(
+            _desc(source).data_type, (1,) * (rank - len(natural)) + natural
+        ),
+        "input_dimension_count": n_real,
+        "indices_dimension_count": n_index,
+    }
+    if batch is None:
+        op = device.compile(GatherNdDesc(**fields))
+    else:
+        op = device.compile(GatherNd1Desc(**fields, batch_dimension_count=n_batch))
+    return _reshaped(op(source, index), natural)
+
+
+def _desc(x: Any) -> TensorDesc:
+    return x.desc if isinstance(x, Tensor) else TensorDesc(DataType.from_numpy(x.dtype), x.shape)
+
+
+def _padded(x: Any, rank: int) -> Any:
+    """`x` with leading dimensions of size 1 up to `rank`."""
+    missing = rank - x.ndim
+    if not missing:
+        return x
+    if not isinstance(x, Tensor):
+        return x.reshape((1,) * missing + x.shape)
+    desc = x.desc
+    strides = None if desc.strides is None else (0,) * missing + desc.strides
+    return x.view(
+        TensorDesc(
+            desc.data_type,
+            (1,) * missing + desc.sizes,
+            strides,
+            total_tensor_size_in_bytes=desc.total_tensor_size_in_bytes,
+        )
+    )
+
+
+def _reshaped(x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """A packed tensor under other sizes."""
+    return x if x.shape == sizes else x.view(TensorDesc(x.desc.data_type, sizes))
+
+
+def take_slice(x: Tensor, index: Any) -> Tensor:
+    """`x[index]` for integers, slices, Ellipsis and None, as one SLICE1."""
+    entries = list(index) if isinstance(index, tuple) else [index]
+    taken = sum(entry is not None and entry is not Ellipsis for entry in entries)
+    if taken > x.ndim:
+        raise IndexRangeError(
+            f"too many indices for tensor: it has {x.ndim} dimensions, but {taken} were indexed"
+        )
+    if sum(entry is Ellipsis for entry in entries) > 1:
+        raise IndexRangeError("an index can only have a single ellipsis ('...')")
+    if not any(entry is Ellipsis for entry in entries):
+        entries.append(Ellipsis)
+    at = next(i for i, entry in enumerate(entries) if entry is Ellipsis)
+    entries[at : at + 1] = [builtins.slice(None)] * (x.ndim - taken)
+    offsets: list[int] = []
+    windows: list[int] = []
+    steps: list[int] = []
+    shape: list[int] = []
+    for entry in entries:
+        if entry is None:
+            shape.append(1)
+            continue
+        size = x.shape[len(offsets)]
+        if isinstance(entry, builtins.slice):
+            start, count, step = _span(entry, len(offsets), size)
+            shape.append(count)
+        else:
+            start, count, step = _position(entry, len(offsets), size), 1, 1
+        end = start + (count - 1) * step
+        offsets.append(builtins.min(start, end))
+        windows.append(abs(end - start) + 1)
+        steps.append(step if count > 1 else 1)
+    if len(shape) > MAX_RANK:
+        raise InvalidDescError(f"the index gives {len(shape)} dimensions; at most {MAX_RANK}")
+    return _reshaped(slice1(x, offsets, windows, steps), tuple(shape) or (1,))
+
+
+def _span(entry: builtins.slice, axis: int, size: int) -> tuple[int, int, int]:
+    try:
+        start, stop, step = entry.indices(size)
+    except (TypeError, ValueError) as error:
+        raise InvalidDescError(f"index of axis {axis}: {error}") from None
+    count = len(range(start, stop, step))
+    if count == 0:
+        raise InvalidDescError(
+            f"index of axis {axis} selects no element of {size}; a tensor has at least one element"
+        )
+    return start, count, step
+
+
+def _position(entry: Any, axis: int, size: int) -> int:
+    if isinstance(entry, (bool, np.bool_)) or not hasattr(entry, "__index__"):
+        raise InvalidDescError(
+            f"index of axis {axis} is {type(entry).__name__}; integers, slices (`:`), ellipsis "
+            "(`...`) and None are allowed, and gather_nd takes index arrays"
+        )
+    number = int(entry)
+    if not -size <= number < size:
+        raise IndexRangeError(f"index {number} is out of bounds for axis {axis} with size {size}")
+    return number % size

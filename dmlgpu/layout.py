@@ -1,0 +1,81 @@
+"""Folding: the fewest dimensions that describe which source element each output address takes.
+
+All numbers are in elements. A `Dim` steps through the output, the source and (for gathers) the
+index tuples at once; dimensions that step together in all three become one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """One loop of a copy: `size` steps of `out`, `source` and `tuple_` elements."""
+
+    size: int
+    out: int
+    source: int
+    tuple_: int = 0
+
+    def scaled(self, numerator: int, denominator: int) -> Dim:
+        """The same loop with the data elements in another unit."""
+        return replace(
+            self,
+            out=self.out * numerator // denominator,
+            source=self.source * numerator // denominator,
+        )
+
+
+def fold(dims: list[Dim]) -> tuple[Dim, ...]:
+    """`dims` with size-1 loops dropped, ordered by output stride, and merged where possible."""
+    loops = sorted((d for d in dims if d.size > 1), key=lambda d: -d.out)
+    folded: list[Dim] = []
+    for dim in loops:
+        if folded:
+            outer = folded[-1]
+            steps = (dim.out * dim.size, dim.source * dim.size, dim.tuple_ * dim.size)
+            if (outer.out, outer.source, outer.tuple_) == steps:
+                folded[-1] = replace(dim, size=outer.size * dim.size)
+                continue
+        folded.append(dim)
+    return tuple(folded) or (Dim(1, 1, 1),)
+
+
+def extent(dims: tuple[Dim, ...]) -> int:
+    """Output elements from the first to the last one written, gaps included."""
+    return 1 + sum((d.size - 1) * d.out for d in dims)
+
+
+def count(dims: tuple[Dim, ...]) -> int:
+    """Output elements written."""
+    total = 1
+    for d in dims:
+        total *= d.size
+    return total
+
+
+def is_nested(dims: tuple[Dim, ...]) -> bool:
+    """Whether an output address names its coordinates by dividing by the strides in turn."""
+    if dims[-1].out != 1:
+        return False
+    return all(d.out >= extent(dims[i + 1 :]) for i, d in enumerate(dims[:-1]))
+
+
+def widen(bits: int, dims: tuple[Dim, ...], *offsets: int) -> tuple[int, tuple[Dim, ...], int]:
+    """The widest elements, up to 32 bits, that move as one: (bits, dims, how many fit in one).
+
+    Neighbours travel together when the innermost loop walks both tensors one by one and every
+    other step and every one of `offsets` keeps pairs together.
+    """
+    grouped = 1
+    while bits < 32:
+        *outer, last = dims
+        whole = (last.size, *offsets, *(d.out for d in outer), *(d.source for d in outer))
+        if (last.out, last.source, last.tuple_) != (1, 1, 0) or any(n % 2 for n in whole):
+            break
+        dims = (*(d.scaled(1, 2) for d in outer), replace(last, size=last.size // 2))
+        offsets = tuple(n // 2 for n in offsets)
+        bits *= 2
+        grouped *= 2
+    return bits, dims, grouped

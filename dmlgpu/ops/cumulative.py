@@ -1,0 +1,141 @@
+"""DML_OPERATOR_CUMULATIVE_SUMMATION and DML_OPERATOR_CUMULATIVE_PRODUCT: scans along one axis.
+
+https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_cumulative_summation_operator_desc
+https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_cumulative_product_operator_desc
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import partial
+from typing import Any
+
+from dmlgpu.errors import InvalidDescError
+from dmlgpu.operator import Adapter, Operator, Plan, rank_of, same_type
+from dmlgpu.scan import Scan, plan_scan
+from dmlgpu.support import RANK_1_8, RANK_4, Allowed, FeatureLevel
+from dmlgpu.tensor import UINT32_MAX, DataType, TensorDesc, integer
+
+# UINT16 comes from the older text of both pages, INT32 from the newer one: both are accepted.
+FIVE = frozenset(
+    {DataType.FLOAT32, DataType.FLOAT16, DataType.INT32, DataType.UINT32, DataType.UINT16}
+)
+SEVEN = FIVE | {DataType.INT64, DataType.UINT64}
+
+SUMMATION_SUPPORT = {
+    level: {name: Allowed(ranks, types) for name in ("input_tensor", "output_tensor")}
+    for level, ranks, types in (
+        (FeatureLevel.FL_2_1, RANK_4, FIVE),
+        (FeatureLevel.FL_4_0, RANK_1_8, FIVE),
+        (FeatureLevel.FL_5_0, RANK_1_8, SEVEN),
+    )
+}
+PRODUCT_SUPPORT = {
+    FeatureLevel.FL_3_1: SUMMATION_SUPPORT[FeatureLevel.FL_2_1],
+    FeatureLevel.FL_4_0: SUMMATION_SUPPORT[FeatureLevel.FL_4_0],
+    FeatureLevel.FL_5_0: SUMMATION_SUPPORT[FeatureLevel.FL_5_0],
+}
+
+
+class AxisDirection(IntEnum):
+    """DML_AXIS_DIRECTION."""
+
+    INCREASING = 0
+    DECREASING = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class CumulativeSummationDesc:
+    """DML_CUMULATIVE_SUMMATION_OPERATOR_DESC."""
+
+    input_tensor: TensorDesc
+    output_tensor: TensorDesc
+    axis: int
+    axis_direction: AxisDirection = AxisDirection.INCREASING
+    has_exclusive_sum: bool = False
+
+    def __post_init__(self) -> None:
+        _to_fields("CUMULATIVE_SUMMATION", self, "has_exclusive_sum")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CumulativeProductDesc:
+    """DML_CUMULATIVE_PRODUCT_OPERATOR_DESC."""
+
+    input_tensor: TensorDesc
+    output_tensor: TensorDesc
+    axis: int
+    axis_direction: AxisDirection = AxisDirection.INCREASING
+    has_exclusive_product: bool = False
+
+    def __post_init__(self) -> None:
+        _to_fields("CUMULATIVE_PRODUCT", self, "has_exclusive_product")
+
+
+AnyDesc = CumulativeSummationDesc | CumulativeProductDesc
+
+
+def _to_fields(operator: str, desc: AnyDesc, flag: str) -> None:
+    put: Any = partial(object.__setattr__, desc)
+    put("axis", integer(f"{operator}: axis", desc.axis, 0, UINT32_MAX))
+    try:
+        put("axis_direction", AxisDirection(desc.axis_direction))
+    except ValueError:
+        raise InvalidDescError(
+            f"{operator}: axis_direction is {desc.axis_direction!r}; "
+            "it must be INCREASING (0) or DECREASING (1)"
+        ) from None
+    put(flag, bool(getattr(desc, flag)))
+
+
+def check(operator: str, d: AnyDesc) -> None:
+    """The rules that the table does not say."""
+    same_type(operator, d)
+    rank = rank_of(operator, d, ("input_tensor", "output_tensor"))
+    if d.output_tensor.sizes != d.input_tensor.sizes:
+        raise InvalidDescError(
+            f"{operator}: output_tensor has sizes {d.output_tensor.sizes}; input_tensor has "
+            f"{d.input_tensor.sizes}, and the two must be equal"
+        )
+    if d.axis >= rank:
+        raise InvalidDescError(
+            f"{operator}: axis is {d.axis}; with tensors of {rank} dimensions it must be in "
+            f"[0, {rank})"
+        )
+
+
+def plan(fold: str, flag: str, d: AnyDesc, adapter: Adapter) -> Plan:
+    """The scan of every line along the axis; DECREASING walks from the other end."""
+    source, output = d.input_tensor, d.output_tensor
+    scan = Scan.of(
+        fold=fold,
+        data_type=source.data_type,
+        sizes=source.sizes,
+        in_strides=source.effective_strides,
+        out_strides=output.effective_strides,
+        axis=d.axis,
+        backward=d.axis_direction is AxisDirection.DECREASING,
+        exclusive=bool(getattr(d, flag)),
+    )
+    return plan_scan(scan, adapter)
+
+
+CUMULATIVE_SUMMATION = Operator(
+    "CUMULATIVE_SUMMATION",
+    105,
+    CumulativeSummationDesc,
+    SUMMATION_SUPPORT,
+    partial(check, "CUMULATIVE_SUMMATION"),
+    partial(plan, "sum", "has_exclusive_sum"),
+    in_place=True,
+)
+CUMULATIVE_PRODUCT = Operator(
+    "CUMULATIVE_PRODUCT",
+    145,
+    CumulativeProductDesc,
+    PRODUCT_SUPPORT,
+    partial(check, "CUMULATIVE_PRODUCT"),
+    partial(plan, "product", "has_exclusive_product"),
+    in_place=True,
+)

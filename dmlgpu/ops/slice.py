@@ -1,0 +1,155 @@
+"""DML_OPERATOR_SLICE and DML_OPERATOR_SLICE1: a window of the input, every n-th element of it.
+
+https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_slice_operator_desc
+https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_slice1_operator_desc
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dmlgpu.errors import InvalidDescError
+from dmlgpu.layout import Dim
+from dmlgpu.move import move
+from dmlgpu.operator import Adapter, Operator, Plan, per_dimension, rank_of, same_type
+from dmlgpu.support import RANK_1_8, RANK_4_5, T6, T8, T11, Allowed, FeatureLevel
+from dmlgpu.tensor import UINT32_MAX, TensorDesc, integers
+
+SLICE_SUPPORT = {
+    level: {name: Allowed(ranks, types) for name in ("input_tensor", "output_tensor")}
+    for level, ranks, types in (
+        (FeatureLevel.FL_1_0, RANK_4_5, T6),
+        (FeatureLevel.FL_2_1, RANK_4_5, T8),
+        (FeatureLevel.FL_3_0, RANK_1_8, T8),
+        (FeatureLevel.FL_4_1, RANK_1_8, T11),
+    )
+}
+SLICE1_SUPPORT = {at: row for at, row in SLICE_SUPPORT.items() if at >= FeatureLevel.FL_2_1}
+
+TENSORS = ("input_tensor", "output_tensor")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceDesc:
+    """DML_SLICE_OPERATOR_DESC."""
+
+    input_tensor: TensorDesc
+    output_tensor: TensorDesc
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("offsets", "sizes", "strides"):
+            values = integers(f"SLICE: {name}", getattr(self, name), 0, UINT32_MAX)
+            object.__setattr__(self, name, values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slice1Desc:
+    """DML_SLICE1_OPERATOR_DESC."""
+
+    input_tensor: TensorDesc
+    output_tensor: TensorDesc
+    input_window_offsets: tuple[int, ...]
+    input_window_sizes: tuple[int, ...]
+    input_window_strides: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("input_window_offsets", "input_window_sizes"):
+            values = integers(f"SLICE1: {name}", getattr(self, name), 0, UINT32_MAX)
+            object.__setattr__(self, name, values)
+        name = "input_window_strides"
+        values = integers(f"SLICE1: {name}", self.input_window_strides, -(2**31), 2**31 - 1)
+        object.__setattr__(self, name, values)
+
+
+def check_slice(d: SliceDesc) -> None:
+    """The rules of SLICE that its table does not say."""
+    same_type("SLICE", d)
+    rank = rank_of("SLICE", d, TENSORS)
+    for name in ("offsets", "sizes", "strides"):
+        per_dimension("SLICE", name, getattr(d, name), rank)
+    for i, (offset, size, stride) in enumerate(zip(d.offsets, d.sizes, d.strides, strict=True)):
+        extent = d.input_tensor.sizes[i]
+        if d.output_tensor.sizes[i] != size:
+            raise InvalidDescError(
+                f"SLICE: sizes[{i}] is {size}; output_tensor has {d.output_tensor.sizes[i]} "
+                f"elements in dimension {i}, and the two must be equal"
+            )
+        if stride == 0:
+            raise InvalidDescError(f"SLICE: strides[{i}] is 0; a stride must be at least 1")
+        last = offset + (size - 1) * stride
+        if last >= extent:
+            raise InvalidDescError(
+                f"SLICE: offsets[{i}] {offset}, sizes[{i}] {size} and strides[{i}] {stride} reach "
+                f"element {last}; input_tensor has {extent} elements in dimension {i}"
+            )
+
+
+def reachable(window_size: int, stride: int) -> int:
+    """Elements that a stride visits in a window; the sign only picks the end to start from."""
+    return 1 + (window_size - 1) // abs(stride)
+
+
+def check_slice1(d: Slice1Desc) -> None:
+    """The rules of SLICE1 that its table does not say."""
+    same_type("SLICE1", d)
+    rank = rank_of("SLICE1", d, TENSORS)
+    windows = (d.input_window_offsets, d.input_window_sizes, d.input_window_strides)
+    for name in ("input_window_offsets", "input_window_sizes", "input_window_strides"):
+        per_dimension("SLICE1", name, getattr(d, name), rank)
+    for i, (offset, size, stride) in enumerate(zip(*windows, strict=True)):
+        extent = d.input_tensor.sizes[i]
+        if size == 0:
+            raise InvalidDescError(
+                f"SLICE1: input_window_sizes[{i}] is 0; a window has at least 1 element"
+            )
+        if stride == 0:
+            raise InvalidDescError(f"SLICE1: input_window_strides[{i}] is 0; it must not be 0")
+        if offset + size > extent:
+            raise InvalidDescError(
+                f"SLICE1: input_window_offsets[{i}] {offset} plus input_window_sizes[{i}] {size} "
+                f"is {offset + size}; input_tensor has {extent} elements in dimension {i}"
+            )
+        most = reachable(size, stride)
+        if d.output_tensor.sizes[i] > most:
+            raise InvalidDescError(
+                f"SLICE1: output_tensor has {d.output_tensor.sizes[i]} elements in dimension {i}; "
+                f"input_window_sizes[{i}] {size} and input_window_strides[{i}] {stride} give at "
+                f"most {most}"
+            )
+
+
+def plan_slice(d: SliceDesc, adapter: Adapter) -> Plan:
+    """One copy from `offsets` in steps of `strides`."""
+    return _copy(d.input_tensor, d.output_tensor, d.offsets, d.strides, adapter)
+
+
+def plan_slice1(d: Slice1Desc, adapter: Adapter) -> Plan:
+    """One copy; a negative stride starts at the window's other end."""
+    windows = zip(d.input_window_offsets, d.input_window_sizes, d.input_window_strides, strict=True)
+    starts = tuple(offset if step > 0 else offset + size - 1 for offset, size, step in windows)
+    return _copy(d.input_tensor, d.output_tensor, starts, d.input_window_strides, adapter)
+
+
+def _copy(
+    source: TensorDesc,
+    output: TensorDesc,
+    starts: tuple[int, ...],
+    steps: tuple[int, ...],
+    adapter: Adapter,
+) -> Plan:
+    strides = source.effective_strides
+    loops = [
+        Dim(size, out, step * stride)
+        for size, out, step, stride in zip(
+            output.sizes, output.effective_strides, steps, strides, strict=True
+        )
+    ]
+    base = sum(start * stride for start, stride in zip(starts, strides, strict=True))
+    return move("slice", source.data_type.bits, loops, base, None, adapter)
+
+
+SLICE = Operator("SLICE", 60, SliceDesc, SLICE_SUPPORT, check_slice, plan_slice)
+SLICE1 = Operator("SLICE1", 111, Slice1Desc, SLICE1_SUPPORT, check_slice1, plan_slice1)

@@ -1,0 +1,249 @@
+"""Finds, assembles and packs shaders: the only text processing in the library.
+
+A shader file is WGSL with two kinds of extra line, each replaced by exactly one line so that line
+numbers stay those of the file:
+
+    #import elem                    the snippet bound to slot `elem`, appended after the kernel
+    #bind read input: u32           a storage binding and the functions that reach it
+
+`#bind` declares `load_input(i)` and, for `write`, `store_output(i, value)`; for `atomic` also
+`merge_output(i, mask, bits)` and `max_output(i, value)`. How the words are reached (its own
+binding, the output's when the call is in place, an offset, several bindings for one large tensor)
+is the `Access` of each name, so no kernel knows of it.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dmlgpu.errors import DeviceError
+from dmlgpu.operator import Value
+
+_IMPORT = re.compile(r"^#import (\w+)$")
+_BIND = re.compile(r"^#bind (read|write|atomic) (\w+): (u32|vec4<u32>)$")
+_FIELD = re.compile(r"(\w+)\s*:\s*(u32|i32|f32|array<vec4<u32>, 2>)\s*,")
+_PARAMS = re.compile(r"struct Params \{(.*?)\}", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a shader reaches the tensor bound to one of its names."""
+
+    alias: str = ""  # bound together with this other name: the call is in place, or one buffer
+    offset: bool = False  # starts some 16-byte units into the binding
+    scalar: bool = False  # the last 16 bytes are not whole: go word by word
+    windows: int = 1  # consecutive bindings that make up the tensor
+    window_shift: int = 0  # log2 of the 16-byte units of each binding but the last
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One storage binding of an assembled shader."""
+
+    binding: int
+    name: str
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shader:
+    """WGSL ready to compile, and where its bindings are."""
+
+    label: str
+    text: str
+    slots: tuple[Slot, ...]
+    ranges: tuple[str, ...]  # names in the order of the `tensor_ranges` uniform
+    ranges_binding: int
+
+
+@cache
+def shader_folder() -> Path:
+    """The folder of the shaders: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    for folder in (package / "shaders", package.parent / "shaders"):
+        if folder.is_dir():
+            return folder
+    raise DeviceError(f"the folder shaders is neither in {package} nor beside it; reinstall dmlgpu")
+
+
+@cache
+def read(name: str) -> str:
+    """The text of a shader or snippet, by its path without the suffix."""
+    path = shader_folder() / f"{name}.wgsl"
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DeviceError(f"shader {name}.wgsl cannot be read: {error.strerror}") from None
+
+
+def assemble(
+    shader: str, slots: Mapping[str, str], access: Mapping[str, Access] | None = None
+) -> Shader:
+    """Kernel first, then the snippet of each slot; bindings numbered in order of appearance."""
+    access = access or {}
+    lines = read(shader).splitlines()
+    imported = [m[1] for line in lines if (m := _IMPORT.match(line))]
+    if sorted(imported) != sorted(slots):
+        raise DeviceError(
+            f"{shader}.wgsl imports {sorted(imported)}; the plan fills {sorted(slots)}"
+        )
+    for slot in imported:
+        lines[lines.index(f"#import {slot}")] = ""
+        lines += read(f"shared/{slots[slot]}").splitlines()
+    found = {m[2]: (i, m[1], m[3]) for i, line in enumerate(lines) if (m := _BIND.match(line))}
+    made: list[Slot] = []
+    ranges = tuple(n for n in found if (h := access.get(n, Access())).offset or h.scalar)
+    for name, (line, mode, element) in found.items():
+        how = access.get(name, Access())
+        text = ""
+        if not how.alias:
+            text = _bound(name, mode, element, how, len(made) + 1) + " "
+            made += [Slot(len(made) + 1 + w, name, w) for w in range(how.windows)]
+        target = how.alias or name
+        held = "u32" if access.get(target, Access()).scalar else found[target][2]
+        place = ranges.index(name) if name in ranges else 0
+        lines[line] = text + _reached(name, mode, element, target, held, how, place)
+    ranges_binding = len(made) + 1 if ranges else 0
+    if ranges:
+        lines.append(
+            f"@group(0) @binding({ranges_binding}) "
+            f"var<uniform> tensor_ranges: array<vec4<u32>, {len(ranges)}>;"
+        )
+    text = "\n".join(lines) + "\n"
+    return Shader(f"{shader}.wgsl", text, tuple(made), ranges, ranges_binding)
+
+
+@cache
+def binds(shader: str, snippets: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+    """(mode, element) of every name that a shader and its snippets bind."""
+    texts = [read(shader), *(read(f"shared/{s}") for s in snippets)]
+    lines = [line for text in texts for line in text.splitlines()]
+    return {m[2]: (m[1], m[3]) for line in lines if (m := _BIND.match(line))}
+
+
+def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
+    """Declaration of one binding and `raw_*` functions that reach its array, as one line."""
+    vector = element == "vec4<u32>" and not how.scalar
+    held = "vec4<u32>" if vector else "u32"
+    stored = "atomic<u32>" if mode == "atomic" else held
+    kind = "read" if mode == "read" else "read_write"
+    names = [name if how.windows == 1 else f"{name}_{w}" for w in range(how.windows)]
+    parts = [
+        f"@group(0) @binding({first + w}) var<storage, {kind}> {n}: array<{stored}>;"
+        for w, n in enumerate(names)
+    ]
+    shift = how.window_shift + (0 if vector else 2)
+
+    def function(head: str, action: str, result: str = "") -> str:
+        """A function that does `action` on the array and index that hold element i."""
+        if how.windows == 1:
+            return f"fn {head} {{ {action.format(array=name, i='i')} }}"
+        cases = " ".join(
+            f"{'default' if w == how.windows - 1 else f'case {w}u'}: "
+            f"{{ {action.format(array=n, i='k')} }}"
+            for w, n in enumerate(names)
+        )
+        mask = f"let k = i & {(1 << shift) - 1}u;"
+        return f"fn {head} {{ {mask} switch (i >> {shift}u) {{ {cases} }}{result} }}"
+
+    load = "return atomicLoad(&{array}[{i}]);" if mode == "atomic" else "return {array}[{i}];"
+    zero = f" return {held}();" if how.windows > 1 else ""
+    parts.append(function(f"raw_load_{name}(i: u32) -> {held}", load, zero))
+    if mode == "write":
+        parts.append(function(f"raw_store_{name}(i: u32, v: {held})", "{array}[{i}] = v;"))
+    if mode == "atomic":
+        store = "atomicStore(&{array}[{i}], v);"
+        merge = "atomicAnd(&{array}[{i}], ~mask); atomicOr(&{array}[{i}], bits);"
+        parts.append(function(f"raw_store_{name}(i: u32, v: u32)", store))
+        parts.append(function(f"raw_merge_{name}(i: u32, mask: u32, bits: u32)", merge))
+        most = "atomicMax(&{array}[{i}], v);"
+        parts.append(function(f"raw_max_{name}(i: u32, v: u32)", most))
+    return " ".join(parts)
+
+
+def _reached(
+    name: str, mode: str, element: str, target: str, held: str, how: Access, n: int
+) -> str:
+    """`load_*`, `store_*` and `merge_*` of a name whose words lie in the array of `target`.
+
+    `held` is what that array holds, `n` the name's place in the `tensor_ranges` uniform, which
+    says where the tensor starts (in 16-byte units) and how many words it has.
+    """
+    at = f"tensor_ranges[{n}].x" if how.offset else ""
+    end = f"{f'4u * {at} + ' if at else ''}tensor_ranges[{n}].y"
+    word, scalar = held, how.scalar
+    w = f"(i + 4u * {at})" if at else "i"  # index of word i of the tensor
+    u = f"(i + {at})" if at else "i"  # index of 16-byte unit i
+    parts = []
+    if element == "u32":
+        body = (
+            f"raw_load_{target}({w})" if word == "u32" else f"raw_load_{target}({w} / 4u)[{w} % 4u]"
+        )
+        parts.append(f"fn load_{name}(i: u32) -> u32 {{ return {body}; }}")
+    elif word != "u32":
+        parts.append(f"fn load_{name}(i: u32) -> vec4<u32> {{ return raw_load_{target}({u}); }}")
+    else:
+        last = f"let last = {end} - 1u; " if scalar else ""
+        picks = ", ".join(
+            f"raw_load_{target}({f'min(w + {k}u, last)' if scalar else f'w + {k}u'})"
+            for k in range(4)
+        )
+        parts.append(
+            f"fn load_{name}(i: u32) -> vec4<u32> "
+            f"{{ let w = 4u * {u}; {last}return vec4<u32>({picks}); }}"
+        )
+    if mode == "read":
+        return " ".join(parts)
+    if element == "u32":
+        parts.append(f"fn store_{name}(i: u32, v: u32) {{ raw_store_{target}({w}, v); }}")
+    elif word != "u32":
+        parts.append(f"fn store_{name}(i: u32, v: vec4<u32>) {{ raw_store_{target}({u}, v); }}")
+    else:
+        parts.append(
+            f"fn store_{name}(i: u32, v: vec4<u32>) {{ let w = 4u * {u}; "
+            f"let end = {end}; for (var k = 0u; k < 4u; k++) "
+            f"{{ if (w + k < end) {{ raw_store_{target}(w + k, v[k]); }} }} }}"
+        )
+    if mode == "atomic":
+        parts.append(
+            f"fn merge_{name}(i: u32, mask: u32, bits: u32) "
+            f"{{ raw_merge_{target}({w}, mask, bits); }} "
+            f"fn max_{name}(i: u32, v: u32) {{ raw_max_{target}({w}, v); }}"
+        )
+    return " ".join(parts)
+
+
+@cache
+def params_layout(text: str) -> tuple[tuple[str, str, int], ...]:
+    """(name, type, byte offset) of each field of `struct Params`."""
+    match = _PARAMS.search(text)
+    layout: list[tuple[str, str, int]] = []
+    at = 0
+    for name, kind in _FIELD.findall(match[1] if match else ""):
+        if kind.startswith("array"):
+            at = -(-at // 16) * 16
+        layout.append((name, kind, at))
+        at += 32 if kind.startswith("array") else 4
+    return tuple(layout)
+
+
+def pack_params(label: str, text: str, values: Mapping[str, Value]) -> bytes:
+    """The uniform buffer of `struct Params`, each field found by its name."""
+    layout = params_layout(text)
+    names = {name for name, _, _ in layout}
+    if names != set(values):
+        raise DeviceError(f"{label}: Params has {sorted(names)}; the plan gave {sorted(values)}")
+    size = max((at + (32 if kind.startswith("array") else 4) for _, kind, at in layout), default=0)
+    packed = bytearray(-(-size // 16) * 16)
+    for name, kind, at in layout:
+        value = values[name]
+        if isinstance(value, tuple):
+            struct.pack_into("<8I", packed, at, *value)
+        else:
+            struct.pack_into({"u32": "<I", "i32": "<i", "f32": "<f"}[kind], packed, at, value)
+    return bytes(packed)
