@@ -103,11 +103,13 @@ class CompiledOperator:
                 continue
             values = np.asarray(given)
             label = f"{self.operator.name}: {name}"
-            if values.dtype != desc.data_type.numpy or values.shape != desc.sizes:
+            counts = [n for n in values.shape if n != 1]
+            if values.dtype != desc.data_type.numpy or counts != [n for n, _ in desc.steps]:
                 raise BindingError(
                     f"{label} is an array of {values.dtype} with shape {values.shape}; the "
                     f"description says {desc.data_type.numpy} with sizes {desc.sizes}"
                 )
+            values = values.reshape(desc.sizes)
             if self.operator.check_values is not None:
                 self.operator.check_values(self.desc, name, values)
             tensors.append(self.device.upload(desc, laid_out(values, desc)))
@@ -160,10 +162,7 @@ class CompiledOperator:
                 f"{name}: out takes bytes {other[0]} to {other[1]} and {field} bytes {mine[0]} to "
                 f"{mine[1]} of one buffer; in place the two must be identical"
             )
-        steps = zip(
-            desc.sizes, desc.effective_strides, self.output_desc.effective_strides, strict=True
-        )
-        if any(n > 1 and a != b for n, a, b in steps):
+        if desc.steps != self.output_desc.steps:
             raise BindingError(
                 f"{name}: out has strides {self.output_desc.effective_strides} and {field} "
                 f"{desc.effective_strides}; in place the two must be equal"
@@ -261,25 +260,27 @@ class CompiledOperator:
 
 
 def _check_fits(where: str, given: TensorDesc, wanted: TensorDesc) -> None:
-    """A bound tensor must be what the description says, in at least as many bytes."""
+    """A bound tensor must be what the description says, in at least as many bytes.
+
+    Dimensions of size 1 do not count: a tensor may be bound with or without them.
+    """
     if given is wanted:
         return
-    if (given.data_type, given.sizes) != (wanted.data_type, wanted.sizes):
+    if (
+        given.data_type != wanted.data_type
+        or given.steps != wanted.steps
+        or given.total_tensor_size_in_bytes < wanted.total_tensor_size_in_bytes
+    ):
         raise BindingError(
-            f"{where} is {given.data_type.name} with sizes {given.sizes}; the description says "
-            f"{wanted.data_type.name} with sizes {wanted.sizes}"
+            f"{where} is {_in_words(given)}; the description says {_in_words(wanted)}"
         )
-    steps = zip(wanted.sizes, given.effective_strides, wanted.effective_strides, strict=True)
-    if any(n > 1 and a != b for n, a, b in steps):
-        raise BindingError(
-            f"{where} has strides {given.effective_strides}; the description says "
-            f"{wanted.effective_strides}"
-        )
-    if given.total_tensor_size_in_bytes < wanted.total_tensor_size_in_bytes:
-        raise BindingError(
-            f"{where} has {given.total_tensor_size_in_bytes} bytes; the description needs "
-            f"{wanted.total_tensor_size_in_bytes}"
-        )
+
+
+def _in_words(desc: TensorDesc) -> str:
+    return (
+        f"{desc.data_type.name} with sizes {desc.sizes} and strides {desc.effective_strides} in "
+        f"{desc.total_tensor_size_in_bytes} bytes"
+    )
 
 
 def _reach(

@@ -177,15 +177,15 @@ class Device:
     def wrap(self, wgpu_buffer: Any, desc: TensorDesc, offset: int = 0) -> Tensor:
         """A tensor over part of a buffer made elsewhere."""
         self.check_usable()
-        offset = integer("wrap: offset", offset, 0, 2**64 - 1)
+        offset = integer("wrap: offset", offset, -(2**63), 2**64 - 1)
         usage, size = getattr(wgpu_buffer, "usage", None), getattr(wgpu_buffer, "size", None)
         if not isinstance(usage, int) or not isinstance(size, int):
             raise BindingError(
                 f"wrap: wgpu_buffer is {type(wgpu_buffer).__name__}; it must be a wgpu buffer"
             )
-        if offset % desc.alignment:
+        if offset < 0 or offset % desc.alignment:
             raise BindingError(
-                f"wrap: offset is {offset}; it must be a multiple of {desc.alignment}"
+                f"wrap: offset is {offset}; it must be a multiple of {desc.alignment}, at least 0"
             )
         total = desc.total_tensor_size_in_bytes
         if offset + total > size:

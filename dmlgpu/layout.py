@@ -56,10 +56,17 @@ def count(dims: tuple[Dim, ...]) -> int:
 
 
 def is_nested(dims: tuple[Dim, ...]) -> bool:
-    """Whether an output address names its coordinates by dividing by the strides in turn."""
+    """Whether an output address names its coordinates by dividing by the strides in turn.
+
+    Each stride must also be a multiple of the next, so that a walk along the addresses leaves an
+    outer coordinate only where it leaves the inner ones.
+    """
     if dims[-1].out != 1:
         return False
-    return all(d.out >= extent(dims[i + 1 :]) for i, d in enumerate(dims[:-1]))
+    return all(
+        d.out >= extent(dims[i + 1 :]) and d.out % dims[i + 1].out == 0
+        for i, d in enumerate(dims[:-1])
+    )
 
 
 def widen(bits: int, dims: tuple[Dim, ...], *offsets: int) -> tuple[int, tuple[Dim, ...], int]:

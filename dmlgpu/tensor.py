@@ -207,18 +207,21 @@ class TensorDesc:
         return -(-self.extent * self.data_type.bits // 32) * 4
 
     @cached_property
+    def steps(self) -> tuple[tuple[int, int], ...]:
+        """(size, stride) of every dimension that has more than one element."""
+        pairs = zip(self.sizes, self.effective_strides, strict=True)
+        return tuple((n, s) for n, s in pairs if n > 1)
+
+    @cached_property
     def is_packed(self) -> bool:
         """Whether the elements lie row-major without gaps."""
-        packed = packed_strides(self.sizes)
-        steps = zip(self.sizes, self.effective_strides, packed, strict=True)
-        return all(n == 1 or s == p for n, s, p in steps)
+        packed = zip(self.sizes, packed_strides(self.sizes), strict=True)
+        return self.steps == tuple((n, s) for n, s in packed if n > 1)
 
     @cached_property
     def overlaps_itself(self) -> bool:
         """Whether two logical elements share an address."""
-        dims = sorted(
-            (s, n) for n, s in zip(self.sizes, self.effective_strides, strict=True) if n > 1
-        )
+        dims = sorted((stride, size) for size, stride in self.steps)
         return _collides(dims)
 
     @property
