@@ -85,7 +85,7 @@ class CompiledOperator:
             call = self._calls.get(key)
             if call is None:
                 call = self._bind(key, inputs, out)
-            device.record(call)
+            device.record(call, self.operator.name)
             if device.debug and self.operator.check_indices is not None:
                 self._check_indices(inputs)
         return out
@@ -251,7 +251,7 @@ class CompiledOperator:
             for i, dispatch in enumerate(check(self.desc))
         )
         storages = tuple(p.storage for p in places.values())
-        self.device.record(Call(dispatches, storages, 0, ()))
+        self.device.record(Call(dispatches, storages, 0, ()), f"{self.operator.name} check")
 
     def raise_report(self, words: np.ndarray[Any, Any]) -> None:
         """Raises when a debug check found an index value out of range."""

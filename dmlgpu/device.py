@@ -17,6 +17,7 @@ from dmlgpu.gpu import AdapterInfo, Gpu
 from dmlgpu.memory import Lease, Memory, Pool
 from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
+from dmlgpu.profile import Profile
 from dmlgpu.support import FeatureLevel, feature_level
 from dmlgpu.tensor import DataType, TensorDesc, integer
 from dmlgpu.wgsl import Access, Shader, assemble
@@ -80,6 +81,7 @@ class Device:
         self._owned = owned
         self._process = os.getpid()
         self._closed = ""
+        self.profiling: Profile | None = None
         self._batch_bytes = 0
         self._numbers: dict[TensorDesc, int] = {}
         self._pipelines: dict[Any, Any] = {}
@@ -247,11 +249,23 @@ class Device:
             self._raise_reports()
         return raw
 
-    def record(self, call: Call) -> None:
+    def _dispatch_all(self, call: Call) -> None:
+        for pipeline, group, x, y in call.dispatches:
+            self.gpu.dispatch(pipeline, group, x, y)
+
+    def profile(self) -> Profile:
+        """Measures GPU time: `with device.profile() as p: ...; print(p)`."""
+        self.check_usable()
+        return Profile(self)
+
+    def record(self, call: Call, name: str) -> None:
         """Appends a bound call to the open recording."""
         gpu = self.gpu
-        for pipeline, group, x, y in call.dispatches:
-            gpu.dispatch(pipeline, group, x, y)
+        if self.profiling is None:
+            for pipeline, group, x, y in call.dispatches:
+                gpu.dispatch(pipeline, group, x, y)
+        else:
+            self.profiling.timed(name, call.nbytes, lambda: self._dispatch_all(call))
         batch = self.batch
         for storage in call.storages:
             storage.batch = batch

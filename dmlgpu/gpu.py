@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -275,6 +275,19 @@ class Gpu:
         if self._encoder is None:
             self._encoder = self.device.create_command_encoder()
         return self._encoder
+
+    def in_pass(self, timestamp_writes: Mapping[str, Any], record: Callable[[], None]) -> None:
+        """Lets `record` fill a pass of its own that writes timestamps at both ends."""
+        with translated("recording a timed pass"):
+            self._pass = self._copies().begin_compute_pass(timestamp_writes=timestamp_writes)
+        record()
+        with translated("recording a timed pass"):
+            self._copies()
+
+    def resolve(self, queries: Any, count: int, target: Any) -> None:
+        """Records that the first `count` timestamps go to a buffer."""
+        with translated("resolving timestamps"):
+            self._copies().resolve_query_set(queries, 0, count, target, 0)
 
     def flush(self) -> None:
         """Submits what is recorded."""
