@@ -84,7 +84,7 @@ def markdown() -> str:
             cells = (
                 ranks_text(data.ranks),
                 types_short(data.data_types),
-                types_short(indices.data_types) if indices else "",
+                types_short(indices.data_types) if indices else "-",
             )
             news = tuple("" if new == old else new for new, old in zip(cells, before, strict=True))
             first = level == since(operator)

@@ -81,7 +81,8 @@ def _parser() -> argparse.ArgumentParser:
     told = command("info", info, "what this machine has, and which adapter is chosen and why")
     told.add_argument("--json", action="store_true", help="print JSON")
     listed = command("operators", operators, "the operators: since which level, types, ranks")
-    listed.add_argument("--level", default="6.4", help="what this feature level allows, e.g. 3.0")
+    latest = catalogue.level_text(max(FeatureLevel))
+    listed.add_argument("--level", default=latest, help="what this level allows, such as 3.0")
     shape = listed.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print JSON")
     shape.add_argument(

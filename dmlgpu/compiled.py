@@ -206,7 +206,7 @@ class CompiledOperator:
         self, number: int, dispatch: Dispatch, places: Mapping[str, Range]
     ) -> tuple[Any, Any, int, int]:
         gpu = self.device.gpu
-        modes = binds(dispatch.shader, tuple(dispatch.slots.values()))
+        modes = binds(dispatch.shader, dispatch.slots)
         named = {name: places[field] for name, field in dispatch.bindings.items()}
         access, spans = _reach(
             self.operator.name, named, modes, gpu.offset_alignment, gpu.max_binding

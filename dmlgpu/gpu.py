@@ -146,6 +146,7 @@ class Gpu:
             subgroup_min=int(adapter.info.get("stackgroup_min_size", 0)) if has_subgroups else 0,
             subgroup_max=int(adapter.info.get("stackgroup_max_size", 0)) if has_subgroups else 0,
             int64="shader-int64" in features,
+            keeps_running=info.kind == "discrete" and info.backend in ("Vulkan", "D3D12"),
             max_workgroup_size=int(limits["max-compute-invocations-per-workgroup"]),
             max_workgroup_storage=int(limits["max-compute-workgroup-storage-size"]),
         )

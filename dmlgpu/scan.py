@@ -6,14 +6,29 @@ knows of directions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dmlgpu.layout import Dim, count, fold
+from dmlgpu.layout import Dim, count
+from dmlgpu.layout import fold as fold_loops
 from dmlgpu.operator import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.tensor import DataType
 
-WG_SIZE = 64
-SEGMENT = 4096  # steps one invocation walks; some drivers stop every loop at 65,535
+WALK_WG = 64
+WALK_UNITS = 1024  # 16-byte units one invocation walks; some drivers stop every loop at 65,535
+WALKERS = 32768  # invocations that fill a GPU
+ROW_ROUNDS = 4  # units per invocation of a tile, as in cumulative_rows.wgsl
+ROW_WG = 256
+CHAIN_ROUNDS = 16  # as in cumulative_chain.wgsl
+CHAIN_WG = 256
+CHAIN_LANES = 32
+COLUMNS_WG = 128
+COLUMNS_AHEAD = 8  # as in cumulative_columns.wgsl
+TILE_COLUMNS = 8  # as in cumulative_columns_chain.wgsl
+TILE_STEPS = 512
+SHORT_WG = 128
+SHORT_WORDS = 128  # longest line that is scanned by one invocation in workgroup memory
+ROWS_FILL = 512  # lines that fill a GPU with a workgroup each
+MAX_LOOP = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +47,22 @@ class Scan:
     exclusive: bool
     input: str = "input_tensor"
     output: str = "output_tensor"
+
+    @property
+    def per_unit(self) -> int:
+        """Elements in 16 bytes."""
+        return 128 // self.bits
+
+    @property
+    def axis_units(self) -> int:
+        """16-byte units along a line, the last one perhaps not full."""
+        return -(-self.axis_size // self.per_unit)
+
+    def in_columns(self) -> Scan:
+        """The same scan with the innermost lines taken a unit at a time."""
+        *outer, last = self.lines
+        unit = self.per_unit
+        return replace(self, lines=(*outer, Dim(last.size // unit, unit, unit)))
 
     @classmethod
     def of(
@@ -60,7 +91,7 @@ class Scan:
             fold=fold,
             num=NUM[data_type],
             bits=data_type.bits,
-            lines=fold_lines(loops),
+            lines=fold_loops(loops),
             axis_size=sizes[axis],
             in_base=last * in_strides[axis],
             in_step=sign * in_strides[axis],
@@ -82,23 +113,215 @@ NUM = {
 RUNNING = {"f16": "f32", "u16": "u32"}  # what running values are kept as, where not as themselves
 
 
-def fold_lines(loops: list[Dim]) -> tuple[Dim, ...]:
-    """Loops over the lines; a broadcast output cannot occur, so ordering by it is total."""
-    return fold(loops)
+def fits_units(scan: Scan) -> bool:
+    """Whether each line is adjacent elements that start and end on whole 16-byte units."""
+    unit = scan.per_unit
+    if scan.in_step != scan.out_step or abs(scan.in_step) != 1 or scan.axis_size % unit:
+        return False
+    ahead = 1 if scan.in_step < 0 else 0
+    strides = [n for d in scan.lines if d.size > 1 for n in (d.source, d.out)]
+    starts = (scan.in_base + ahead, scan.out_base + ahead)
+    return all(n % unit == 0 for n in (*starts, *strides))
+
+
+def fits_columns(scan: Scan) -> bool:
+    """Whether neighbouring lines lie side by side in whole 16-byte units."""
+    unit = scan.per_unit
+    *outer, last = scan.lines
+    if (last.source, last.out) != (1, 1) or last.size % unit:
+        return False
+    strides = [n for d in outer for n in (d.source, d.out)]
+    rest = (scan.in_base, scan.out_base, scan.in_step, scan.out_step)
+    return all(n % unit == 0 for n in (*rest, *strides))
+
+
+def fits_short(scan: Scan, adapter: Adapter) -> bool:
+    """Whether the lines are short and follow each other without gaps."""
+    words = scan.axis_size * scan.bits // 32
+    if abs(scan.in_step) != 1 or scan.in_step != scan.out_step or words > SHORT_WORDS:
+        return False
+    if scan.axis_size * scan.bits % 32 or short_lines(words, adapter) < 4:
+        return False
+    (*outer, last) = scan.lines
+    whole = count(scan.lines) * words % 4 == 0
+    return whole and not outer and (last.source, last.out) == (scan.axis_size, scan.axis_size)
+
+
+def short_lines(words: int, adapter: Adapter) -> int:
+    """Lines of one workgroup of cumulative_short.wgsl."""
+    return min(SHORT_WG, adapter.max_workgroup_storage // (4 * (words | 1))) // 4 * 4
+
+
+def choose(scan: Scan, adapter: Adapter) -> str:
+    """The kernel for a scan: walk, columns, columns_chain, rows, chain or short."""
+    lines = count(scan.lines)
+    columns = lines // scan.per_unit
+    if adapter.is_cpu:
+        few_loops = scan.axis_size <= MAX_LOOP * COLUMNS_AHEAD
+        return "columns" if fits_columns(scan) and columns >= 16 and few_loops else "walk"
+    chains = adapter.keeps_running and adapter.subgroup_min >= CHAIN_LANES
+    if fits_columns(scan):
+        if columns >= WALKERS // 2 or scan.axis_size <= TILE_STEPS:
+            return "columns"
+        return "columns_chain" if chains else "walk"
+    if fits_short(scan, adapter) and lines >= SHORT_WG:
+        return "short"
+    tile = ROW_WG * ROW_ROUNDS * scan.per_unit
+    adjacent = abs(scan.in_step) <= 1 and abs(scan.out_step) == 1
+    if adapter.subgroup_min >= 4 and (adjacent or lines < ROWS_FILL):
+        if lines >= ROWS_FILL or scan.axis_size <= tile:
+            return "rows"
+        if chains:
+            return "chain"
+    return "walk"
 
 
 def plan_scan(scan: Scan, adapter: Adapter) -> Plan:
     """The dispatches of one scan, carries between segments included."""
+    kernel = choose(scan, adapter)
+    if kernel == "rows":
+        return Plan((_rows(scan),))
+    if kernel == "short":
+        return Plan((_short(scan, adapter),))
+    if kernel == "columns":
+        return Plan((_columns(scan),))
+    if kernel == "chain":
+        return _chain(scan)
+    if kernel == "columns_chain":
+        return _columns_chain(scan)
     scratch: dict[str, int] = {}
-    dispatches = _walks(scan, adapter, scratch)
-    return Plan(tuple(dispatches), scratch)
+    return Plan(tuple(_walks(scan, adapter, scratch)), scratch)
+
+
+def _common(scan: Scan, per_unit: int = 1) -> dict[str, Value]:
+    """Params that every kernel over lines has, in elements or in units."""
+    return {
+        "axis_size": scan.axis_size,
+        "in_base": scan.in_base // per_unit,
+        "in_step": scan.in_step // per_unit & 0xFFFFFFFF,
+        "out_base": scan.out_base // per_unit,
+        "out_step": scan.out_step // per_unit & 0xFFFFFFFF,
+        "sizes": eight([d.size for d in scan.lines]),
+        "in_strides": eight([d.source // per_unit for d in scan.lines]),
+        "out_strides": eight([d.out // per_unit for d in scan.lines]),
+    }
+
+
+def _slots(scan: Scan) -> dict[str, str]:
+    return {"num": f"num_{scan.num}", "fold": f"fold_{scan.fold}"}
+
+
+def _io(scan: Scan) -> tuple[dict[str, str], dict[str, int]]:
+    """Slots and constants of a kernel that walks along lines."""
+    constants = {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
+    if fits_units(scan):
+        constants["BACKWARD"] = int(scan.in_step < 0)
+        return {**_slots(scan), "io": "io_units"}, constants
+    put = "put_half" if scan.bits == 16 else "put_whole"
+    constants["BITS"] = scan.bits
+    return {**_slots(scan), "io": "io_elements", "put": put}, constants
+
+
+def _rows(scan: Scan) -> Dispatch:
+    slots, constants = _io(scan)
+    wg = ROW_WG
+    while wg > 64 and wg // 2 * ROW_ROUNDS >= scan.axis_units:
+        wg //= 2
+    params = {**_common(scan), "lines": count(scan.lines), "axis_units": scan.axis_units}
+    bindings = {"input": scan.input, "output": scan.output}
+    constants["WG_SIZE"] = wg
+    return Dispatch("cumulative_rows", count(scan.lines), params, bindings, slots, constants)
+
+
+def _short(scan: Scan, adapter: Adapter) -> Dispatch:
+    words = scan.axis_size * scan.bits // 32
+    lines = count(scan.lines)
+    per_group = short_lines(words, adapter)
+    constants = {
+        "WG_SIZE": SHORT_WG,
+        "EXCLUSIVE": int(scan.exclusive),
+        "BACKWARD": int(scan.in_step < 0),
+        "LINE_WORDS": words,
+        "PITCH": words | 1,
+        "LINES": per_group,
+    }
+    params: dict[str, Value] = {"lines": lines, "units": lines * words // 4}
+    bindings = {"input": scan.input, "output": scan.output}
+    groups = -(-lines // per_group)
+    return Dispatch("cumulative_short", groups, params, bindings, _slots(scan), constants)
+
+
+def _columns(scan: Scan) -> Dispatch:
+    unit = scan.per_unit
+    scan = scan.in_columns()
+    columns = count(scan.lines)
+    params = {**_common(scan, unit), "columns": columns}
+    constants = {"WG_SIZE": COLUMNS_WG, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
+    bindings = {"input": scan.input, "output": scan.output}
+    groups = -(-columns // COLUMNS_WG)
+    return Dispatch("cumulative_columns", groups, params, bindings, _slots(scan), constants)
+
+
+def _status(scan: Scan, places: int) -> tuple[int, Dispatch]:
+    """Bytes of the words a single-pass scan publishes through, and what clears them."""
+    size = 16 + places * 2 * (2 if scan.num == "u64" else 1) * 4
+    units = -(-size // 16)
+    clear = Dispatch("cumulative_clear", -(-units // 256), {"count": units}, {"status": "status"})
+    return units * 16, clear
+
+
+def _chain(scan: Scan) -> Plan:
+    slots, constants = _io(scan)
+    lines = count(scan.lines)
+    tiles = -(-scan.axis_units // (CHAIN_WG * CHAIN_ROUNDS))
+    groups = -(-tiles // CHAIN_LANES)
+    size, clear = _status(scan, lines * (tiles + groups))
+    params = {
+        **_common(scan),
+        "lines": lines,
+        "line_tiles": tiles,
+        "line_groups": groups,
+        "axis_units": scan.axis_units,
+    }
+    constants["WG_SIZE"] = CHAIN_WG
+    bindings = {"input": scan.input, "output": scan.output, "status": "status"}
+    run = Dispatch("cumulative_chain", lines * tiles, params, bindings, slots, constants)
+    return Plan((clear, run), {"status": size})
+
+
+def _columns_chain(scan: Scan) -> Plan:
+    unit = scan.per_unit
+    scan = scan.in_columns()
+    columns = count(scan.lines)
+    across = -(-columns // TILE_COLUMNS)
+    down = -(-scan.axis_size // TILE_STEPS)
+    size, clear = _status(scan, across * down * TILE_COLUMNS * unit)
+    params = {
+        **_common(scan, unit),
+        "columns": columns,
+        "tiles_across": across,
+        "tiles_down": down,
+    }
+    constants = {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
+    bindings = {"input": scan.input, "output": scan.output, "status": "status"}
+    run = Dispatch(
+        "cumulative_columns_chain", across * down, params, bindings, _slots(scan), constants
+    )
+    return Plan((clear, run), {"status": size})
+
+
+def walk_units(scan: Scan, lines: int, adapter: Adapter) -> int:
+    """Units of the segment one invocation walks: short enough to keep the adapter busy."""
+    wanted = -(-(64 if adapter.is_cpu else WALKERS) // lines)
+    return max(64, min(WALK_UNITS, -(-scan.axis_units // wanted)))
 
 
 def _walks(scan: Scan, adapter: Adapter, scratch: dict[str, int]) -> list[Dispatch]:
     lines = count(scan.lines)
-    segments = -(-scan.axis_size // SEGMENT)
+    segment = walk_units(scan, lines, adapter)
+    segments = -(-scan.axis_units // segment)
     if segments == 1:
-        return [_walk(scan, "scan", lines, 1, "")]
+        return [_walk(scan, "scan", lines, 1, segment, "")]
     running = RUNNING.get(scan.num, scan.num)
     bits = 64 if running == "u64" else 32
     partials = f"partials{len(scratch)}"
@@ -118,32 +341,28 @@ def _walks(scan: Scan, adapter: Adapter, scratch: dict[str, int]) -> list[Dispat
         output=partials,
     )
     return [
-        _walk(scan, "reduce", lines, segments, partials),
+        _walk(scan, "reduce", lines, segments, segment, partials),
         *_walks(carries, adapter, scratch),
-        _walk(scan, "scan_carried", lines, segments, partials),
+        _walk(scan, "scan_carried", lines, segments, segment, partials),
     ]
 
 
-def _walk(scan: Scan, entry: str, lines: int, segments: int, partials: str) -> Dispatch:
-    params: dict[str, Value] = {
+def _walk(
+    scan: Scan, entry: str, lines: int, segments: int, segment: int, partials: str
+) -> Dispatch:
+    slots, constants = _io(scan)
+    constants["WG_SIZE"] = WALK_WG
+    params = {
+        **_common(scan),
         "lines": lines,
         "segments": segments,
-        "segment_size": scan.axis_size if segments == 1 else SEGMENT,
-        "axis_size": scan.axis_size,
-        "in_base": scan.in_base,
-        "in_step": scan.in_step & 0xFFFFFFFF,
-        "out_base": scan.out_base,
-        "out_step": scan.out_step & 0xFFFFFFFF,
-        "sizes": eight([d.size for d in scan.lines]),
-        "in_strides": eight([d.source for d in scan.lines]),
-        "out_strides": eight([d.out for d in scan.lines]),
+        "segment_units": segment,
+        "axis_units": scan.axis_units,
     }
     bindings = {"input": scan.input, "output": scan.output, "partials": partials}
     if entry == "scan":
         del bindings["partials"]
     if entry == "reduce":
         del bindings["output"]
-    slots = {"num": f"num_{scan.num}", "fold": f"fold_{scan.fold}", "put": f"put_{scan.bits}"}
-    constants = {"WG_SIZE": WG_SIZE, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
-    groups = -(-lines * segments // WG_SIZE)
+    groups = -(-lines * segments // WALK_WG)
     return Dispatch("cumulative", groups, params, bindings, slots, constants, entry)

@@ -3,13 +3,13 @@
 A shader file is WGSL with two kinds of extra line, each replaced by exactly one line so that line
 numbers stay those of the file:
 
-    #import elem                    the snippet bound to slot `elem`, appended after the kernel
+    #import num                     the snippet bound to slot `num`, appended after the kernel
     #bind read input: u32           a storage binding and the functions that reach it
 
 `#bind` declares `load_input(i)` and, for `write`, `store_output(i, value)`; for `atomic` also
-`merge_output(i, mask, bits)` and `max_output(i, value)`. How the words are reached (its own
-binding, the output's when the call is in place, an offset, several bindings for one large tensor)
-is the `Access` of each name, so no kernel knows of it.
+`merge_output(i, mask, bits)`, `max_output(i, value)` and `add_output(i, value)`. How the words are
+reached (its own binding, the output's when the call is in place, an offset, several bindings for
+one large tensor) is the `Access` of each name, so no kernel knows of it.
 """
 
 from __future__ import annotations
@@ -86,15 +86,11 @@ def assemble(
 ) -> Shader:
     """Kernel first, then the snippet of each slot; bindings numbered in order of appearance."""
     access = access or {}
-    lines = read(shader).splitlines()
-    imported = [m[1] for line in lines if (m := _IMPORT.match(line))]
-    if sorted(imported) != sorted(slots):
+    lines, imported = _expanded(shader, slots)
+    if not set(slots) <= imported:
         raise DeviceError(
             f"{shader}.wgsl imports {sorted(imported)}; the plan fills {sorted(slots)}"
         )
-    for slot in imported:
-        lines[lines.index(f"#import {slot}")] = ""
-        lines += read(f"shared/{slots[slot]}").splitlines()
     found = {m[2]: (i, m[1], m[3]) for i, line in enumerate(lines) if (m := _BIND.match(line))}
     made: list[Slot] = []
     ranges = tuple(n for n in found if (h := access.get(n, Access())).offset or h.scalar)
@@ -118,11 +114,28 @@ def assemble(
     return Shader(f"{shader}.wgsl", text, tuple(made), ranges, ranges_binding)
 
 
-@cache
-def binds(shader: str, snippets: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+def _expanded(shader: str, slots: Mapping[str, str]) -> tuple[list[str], set[str]]:
+    """The kernel's lines, then those of each import, in order; and the slots imported.
+
+    A slot the plan leaves open is the snippet of its own name.
+    """
+    lines = read(shader).splitlines()
+    imported: set[str] = set()
+    at = 0
+    while at < len(lines):
+        match = _IMPORT.match(lines[at])
+        if match:
+            lines[at] = ""
+            if match[1] not in imported:
+                imported.add(match[1])
+                lines += read(f"shared/{slots.get(match[1], match[1])}").splitlines()
+        at += 1
+    return lines, imported
+
+
+def binds(shader: str, slots: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """(mode, element) of every name that a shader and its snippets bind."""
-    texts = [read(shader), *(read(f"shared/{s}") for s in snippets)]
-    lines = [line for text in texts for line in text.splitlines()]
+    lines, _ = _expanded(shader, slots)
     return {m[2]: (m[1], m[3]) for line in lines if (m := _BIND.match(line))}
 
 
@@ -163,6 +176,8 @@ def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
         parts.append(function(f"raw_merge_{name}(i: u32, mask: u32, bits: u32)", merge))
         most = "atomicMax(&{array}[{i}], v);"
         parts.append(function(f"raw_max_{name}(i: u32, v: u32)", most))
+        more = "return atomicAdd(&{array}[{i}], v);"
+        parts.append(function(f"raw_add_{name}(i: u32, v: u32) -> u32", more, zero))
     return " ".join(parts)
 
 
@@ -213,7 +228,8 @@ def _reached(
         parts.append(
             f"fn merge_{name}(i: u32, mask: u32, bits: u32) "
             f"{{ raw_merge_{target}({w}, mask, bits); }} "
-            f"fn max_{name}(i: u32, v: u32) {{ raw_max_{target}({w}, v); }}"
+            f"fn max_{name}(i: u32, v: u32) {{ raw_max_{target}({w}, v); }} "
+            f"fn add_{name}(i: u32, v: u32) -> u32 {{ return raw_add_{target}({w}, v); }}"
         )
     return " ".join(parts)
 

@@ -1,6 +1,7 @@
 // FLOAT16 values in FLOAT32 arithmetic, converted with integer operations: pack2x16float leaves
 // rounding and overflow open, and unpack2x16float is not available on every driver.
 alias Num = f32;
+const PER_UNIT = 8u;
 const NUM_WORDS = 1u;
 fn zero() -> Num { return 0.0; }
 fn one() -> Num { return 1.0; }
@@ -36,7 +37,19 @@ fn float_to_half(v: f32) -> u32 {
   let up = rest > tie || (rest == tie && (whole & 1u) == 1u);
   return sign | (whole + select(0u, 1u, up));
 }
-fn value_at(e: u32) -> Num {
-  return half_to_float((load_input(e / 2u) >> (e % 2u * 16u)) & 0xffffu);
-}
 fn encode(v: Num) -> vec2<u32> { return vec2<u32>(float_to_half(v), 0u); }
+fn decode(w: vec2<u32>) -> Num { return half_to_float(w.x); }
+alias Nums = array<Num, 8>; // the elements of 16 bytes
+fn unpack(u: vec4<u32>) -> Nums {
+  let low = u & vec4<u32>(0xffffu);
+  let high = u >> vec4<u32>(16u);
+  return Nums(half_to_float(low.x), half_to_float(high.x), half_to_float(low.y),
+    half_to_float(high.y), half_to_float(low.z), half_to_float(high.z), half_to_float(low.w),
+    half_to_float(high.w));
+}
+fn pack(n: Nums) -> vec4<u32> {
+  return vec4<u32>(float_to_half(n[0]) | (float_to_half(n[1]) << 16u),
+    float_to_half(n[2]) | (float_to_half(n[3]) << 16u),
+    float_to_half(n[4]) | (float_to_half(n[5]) << 16u),
+    float_to_half(n[6]) | (float_to_half(n[7]) << 16u));
+}

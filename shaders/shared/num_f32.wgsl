@@ -1,5 +1,6 @@
 // FLOAT32 arithmetic.
 alias Num = f32;
+const PER_UNIT = 4u;
 const NUM_WORDS = 1u;
 fn zero() -> Num { return 0.0; }
 fn one() -> Num { return 1.0; }
@@ -7,5 +8,11 @@ fn add(a: Num, b: Num) -> Num { return a + b; }
 fn mul(a: Num, b: Num) -> Num { return a * b; }
 fn to_words(v: Num) -> vec2<u32> { return vec2<u32>(bitcast<u32>(v), 0u); }
 fn from_words(w: vec2<u32>) -> Num { return bitcast<f32>(w.x); }
-fn value_at(e: u32) -> Num { return bitcast<f32>(load_input(e)); }
 fn encode(v: Num) -> vec2<u32> { return to_words(v); }
+fn decode(w: vec2<u32>) -> Num { return bitcast<f32>(w.x); }
+alias Nums = array<Num, 4>; // the elements of 16 bytes
+fn unpack(u: vec4<u32>) -> Nums {
+  let v = bitcast<vec4<f32>>(u);
+  return Nums(v.x, v.y, v.z, v.w);
+}
+fn pack(n: Nums) -> vec4<u32> { return bitcast<vec4<u32>>(vec4<f32>(n[0], n[1], n[2], n[3])); }

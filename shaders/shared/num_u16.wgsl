@@ -1,5 +1,6 @@
 // UINT16 arithmetic: 32-bit running values, of which the low half is the exact result.
 alias Num = u32;
+const PER_UNIT = 8u;
 const NUM_WORDS = 1u;
 fn zero() -> Num { return 0u; }
 fn one() -> Num { return 1u; }
@@ -7,5 +8,15 @@ fn add(a: Num, b: Num) -> Num { return a + b; }
 fn mul(a: Num, b: Num) -> Num { return a * b; }
 fn to_words(v: Num) -> vec2<u32> { return vec2<u32>(v, 0u); }
 fn from_words(w: vec2<u32>) -> Num { return w.x; }
-fn value_at(e: u32) -> Num { return (load_input(e / 2u) >> (e % 2u * 16u)) & 0xffffu; }
 fn encode(v: Num) -> vec2<u32> { return vec2<u32>(v & 0xffffu, 0u); }
+fn decode(w: vec2<u32>) -> Num { return w.x; }
+alias Nums = array<Num, 8>; // the elements of 16 bytes
+fn unpack(u: vec4<u32>) -> Nums {
+  let low = u & vec4<u32>(0xffffu);
+  let high = u >> vec4<u32>(16u);
+  return Nums(low.x, high.x, low.y, high.y, low.z, high.z, low.w, high.w);
+}
+fn pack(n: Nums) -> vec4<u32> {
+  let low = vec4<u32>(n[0], n[2], n[4], n[6]) & vec4<u32>(0xffffu);
+  return low | (vec4<u32>(n[1], n[3], n[5], n[7]) << vec4<u32>(16u));
+}

@@ -1,5 +1,6 @@
 // INT64 and UINT64 arithmetic modulo 2^64 on two words, low word first.
 alias Num = vec2<u32>;
+const PER_UNIT = 2u;
 const NUM_WORDS = 2u;
 fn zero() -> Num { return vec2<u32>(0u, 0u); }
 fn one() -> Num { return vec2<u32>(1u, 0u); }
@@ -22,5 +23,8 @@ fn mul(a: Num, b: Num) -> Num {
 }
 fn to_words(v: Num) -> vec2<u32> { return v; }
 fn from_words(w: vec2<u32>) -> Num { return w; }
-fn value_at(e: u32) -> Num { return vec2<u32>(load_input(2u * e), load_input(2u * e + 1u)); }
 fn encode(v: Num) -> vec2<u32> { return v; }
+fn decode(w: vec2<u32>) -> Num { return w; }
+alias Nums = array<Num, 2>; // the elements of 16 bytes
+fn unpack(u: vec4<u32>) -> Nums { return Nums(u.xy, u.zw); }
+fn pack(n: Nums) -> vec4<u32> { return vec4<u32>(n[0], n[1]); }

@@ -1,4 +1,4 @@
-// Element `e` of a 16-bit output; its neighbour in the word belongs to another invocation.
+// Element `e` of a 16-bit output; its neighbour in the word may be another invocation's.
 #bind atomic output: u32
 fn put(e: u32, v: Num) {
   let shift = e % 2u * 16u;

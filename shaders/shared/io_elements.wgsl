@@ -1,0 +1,33 @@
+// Element by element, for lines of any layout. Needs params.{axis_size, in_step, out_step}, num.
+#bind read input: u32
+#import put
+override BITS: u32 = 32;
+
+fn value_at(e: u32) -> Num {
+  if (BITS == 64u) { return decode(vec2<u32>(load_input(2u * e), load_input(2u * e + 1u))); }
+  if (BITS == 32u) { return decode(vec2<u32>(load_input(e), 0u)); }
+  return decode(vec2<u32>((load_input(e / 2u) >> (e % 2u * 16u)) & 0xffffu, 0u));
+}
+
+alias Held = Nums;
+
+// Unit `p` of the line whose first element is `source`; identities behind its end.
+fn read_unit(source: u32, p: u32) -> Held {
+  var n = identities();
+  let first = p * PER_UNIT;
+  for (var j = 0u; j < PER_UNIT; j++) {
+    if (first + j < params.axis_size) { n[j] = value_at(source + (first + j) * params.in_step); }
+  }
+  return n;
+}
+
+fn values(held: Held) -> Nums { return held; }
+
+fn no_values() -> Held { return identities(); }
+
+fn write_unit(target_: u32, p: u32, n: Nums) {
+  let first = p * PER_UNIT;
+  for (var j = 0u; j < PER_UNIT; j++) {
+    if (first + j < params.axis_size) { put(target_ + (first + j) * params.out_step, n[j]); }
+  }
+}

@@ -1,0 +1,27 @@
+// 16 bytes at a time, for lines whose elements are adjacent and start and end on whole units.
+// Needs params.axis_size and num; a backward line starts at its last element in memory.
+#bind read input: vec4<u32>
+#bind write output: vec4<u32>
+override BACKWARD: bool = false;
+
+fn unit_index(first: u32, p: u32) -> u32 {
+  if (BACKWARD) { return (first + 1u) / PER_UNIT - 1u - p; }
+  return first / PER_UNIT + p;
+}
+
+fn turned(n: Nums) -> Nums {
+  var r = n;
+  if (BACKWARD) { for (var j = 0u; j < PER_UNIT; j++) { r[j] = n[PER_UNIT - 1u - j]; } }
+  return r;
+}
+
+// Unit `p` of the line whose first element is `source`, as bits that `values` understands.
+fn read_unit(source: u32, p: u32) -> Held { return load_input(unit_index(source, p)); }
+
+fn values(held: Held) -> Nums { return turned(unpack(held)); }
+
+fn no_values() -> Held { return pack(identities()); }
+
+fn write_unit(first: u32, p: u32, n: Nums) { store_output(unit_index(first, p), pack(turned(n))); }
+
+alias Held = vec4<u32>;
