@@ -1,0 +1,49 @@
+# make demo and make test each do all set-up first; see tools/setup.sh.
+VENV ?= .venv
+ARGS ?=
+PY := $(VENV)/bin/python
+
+# Without it, the Wayland library that Mesa's drivers load complains on standard error.
+XDG_RUNTIME_DIR ?= /tmp
+export XDG_RUNTIME_DIR
+
+.PHONY: help setup demo lint test test-adapters bench dist clean
+
+help:
+	@echo "make demo            set up, then run the six operators on the adapter found"
+	@echo "make test            set up, then ruff, mypy and the whole test suite on the adapter"
+	@echo "make test-adapters   the test suite on lavapipe 22.3, lavapipe 25.0 and SwiftShader"
+	@echo "make bench           the benchmarks"
+	@echo "make lint            ruff and mypy alone"
+	@echo "make dist            the source distribution and the wheel, in dist/"
+	@echo "make clean           remove what was built, downloaded or cached here"
+	@echo "ARGS=... goes to the program or to pytest; VENV=... and PYTHON=... name others"
+
+setup:
+	@tools/setup.sh $(VENV) dev
+
+demo: setup
+	@$(PY) -m dmlgpu demo $(ARGS)
+
+lint: setup
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy --strict
+
+test: lint
+	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest $(ARGS)
+
+test-adapters: setup
+	@tools/test_adapters.sh $(PY) $(ARGS)
+
+bench:
+	@tools/setup.sh $(VENV) dev,bench
+	@$(PY) -m benchmarks $(ARGS)
+
+dist: setup
+	$(PY) -m build --no-isolation
+	$(PY) -m twine check --strict dist/*
+
+clean:
+	rm -rf $(VENV) .drivers build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

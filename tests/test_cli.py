@@ -1,0 +1,294 @@
+"""The command line: what it prints, what it exits with, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlgpu as dml
+from dmlgpu import catalogue, cli, gpu
+from dmlgpu.ops import OPERATORS
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = [operator.name for operator in OPERATORS]
+CARD = dml.AdapterInfo("GeForce", "discrete", "Vulkan", "580", 0)
+CHIP = dml.AdapterInfo("Iris", "integrated", "Vulkan", "25", 1)
+SOFT = dml.AdapterInfo("llvmpipe", "cpu", "Vulkan", "Mesa 25", 2)
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    """Status, standard output and standard error of a command."""
+    try:
+        status = cli.main(argv)
+    except SystemExit as stop:
+        status = stop.code if isinstance(stop.code, int) else 1
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def is_one_sentence(err: str) -> bool:
+    return re.fullmatch(r"dmlgpu: [^\n]+\n", err) is not None
+
+
+def test_without_a_command_it_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys)
+    assert (status, err) == (0, "")
+    assert all(command in out for command in ("demo", "info", "operators"))
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--version") == (0, f"dmlgpu {dml.__version__}\n", "")
+
+
+@pytest.mark.parametrize("argv", [["nonsense"], ["demo", "--fast"], ["operators", "--level"]])
+def test_a_wrong_command_line_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], argv: list[str]
+) -> None:
+    status, out, err = run(capsys, *argv)
+    assert (status, out) == (1, "")
+    assert is_one_sentence(err)
+
+
+def test_operators_lists_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "operators")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()[3:] if line[0] != " "] == NAMES
+    assert out.isascii()
+    assert "\033" not in out
+
+
+@pytest.mark.parametrize("level", ["3.0", "FL_3_0", "fl_3_0", "3_0"])
+def test_operators_at_a_level(capsys: pytest.CaptureFixture[str], level: str) -> None:
+    status, out, _ = run(capsys, "operators", "--level", level)
+    assert status == 0
+    assert out == (
+        "operators at feature level 3.0\n"
+        "\n"
+        "operator              since  ranks   in place  data types\n"
+        "CUMULATIVE_SUMMATION  2.1    4       yes       FLOAT16/32, INT32, UINT16/32\n"
+        "GATHER_ND             2.1    1 to 8  no        FLOAT16/32, INT8/16/32, UINT8/16/32\n"
+        "  indices                                      INT32/64, UINT32/64\n"
+        "GATHER_ND1            3.0    1 to 8  no        FLOAT16/32, INT8/16/32, UINT8/16/32\n"
+        "  indices                                      INT32/64, UINT32/64\n"
+        "SLICE                 1.0    1 to 8  no        FLOAT16/32, INT8/16/32, UINT8/16/32\n"
+        "SLICE1                2.1    1 to 8  no        FLOAT16/32, INT8/16/32, UINT8/16/32\n"
+        "\n"
+        "CUMULATIVE_PRODUCT comes with level 3.1\n"
+    )
+
+
+@pytest.mark.parametrize("level", ["3.5", "7.0", "three", ""])
+def test_a_level_that_is_none_is_refused(capsys: pytest.CaptureFixture[str], level: str) -> None:
+    status, out, err = run(capsys, "operators", "--level", level)
+    assert (status, out) == (1, "")
+    assert err.startswith(f"dmlgpu: level is {level!r}; it must be one of 1.0, 2.0, 2.1, 3.0")
+    assert is_one_sentence(err)
+
+
+@pytest.mark.parametrize("level", list(dml.FeatureLevel), ids=lambda level: level.name)
+def test_operators_as_json_equals_the_tables(
+    capsys: pytest.CaptureFixture[str], level: dml.FeatureLevel
+) -> None:
+    status, out, _ = run(capsys, "operators", "--json", "--level", level.name)
+    assert status == 0
+    found = {entry["name"]: entry for entry in json.loads(out)}
+    assert set(found) == {o.name for o in OPERATORS if min(o.support) <= level}
+    for operator in OPERATORS:
+        if operator.name not in found:
+            continue
+        entry = found[operator.name]
+        assert entry["value"] == operator.value
+        assert entry["in_place"] == operator.in_place
+        assert entry["since"] == min(operator.support).name[3:].replace("_", ".")
+        row = operator.support[max(at for at in operator.support if at <= level)]
+        assert entry["tensors"] == {
+            field: {
+                "data_types": [t.name for t in sorted(allowed.data_types)],
+                "ranks": list(allowed.ranks),
+            }
+            for field, allowed in row.items()
+        }
+
+
+def test_markdown_says_each_level_once(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "operators", "--markdown")
+    assert status == 0
+    header, rule, *rows = out.splitlines()
+    assert header.count("|") == rule.count("|")
+    assert len(rows) == sum(len(operator.support) for operator in OPERATORS)
+
+
+def test_types_are_gathered_by_kind() -> None:
+    types = frozenset({dml.DataType.INT8, dml.DataType.FLOAT32, dml.DataType.FLOAT16})
+    assert catalogue.types_short(types) == "FLOAT16/32, INT8"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (256, "256 bytes"),
+        (32768, "32 KiB"),
+        (2**31 - 1, "2 GiB"),
+        (2**40, "1024 GiB"),
+    ],
+)
+def test_bytes_are_told_in_their_unit(count: int, text: str) -> None:
+    assert cli.bytes_text(count) == text
+
+
+@pytest.mark.parametrize(
+    ("listed", "wanted", "chosen", "because"),
+    [
+        ([SOFT], "", SOFT, "it is the only adapter"),
+        ([SOFT, CARD], "", CARD, "discrete is preferred to cpu; DMLGPU_ADAPTER is not set"),
+        (
+            [SOFT, CHIP, CARD],
+            "",
+            CARD,
+            "discrete is preferred to cpu and integrated; DMLGPU_ADAPTER is not set",
+        ),
+        ([CARD, replace(CARD, index=3)], "", CARD, "it is the first of 2 discrete adapters"),
+        ([SOFT, CARD], "LLVM", SOFT, "DMLGPU_ADAPTER is 'LLVM'"),
+    ],
+)
+def test_the_choice_is_explained(
+    monkeypatch: pytest.MonkeyPatch,
+    listed: list[dml.AdapterInfo],
+    wanted: str,
+    chosen: dml.AdapterInfo,
+    because: str,
+) -> None:
+    monkeypatch.setattr(gpu, "_listed", lambda: tuple((info, None) for info in listed))
+    monkeypatch.setenv("DMLGPU_ADAPTER", wanted)
+    assert gpu.choose(None)[0] == chosen
+    assert cli.chosen_because(chosen, dml.adapters()) == because
+
+
+@pytest.mark.parametrize("command", ["info", "demo"])
+def test_without_an_adapter_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.setattr(gpu, "_listed", lambda: ())
+    status, out, err = run(capsys, command)
+    assert (status, out) == (1, "")
+    assert "no GPU adapter found; install a Vulkan driver" in err
+    assert is_one_sentence(err)
+
+
+@pytest.mark.parametrize("command", ["info", "demo"])
+def test_an_adapter_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.setattr(gpu, "_listed", lambda: ((SOFT, None),))
+    monkeypatch.setenv("DMLGPU_ADAPTER", "GeForce")
+    status, out, err = run(capsys, command)
+    assert (status, out) == (1, "")
+    assert err == (
+        "dmlgpu: DMLGPU_ADAPTER is 'GeForce'; this machine has: llvmpipe (cpu, Vulkan, Mesa 25)\n"
+    )
+
+
+@pytest.mark.gpu
+def test_info_names_the_adapter_in_use(
+    capsys: pytest.CaptureFixture[str], device: dml.Device
+) -> None:
+    status, out, err = run(capsys, "info")
+    assert (status, err) == (0, "")
+    chosen = next(line for line in out.splitlines() if line.startswith("*  "))
+    for part in (device.adapter.name, device.adapter.kind, device.adapter.backend):
+        assert part in chosen
+    assert "* is chosen: " in out
+    assert re.search(r"^features {2,}\S", out, re.M)
+
+
+@pytest.mark.gpu
+def test_info_as_json(capsys: pytest.CaptureFixture[str], device: dml.Device) -> None:
+    status, out, _ = run(capsys, "info", "--json")
+    assert status == 0
+    found = json.loads(out)
+    chosen = found["adapters"][found["chosen"]["adapter"]]
+    assert dml.AdapterInfo(**chosen) == device.adapter
+    assert found["versions"]["dmlgpu"] == dml.__version__
+    assert found["limits"]["max_binding_bytes"] >= 128 << 20
+    assert all(isinstance(value, int) for value in found["limits"].values())
+    assert isinstance(found["features"], list)
+    assert Path(found["shaders"]).is_dir()
+
+
+@pytest.mark.gpu
+def test_demo_runs_every_operator_and_agrees(
+    capsys: pytest.CaptureFixture[str], device: dml.Device
+) -> None:
+    status, out, err = run(capsys, "demo")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert str(device.adapter) in lines[0]
+    assert sorted(line.split()[0] for line in lines[3:-2]) == NAMES
+    for line in lines[3:-2]:
+        assert re.search(r" \d+\.\d\d +\d+\.\d\d  (equal|within \de-\d\d)$", line), line
+    assert max(map(len, lines[2:])) < 110
+
+
+@pytest.mark.gpu
+def test_demo_fails_where_a_result_differs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], device: dml.Device
+) -> None:
+    first, *_, last = cli.demo_cases()
+    wrong = replace(first, numpy=lambda x: x[:, 1::2, ::2].copy())
+    worse = replace(last, numpy=lambda x: np.cumprod(x, -1) * 1.001)
+    monkeypatch.setattr(cli, "demo_cases", lambda: [wrong, last, worse])
+    status, out, err = run(capsys, "demo")
+    assert status == 1
+    assert "DIFFERS" in out
+    assert err == "dmlgpu: SLICE and CUMULATIVE_PRODUCT on this adapter differ from NumPy\n"
+
+
+def test_a_wrong_shape_is_no_agreement() -> None:
+    *_, case = cli.demo_cases()
+    assert cli.verdict(case, np.ones((3, 3), np.float32)) == (False, "DIFFERS")
+
+
+def test_colour_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli.styled("text", cli.BOLD) == "text"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("WT_SESSION", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert cli.styled("text", cli.BOLD) == "\033[1mtext\033[0m"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert cli.styled("text", cli.BOLD) == "text"
+
+
+def command(*argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dmlgpu", *argv],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
+
+
+def test_as_a_module_from_outside() -> None:
+    done = command("operators", "--level", "9.9")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("dmlgpu: level is '9.9'")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the shell is POSIX's")
+def test_a_reader_that_stops_early_is_no_error() -> None:
+    line = f"{sys.executable} -m dmlgpu operators --markdown | head -n 1"
+    done = subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.stdout.startswith("| operator |")
+    assert done.stderr == ""

@@ -1,0 +1,252 @@
+"""The function level: the documented program, natural ranks, and basic indexing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+import wgpu
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from strategies import IDX4, SCAN7
+
+import dmlgpu as dml
+
+pytestmark = pytest.mark.gpu
+
+
+def test_the_documented_program(device: dml.Device) -> None:
+    y = dml.cumulative_summation(np.ones((1, 1, 2, 4), np.float32), axis=3)
+    assert np.asarray(y).tolist() == [[[[1, 2, 3, 4], [1, 2, 3, 4]]]]
+
+    numbers = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+    x = dml.default_device().tensor(numbers)
+    z = x[:, :, ::-2, 1:]
+    assert np.array_equal(np.asarray(z), numbers[:, :, ::-2, 1:])
+    gathered = dml.gather_nd(x, np.array([[[[0, 0, 1]]]]))
+    assert np.asarray(gathered).tolist() == [[[[4, 5, 6, 7]]]]
+
+    desc = dml.Slice1Desc(
+        input_tensor=dml.TensorDesc(dml.DataType.FLOAT32, (1, 1, 4, 4)),
+        output_tensor=dml.TensorDesc(dml.DataType.FLOAT32, (1, 1, 2, 2)),
+        input_window_offsets=(0, 0, 0, 1),
+        input_window_sizes=(1, 1, 4, 3),
+        input_window_strides=(1, 1, -2, 2),
+    )
+    assert dml.validate(desc, dml.FeatureLevel.FL_3_0) is None
+    made = dml.Device(feature_level=dml.FeatureLevel.FL_3_0)
+    op = made.compile(desc)
+    out = op(made.tensor(x.numpy()))
+    assert out.numpy().tolist() == [[[[13, 15], [5, 7]]]]
+    made.close()
+
+
+def test_the_default_device_is_kept(device: dml.Device) -> None:
+    assert dml.default_device() is dml.default_device()
+    assert dml.slice(np.zeros(3, np.int8), [0], [2], [1]).device is dml.default_device()
+
+
+def test_functions_stay_on_their_tensors_device(device: dml.Device) -> None:
+    x = device.tensor(np.arange(6, dtype=np.int16).reshape(2, 3))
+    assert dml.gather_nd(x, np.array([[1]])).device is device
+    assert dml.slice1(x, (0, 0), (2, 3), (1, -1)).device is device
+    assert x[0].device is device
+
+
+def test_adapters_are_named(device: dml.Device) -> None:
+    entries = dml.adapters()
+    assert entries
+    for entry in entries:
+        assert entry.name
+        assert entry.kind
+        assert entry.backend
+        assert isinstance(entry.driver, str)
+    with dml.Device(entries[0]) as by_entry, dml.Device(entries[0].name[:6]) as by_name:
+        for made in (by_entry, by_name):
+            assert dml.cumulative_summation(made.tensor(np.ones(3, np.int32)), 0).numpy()[2] == 3
+
+
+@pytest.mark.parametrize("dtype", oracle.NUMPY_TYPES.values(), ids=str)
+def test_arrays_come_back_as_they_went(device: dml.Device, dtype: np.dtype[Any]) -> None:
+    x = np.frombuffer(oracle.random_bytes(3 * 5 * 8, 1), dtype)[:15].reshape(3, 5)
+    for array in (x, x.T, x[::-1, ::2], np.broadcast_to(x[0], (4, 5))):
+        t = device.tensor(array)
+        assert t.shape == array.shape
+        assert t.dtype == dtype
+        assert t.numpy().tobytes() == array.tobytes()
+        assert np.asarray(t).tobytes() == array.tobytes()
+        assert t.tobytes()[: array.nbytes] == array.tobytes()
+        assert len(t.tobytes()) == t.desc.total_tensor_size_in_bytes
+
+
+def test_numpy_drops_the_padding(device: dml.Device) -> None:
+    desc = dml.TensorDesc(dml.DataType.UINT8, (2, 3), (5, 1), total_tensor_size_in_bytes=12)
+    t = device.upload(desc, bytes(range(12)))
+    assert t.numpy().tolist() == [[0, 1, 2], [5, 6, 7]]
+    assert t.tobytes() == bytes(range(12))
+
+
+@pytest.mark.parametrize("array", [np.zeros((2, 0)), np.zeros(3, bool), np.zeros((1,) * 9)])
+def test_arrays_that_are_no_tensors_are_refused(device: dml.Device, array: oracle.Array) -> None:
+    with pytest.raises(dml.InvalidDescError):
+        device.tensor(array)
+
+
+@pytest.mark.parametrize("axis", [-3, -2, -1, 0, 1, 2])
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_a_negative_axis_counts_from_the_end(device: dml.Device, name: str, axis: int) -> None:
+    x = np.random.default_rng(3).integers(-9, 10, (3, 4, 5)).astype(np.int32)
+    run = {"sum": dml.cumulative_summation, "prod": dml.cumulative_product}[name]
+    expected = getattr(np, f"cum{name}")(x, axis=axis, dtype=np.int32)
+    assert np.array_equal(run(x, axis).numpy(), expected)
+    assert np.array_equal(run(device.tensor(x), axis=axis).numpy(), expected)
+
+
+@pytest.mark.parametrize("axis", [3, -4])
+def test_an_axis_out_of_range_is_refused(device: dml.Device, axis: int) -> None:
+    with pytest.raises(dml.InvalidDescError, match=rf"^CUMULATIVE_SUMMATION: axis.*{axis}\b"):
+        dml.cumulative_summation(device.tensor(np.zeros((2, 3, 4), np.float32)), axis)
+
+
+def test_direction_and_exclusive_arguments(device: dml.Device) -> None:
+    x = device.tensor(np.array([1, 2, 3, 4], np.uint16))
+    down = dml.AxisDirection.DECREASING
+    assert dml.cumulative_summation(x, 0, down).numpy().tolist() == [10, 9, 7, 4]
+    assert dml.cumulative_summation(x, 0, exclusive=True).numpy().tolist() == [0, 1, 3, 6]
+    both = dml.cumulative_product(x, axis=0, axis_direction=down, exclusive=True)
+    assert both.numpy().tolist() == [24, 12, 4, 1]
+
+
+def test_slice1_defaults_to_all_reachable_elements(device: dml.Device) -> None:
+    x = np.arange(35, dtype=np.int64).reshape(5, 7)
+    window = ((1, 0), (4, 7), (-2, 3))
+    assert dml.slice1(x, *window).numpy().tolist() == x[4:0:-2, ::3].tolist()
+    fewer = dml.slice1(x, *window, output_sizes=(1, 2))
+    assert fewer.numpy().tolist() == [[28, 31]]
+
+
+# data shape, indices shape, natural result shape
+NATURAL = [
+    ((4, 5), (3, 1), (3, 5)),
+    ((4, 5), (3, 2), (3,)),
+    ((4,), (2, 3, 1), (2, 3)),
+    ((2, 3, 4, 5), (6, 2), (6, 4, 5)),
+    ((2, 3, 4, 5), (1,), (3, 4, 5)),
+    ((7,), (1, 1, 1, 1, 1, 1, 1, 1), (1,) * 7),
+    ((3, 4, 5), (2, 2, 1), (2, 2, 4, 5)),
+    ((2,) * 7, (3, 4, 6), (3, 4, 2)),
+    ((2, 2, 2, 2, 2), (2, 2, 2, 2, 1), (2,) * 8),
+]
+
+
+@pytest.mark.parametrize(("data", "index", "natural"), NATURAL)
+def test_gather_nd_results_have_their_natural_rank(
+    device: dml.Device, data: tuple[int, ...], index: tuple[int, ...], natural: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 2**16, data).astype(np.uint16)
+    indices = rng.integers(0, min(data), index)
+    expected = x[tuple(np.moveaxis(indices, -1, 0))]
+    assert expected.shape == natural
+    for run in (dml.gather_nd, dml.gather_nd1):
+        out = run(device.tensor(x), device.tensor(indices))
+        assert out.shape == natural
+        assert np.array_equal(out.numpy(), expected)
+        assert np.array_equal(run(x, indices).numpy(), expected)
+
+
+def test_gather_nd1_batches_of_natural_rank(device: dml.Device) -> None:
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(2, 3, 4, 5)).astype(np.float64)
+    indices = rng.integers(-4, 4, (2, 3, 7, 1))
+    out = dml.gather_nd1(device.tensor(x), indices, batch_dimension_count=2).numpy()
+    assert out.shape == (2, 3, 7, 5)
+    assert np.array_equal(out, np.take_along_axis(x, indices % 4, 2))
+    flat = dml.gather_nd1(x, indices[..., 0, :], batch_dimension_count=2).numpy()
+    assert np.array_equal(flat, out[:, :, 0])
+
+
+def test_a_result_above_eight_dimensions_is_refused(device: dml.Device) -> None:
+    with pytest.raises(dml.InvalidDescError, match=r"^GATHER_ND\b.*\b9\b"):
+        dml.gather_nd(np.zeros((2,) * 8, np.float32), np.zeros((1, 1, 1), np.int32))
+
+
+@given(data=st.data(), shape=hnp.array_shapes(min_dims=1, max_dims=5, max_side=6))
+def test_basic_indexing_equals_numpys(
+    device: dml.Device, data: st.DataObject, shape: tuple[int, ...]
+) -> None:
+    x = np.arange(np.prod(shape), dtype=np.int16).reshape(shape)
+    index = data.draw(hnp.basic_indices(shape, allow_newaxis=False))
+    expected = x[index]
+    t = device.tensor(x)
+    if expected.size == 0:
+        with pytest.raises(dml.InvalidDescError):
+            t[index]
+        return
+    out = np.asarray(t[index])
+    assert out.dtype == x.dtype
+    assert np.array_equal(out.reshape(expected.shape), expected)
+    if expected.ndim:  # a tensor has at least one dimension
+        assert out.shape == expected.shape
+
+
+def test_a_new_axis_is_basic_indexing_too(device: dml.Device) -> None:
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    t = device.tensor(x)
+    assert np.array_equal(np.asarray(t[None, :, ::-1]), x[None, :, ::-1])
+    assert np.array_equal(np.asarray(t[1, None, ..., None]), x[1, None, ..., None])
+
+
+@pytest.mark.parametrize("index", [3, -4, (0, 4), (Ellipsis, -5)])
+def test_integers_out_of_range_are_index_errors(device: dml.Device, index: Any) -> None:
+    t = device.tensor(np.zeros((3, 4), np.float32))
+    with pytest.raises(dml.IndexRangeError):
+        t[index]
+
+
+@pytest.mark.parametrize("index", [(0, 0, 0), (Ellipsis, Ellipsis)])
+def test_too_many_indices_are_refused(device: dml.Device, index: Any) -> None:
+    t = device.tensor(np.zeros((3, 4), np.float32))
+    with pytest.raises((dml.DmlError, IndexError)):
+        t[index]
+
+
+@pytest.fixture(scope="module")
+def bare(device: dml.Device) -> dml.Device:
+    """A device over a wgpu device with default limits and no optional feature."""
+    return dml.Device.from_wgpu(wgpu.gpu.request_adapter_sync().request_device_sync())
+
+
+@pytest.mark.parametrize("dtype", [oracle.NUMPY_TYPES[t] for t in sorted(SCAN7)], ids=str)
+@pytest.mark.parametrize(("sizes", "axis"), [((7, 300), 1), ((300, 7), 0), ((100_000,), 0)])
+def test_scans_need_no_optional_feature(
+    bare: dml.Device, sizes: tuple[int, ...], axis: int, dtype: np.dtype[Any]
+) -> None:
+    x = np.frombuffer(oracle.random_bytes(int(np.prod(sizes)) * dtype.itemsize, 5), dtype)
+    if dtype.kind == "f":  # sums of -1, 0 and 1 are exact
+        x = (np.arange(x.size) * 7 % 3 - 1).astype(dtype)
+    x = x.reshape(sizes)
+    t = bare.tensor(x)
+    assert np.array_equal(dml.cumulative_summation(t, axis).numpy(), np.cumsum(x, axis, dtype))
+    product = dml.cumulative_product(t[..., ::-1], axis).numpy()
+    assert np.array_equal(product, np.cumprod(x[..., ::-1], axis, dtype))
+
+
+@pytest.mark.parametrize("dtype", oracle.NUMPY_TYPES.values(), ids=str)
+def test_copies_need_no_optional_feature(bare: dml.Device, dtype: np.dtype[Any]) -> None:
+    x = np.frombuffer(oracle.random_bytes(35 * dtype.itemsize, 5), dtype).reshape(5, 7)
+    t = bare.tensor(x)
+    assert t[::-2, 1:].numpy().tobytes() == x[::-2, 1:].tobytes()
+    for index_type in sorted(IDX4):
+        indices = np.array([[4], [0], [4]], oracle.NUMPY_TYPES[index_type])
+        assert dml.gather_nd(t, indices).numpy().tobytes() == x[[4, 0, 4]].tobytes()
+
+
+def test_results_feed_further_operators(device: dml.Device) -> None:
+    x = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
+    t = device.tensor(x)
+    out = dml.cumulative_summation(dml.gather_nd(t[:, ::-1], np.array([[2], [0]])), -1)
+    assert np.array_equal(out.numpy(), np.cumsum(x[:, ::-1][[2, 0]], -1, dtype=np.int32))

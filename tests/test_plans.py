@@ -1,0 +1,366 @@
+"""Plans without a GPU: folding, widening, the choice of kernel, workgroups, passes and the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+from typing import Any
+
+import pytest
+
+import dmlgpu as dml
+from dmlgpu import DataType as T
+from dmlgpu import TensorDesc
+from dmlgpu.compiled import grid
+from dmlgpu.device import operator_of
+from dmlgpu.layout import Dim, count, extent, fold, is_nested, widen
+from dmlgpu.move import WG_SIZE
+from dmlgpu.operator import Adapter, Dispatch, Plan
+from dmlgpu.ops import OPERATORS
+from dmlgpu.scan import COLUMNS_AHEAD
+from dmlgpu.wgsl import Shader, assemble, binds, pack_params
+
+PORTABLE = Adapter()
+_ROOMY: dict[str, Any] = {"max_workgroup_size": 1024, "max_workgroup_storage": 32768}
+ADAPTERS = {
+    "least": PORTABLE,
+    "software": Adapter(is_cpu=True, subgroup_min=4, subgroup_max=128, int64=True, **_ROOMY),
+    "discrete": Adapter(subgroup_min=32, subgroup_max=32, int64=True, keeps_running=True, **_ROOMY),
+    "integrated": Adapter(subgroup_min=8, subgroup_max=32, **_ROOMY),
+    "mobile": Adapter(subgroup_min=32, subgroup_max=64, int64=True, **_ROOMY),
+}
+
+
+def plan(desc: Any, adapter: Adapter = PORTABLE) -> Plan:
+    dml.validate(desc)
+    made: Plan = operator_of(desc).plan(desc, adapter)
+    return made
+
+
+def one(desc: Any, adapter: Adapter = PORTABLE) -> Dispatch:
+    (dispatch,) = plan(desc, adapter).dispatches
+    return dispatch
+
+
+def copy(
+    source: TensorDesc,
+    *,
+    offsets: tuple[int, ...] | None = None,
+    windows: tuple[int, ...] | None = None,
+    steps: tuple[int, ...] | None = None,
+    strides: tuple[int, ...] | None = None,
+) -> dml.Slice1Desc:
+    """SLICE1 of all reachable elements into an output with these strides."""
+    windows = windows or source.sizes
+    steps = steps or (1,) * source.rank
+    sizes = tuple(1 + (n - 1) // abs(s) for n, s in zip(windows, steps, strict=True))
+    return dml.Slice1Desc(
+        input_tensor=source,
+        output_tensor=TensorDesc(source.data_type, sizes, strides),
+        input_window_offsets=offsets or (0,) * source.rank,
+        input_window_sizes=windows,
+        input_window_strides=steps,
+    )
+
+
+def rows(source: TensorDesc, index_sizes: tuple[int, ...], index_type: T) -> dml.GatherNdDesc:
+    """GATHER_ND of one coordinate per tuple."""
+    rank = source.rank
+    sizes = index_sizes[:-1] + source.sizes[index_sizes[-1] :]
+    return dml.GatherNdDesc(
+        input_tensor=source,
+        indices_tensor=TensorDesc(index_type, (1,) * (rank - len(index_sizes)) + index_sizes),
+        output_tensor=TensorDesc(source.data_type, (1,) * (rank - len(sizes)) + sizes),
+        input_dimension_count=rank,
+        indices_dimension_count=len(index_sizes),
+    )
+
+
+def running(
+    kind: str, source: TensorDesc, axis: int, output: TensorDesc | None = None, **flags: Any
+) -> Any:
+    desc: Any = dml.CumulativeSummationDesc if kind == "sum" else dml.CumulativeProductDesc
+    made = output or TensorDesc(source.data_type, source.sizes)
+    return desc(input_tensor=source, output_tensor=made, axis=axis, **flags)
+
+
+def descriptions() -> Iterator[Any]:
+    """Descriptions that between them reach every way of planning."""
+    slices = max(OPERATORS[-1].support)
+    types = sorted(OPERATORS[-1].support[slices]["input_tensor"].data_types)
+    for data_type in types:
+        source = TensorDesc(data_type, (3, 5, 64))
+        yield copy(source)
+        yield copy(source, offsets=(0, 1, 3), windows=(3, 4, 60))
+        yield copy(source, steps=(1, -1, -1))
+        yield copy(source, steps=(2, 1, 3))
+        yield copy(source, strides=(1, 3, 15))
+        yield copy(source, strides=(400, 80, 1))
+        yield copy(source, strides=(64 * 1000, 64, 1))
+        yield copy(source, strides=(1, 600, 9))
+        for index_type in (T.INT32, T.UINT32, T.INT64, T.UINT64):
+            yield rows(source, (7, 1), index_type)
+            yield rows(source, (2, 7, 2), index_type)
+            yield rows(source, (9, 3), index_type)
+    for data_type, backward, kind in product(
+        (T.FLOAT32, T.FLOAT16, T.UINT16, T.INT32, T.UINT32, T.INT64, T.UINT64),
+        (0, 1),
+        ("sum", "product"),
+    ):
+        flags: dict[str, Any] = {"axis_direction": backward, f"has_exclusive_{kind}": not backward}
+        for axis, sizes in product(
+            (0, 1, 2), ((2, 3, 5), (64, 64, 16), (5000, 1, 64), (4, 70000, 1))
+        ):
+            yield running(kind, TensorDesc(data_type, sizes), axis, **flags)
+        yield running(kind, TensorDesc(data_type, (1, 1 << 24)), 1, **flags)
+        source = TensorDesc(data_type, (4, 6, 8), (0, 1, 6))
+        output = TensorDesc(data_type, (4, 6, 8), (100, 1, 12))
+        for axis in (0, 1, 2):
+            yield running(kind, source, axis, output, **flags)
+
+
+def every_plan() -> Iterator[tuple[Any, Plan]]:
+    """Plans of all those descriptions for all kinds of adapter, debug checks included."""
+    for desc in descriptions():
+        operator = operator_of(desc)
+        operator.validate(desc, dml.FeatureLevel.FL_6_4)
+        for adapter in ADAPTERS.values():
+            yield desc, operator.plan(desc, adapter)
+        if operator.check_indices is not None:
+            yield desc, Plan(operator.check_indices(desc))
+
+
+def test_every_dispatch_fits_its_shader() -> None:
+    """Slots, parameters, constants, bindings and entry are those the WGSL declares."""
+    assembled: dict[Any, Shader] = {}
+    for desc, made in every_plan():
+        assert made.dispatches
+        tensors = {name for name in type(desc).__annotations__ if name.endswith("_tensor")}
+        for dispatch in made.dispatches:
+            key = (dispatch.shader, tuple(dispatch.slots.items()))
+            if key not in assembled:
+                assembled[key] = assemble(dispatch.shader, dispatch.slots)
+            shader = assembled[key]
+            pack_params(shader.label, shader.text, dispatch.params)
+            assert all(f"override {name}:" in shader.text for name in dispatch.constants)
+            assert f"\nfn {dispatch.entry}(" in shader.text
+            assert set(dispatch.bindings) <= {slot.name for slot in shader.slots}
+            assert set(dispatch.bindings.values()) <= {*tensors, *made.scratch, "report"}
+
+
+def test_plans_are_the_same_every_time() -> None:
+    first = [made for _, made in every_plan()]
+    assert first == [made for _, made in every_plan()]
+
+
+def test_no_shader_depends_on_the_tensors_sizes() -> None:
+    """A new shape must not need a new pipeline: sizes are parameters, not constants."""
+    short, long = (one(copy(TensorDesc(T.FLOAT32, (n, 100)), steps=(1, -1))) for n in (3, 3000))
+    assert (short.shader, short.slots, short.constants) == (long.shader, long.slots, long.constants)
+    assert short.params != long.params
+
+
+@pytest.mark.parametrize(
+    ("dims", "folded"),
+    [
+        ([Dim(4, 6, 6), Dim(2, 3, 3), Dim(3, 1, 1)], [Dim(24, 1, 1)]),
+        ([Dim(4, 3, 12), Dim(1, 77, 77), Dim(3, 1, 1)], [Dim(4, 3, 12), Dim(3, 1, 1)]),
+        ([Dim(2, 1, 4), Dim(4, 2, 1)], [Dim(4, 2, 1), Dim(2, 1, 4)]),
+        ([Dim(4, 3, 0), Dim(3, 1, 0)], [Dim(12, 1, 0)]),
+        ([Dim(4, 3, -3), Dim(3, 1, -1)], [Dim(12, 1, -1)]),
+        ([Dim(4, 3, 3), Dim(3, 1, -1)], [Dim(4, 3, 3), Dim(3, 1, -1)]),
+        ([Dim(4, 3, 3, 1), Dim(3, 1, 1, 0)], [Dim(4, 3, 3, 1), Dim(3, 1, 1, 0)]),
+        ([Dim(4, 3, 0, 3), Dim(3, 1, 0, 1)], [Dim(12, 1, 0, 1)]),
+        ([Dim(1, 5, 5), Dim(1, 1, 1)], [Dim(1, 1, 1)]),
+    ],
+    ids=[
+        "packed",
+        "a size of 1 does not count",
+        "ordered by the output",
+        "broadcast",
+        "both reversed",
+        "one reversed",
+        "one index tuple per row",
+        "one index tuple per element",
+        "one element",
+    ],
+)
+def test_folding(dims: list[Dim], folded: list[Dim]) -> None:
+    assert fold(dims) == tuple(folded)
+    assert count(tuple(folded)) == prod(dim.size for dim in dims)
+
+
+def test_extent_counts_gaps() -> None:
+    assert extent((Dim(3, 10, 0), Dim(4, 2, 0))) == 1 + 20 + 6
+
+
+@pytest.mark.parametrize(
+    ("dims", "nested"),
+    [
+        ((Dim(3, 4, 4), Dim(4, 1, 1)), True),
+        ((Dim(3, 8, 4), Dim(4, 1, 1)), True),
+        ((Dim(3, 8, 4), Dim(4, 2, 1)), False),  # no element at the odd addresses
+        ((Dim(4, 3, 1), Dim(3, 2, 1)), False),  # rows reach into each other
+        ((Dim(2, 7, 1), Dim(3, 2, 1), Dim(2, 1, 1)), False),  # a row of 7 holds no whole pairs
+    ],
+)
+def test_nesting(dims: tuple[Dim, ...], nested: bool) -> None:
+    assert is_nested(dims) == nested
+
+
+@pytest.mark.parametrize(
+    ("bits", "dims", "offset", "widened"),
+    [
+        (8, (Dim(64, 1, 1),), 0, (32, (Dim(16, 1, 1),), 4)),
+        (8, (Dim(64, 1, 1),), 2, (16, (Dim(32, 1, 1),), 2)),
+        (8, (Dim(64, 1, 1),), 3, (8, (Dim(64, 1, 1),), 1)),
+        (8, (Dim(62, 1, 1),), 0, (16, (Dim(31, 1, 1),), 2)),
+        (16, (Dim(64, 1, 1),), 0, (32, (Dim(32, 1, 1),), 2)),
+        (16, (Dim(5, 64, 72), Dim(64, 1, 1)), 8, (32, (Dim(5, 32, 36), Dim(32, 1, 1)), 2)),
+        (16, (Dim(5, 64, 65), Dim(64, 1, 1)), 8, (16, (Dim(5, 64, 65), Dim(64, 1, 1)), 1)),
+        (16, (Dim(64, 1, -1),), 0, (16, (Dim(64, 1, -1),), 1)),
+        (16, (Dim(64, 1, 1, 1),), 0, (16, (Dim(64, 1, 1, 1),), 1)),
+        (32, (Dim(64, 1, 1),), 0, (32, (Dim(64, 1, 1),), 1)),
+        (64, (Dim(64, 1, 1),), 0, (64, (Dim(64, 1, 1),), 1)),
+    ],
+)
+def test_widening(
+    bits: int, dims: tuple[Dim, ...], offset: int, widened: tuple[int, tuple[Dim, ...], int]
+) -> None:
+    assert widen(bits, dims, offset) == widened
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int) -> None:
+    dispatch = one(copy(TensorDesc(T[f"UINT{bits}"], (2, 3, 512))))
+    assert dispatch.shader == "slice"
+    assert dispatch.params["count"] == 2 * 3 * 512 * bits // 128
+    assert dispatch.workgroups == -(-2 * 3 * 512 * bits // 128 // WG_SIZE)
+    assert dispatch.slots["move"] == "move_dense"
+
+
+def test_a_reversed_slice_starts_at_the_far_end() -> None:
+    desc = copy(TensorDesc(T.INT32, (4, 10)), offsets=(1, 2), windows=(2, 6), steps=(1, -1))
+    dispatch = one(desc)
+    assert dispatch.params["source_base"] == 1 * 10 + 7
+    strides = dispatch.params["source_strides"]
+    assert isinstance(strides, tuple)
+    assert strides[:2] == (10, 0xFFFFFFFF)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "kernel"),
+    [
+        ((64, 64), None, "move_dense"),
+        ((64, 64), (1, 64), "move_dense"),  # permuted: every address still names its element
+        ((64, 64), (100, 1), "move_dense"),  # padded rows
+        ((64, 64), (1000, 1), "move_sparse"),  # mostly gaps
+        ((64, 64), (128, 2), "move_sparse"),  # no run of neighbours
+        ((2, 3), (2, 3), "move_sparse"),  # rows interleave
+    ],
+    ids=["packed", "permuted", "padded", "far apart", "every second", "interleaved"],
+)
+def test_the_layout_of_the_output_picks_the_kernel(
+    sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str
+) -> None:
+    dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
+    assert dispatch.slots["move"] == kernel
+    if kernel == "move_sparse":
+        assert dispatch.params["count"] == prod(sizes)
+        assert dispatch.workgroups == -(-prod(sizes) // WG_SIZE)
+
+
+@pytest.mark.parametrize("index_type", [T.INT32, T.UINT32, T.INT64, T.UINT64])
+def test_a_gather_decodes_its_index_type(index_type: T) -> None:
+    dispatch = one(rows(TensorDesc(T.FLOAT32, (100, 8, 32)), (5, 2), index_type))
+    snippet = index_type.name.lower().replace("uint", "u").replace("int", "i")
+    assert dispatch.shader == "gather_nd"
+    assert dispatch.slots["index"] == f"index_{snippet}"
+    assert dispatch.constants["TUPLE"] == 2
+    sizes, strides = dispatch.params["gather_sizes"], dispatch.params["gather_strides"]
+    assert isinstance(sizes, tuple)
+    assert isinstance(strides, tuple)
+    assert (sizes[:2], strides[:2]) == ((100, 8), (256, 32))
+    assert dispatch.params["count"] == 5 * 32 * 4 // 16
+
+
+def test_batches_step_through_the_input() -> None:
+    desc = dml.GatherNd1Desc(
+        input_tensor=TensorDesc(T.FLOAT32, (3, 10, 4)),
+        indices_tensor=TensorDesc(T.INT32, (3, 2, 1)),
+        output_tensor=TensorDesc(T.FLOAT32, (3, 2, 4)),
+        input_dimension_count=3,
+        indices_dimension_count=3,
+        batch_dimension_count=1,
+    )
+    params = one(desc).params
+    assert params["sizes"] == (3, 2, 4, 0, 0, 0, 0, 0)
+    assert params["source_strides"] == (40, 0, 1, 0, 0, 0, 0, 0)
+    assert params["tuple_strides"] == (2, 1, 0, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
+@pytest.mark.parametrize("sizes", [(1, 1 << 24), (1 << 24, 1), (1 << 28, 1), (64, 1 << 20)])
+@pytest.mark.parametrize("data_type", [T.FLOAT32, T.FLOAT16, T.INT64], ids=lambda t: t.name)
+def test_long_lines_take_few_passes_and_little_scratch(
+    adapter: Adapter, sizes: tuple[int, int], data_type: T
+) -> None:
+    source = TensorDesc(data_type, sizes)
+    made = plan(running("sum", source, axis=int(sizes[1] > 1)), adapter)
+    assert 2 <= len(made.dispatches) <= 7
+    assert sum(made.scratch.values()) <= source.total_tensor_size_in_bytes // 64
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
+@pytest.mark.parametrize(("sizes", "axis"), [((1000, 16), 1), ((16, 1000), 0), ((1, 1), 0)])
+def test_short_lines_take_one_pass(adapter: Adapter, sizes: tuple[int, int], axis: int) -> None:
+    made = plan(running("product", TensorDesc(T.FLOAT32, sizes), axis), adapter)
+    assert len(made.dispatches) == 1
+    assert not made.scratch
+
+
+def test_no_loop_on_a_software_adapter_passes_65535_steps() -> None:
+    """Mesa 22.3's lavapipe leaves a loop after 65,535 iterations."""
+    for desc in descriptions():
+        for dispatch in plan(desc, ADAPTERS["software"]).dispatches:
+            units = dispatch.params.get("segment_units", 0)
+            if dispatch.shader == "cumulative_columns":
+                steps = dispatch.params["axis_size"]
+                assert isinstance(steps, int)
+                units = steps // COLUMNS_AHEAD
+            assert isinstance(units, int)
+            assert units <= 65_535
+
+
+def test_scratch_is_written_before_it_is_read() -> None:
+    for _, made in every_plan():
+        written: set[str] = set()
+        for dispatch in made.dispatches:
+            used = {n: to for n, to in dispatch.bindings.items() if to in made.scratch}
+            modes = binds(dispatch.shader, dispatch.slots) if used else {}
+            written |= {to for name, to in used.items() if modes[name][0] != "read"}
+            assert set(used.values()) <= written
+        assert written == set(made.scratch)
+
+
+@pytest.mark.parametrize(
+    ("workgroups", "folded"),
+    [
+        (1, (1, 1)),
+        (65_535, (65_535, 1)),
+        (65_536, (32_768, 2)),
+        (131_071, (43_691, 3)),
+        (65_535**2, (65_535, 65_535)),
+    ],
+)
+def test_the_grid_folds_above_65535(workgroups: int, folded: tuple[int, int]) -> None:
+    x, y = grid(workgroups, 65_535, "SLICE")
+    assert (x, y) == folded
+    assert workgroups <= x * y < workgroups + y
+
+
+def test_more_workgroups_than_the_grid_holds_are_refused() -> None:
+    message = r"^SLICE: 4294836226 workgroups are needed; this adapter runs 4294836225$"
+    with pytest.raises(dml.DeviceError, match=message):
+        grid(65_535**2 + 1, 65_535, "SLICE")

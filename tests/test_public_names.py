@@ -1,0 +1,161 @@
+"""The public names: all that are promised, nothing more by accident."""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import dmlgpu as dml
+
+TYPES = ["AxisDirection", "DataType", "FeatureLevel", "TensorDesc", "TensorFlags"]
+DESCS = {
+    "SliceDesc": ["offsets", "sizes", "strides"],
+    "Slice1Desc": ["input_window_offsets", "input_window_sizes", "input_window_strides"],
+    "GatherNdDesc": ["input_dimension_count", "indices_dimension_count"],
+    "GatherNd1Desc": [
+        "input_dimension_count",
+        "indices_dimension_count",
+        "batch_dimension_count",
+    ],
+    "CumulativeSummationDesc": ["axis", "axis_direction", "has_exclusive_sum"],
+    "CumulativeProductDesc": ["axis", "axis_direction", "has_exclusive_product"],
+}
+FUNCTIONS = {
+    "adapters": "",
+    "cumulative_product": "x axis axis_direction exclusive",
+    "cumulative_summation": "x axis axis_direction exclusive",
+    "default_device": "",
+    "gather_nd": "x indices input_dimension_count indices_dimension_count",
+    "gather_nd1": ("x indices input_dimension_count indices_dimension_count batch_dimension_count"),
+    "slice": "x offsets sizes strides",
+    "slice1": "x input_window_offsets input_window_sizes input_window_strides output_sizes",
+    "validate": "desc feature_level",
+}
+METHODS: dict[str, dict[str, str]] = {
+    "Device": {
+        "__init__": "adapter feature_level debug",
+        "close": "",
+        "compile": "desc",
+        "empty": "desc",
+        "flush": "",
+        "from_wgpu": "wgpu_device",
+        "tensor": "array",
+        "upload": "desc data",
+        "wait": "",
+        "wrap": "wgpu_buffer desc offset",
+    },
+    "CompiledOperator": {"__call__": "inputs out"},
+    "Tensor": {"numpy": "", "tobytes": "", "__getitem__": "index"},
+    "TensorDesc": {
+        "__init__": (
+            "data_type sizes strides total_tensor_size_in_bytes "
+            "guaranteed_base_offset_alignment flags"
+        )
+    },
+    "DataType": {"from_numpy": "dtype"},
+}
+ATTRIBUTES = {
+    "TensorDesc": ["effective_strides", "element_count", "minimum_size_in_bytes", "rank"],
+    "Tensor": ["__array__", "buffer", "desc", "device", "dtype", "offset", "shape"],
+    "Device": ["__enter__", "__exit__"],
+    "DataType": ["numpy"],
+}
+# class: (base of this library, base of Python, DirectML's code)
+ERRORS: dict[str, tuple[str, type[Exception], int]] = {
+    "InvalidDescError": ("DmlError", ValueError, 0x80070057),
+    "UnsupportedError": ("DmlError", ValueError, 0x887A0004),
+    "BindingError": ("DmlError", ValueError, 0x80070057),
+    "IndexRangeError": ("DmlError", IndexError, 0x80070057),
+    "DeviceError": ("DmlError", RuntimeError, 0x887A0004),
+    "DeviceLostError": ("DeviceError", RuntimeError, 0x887A0005),
+    "OutOfMemoryError": ("DmlError", MemoryError, 0x8007000E),
+}
+PROMISED = {
+    *TYPES,
+    *DESCS,
+    *FUNCTIONS,
+    *ERRORS,
+    "CompiledOperator",
+    "Device",
+    "DmlError",
+    "Tensor",
+}
+
+
+def names(function: Any) -> list[str]:
+    return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+def test_every_promised_name_is_public() -> None:
+    assert PROMISED - set(dml.__all__) == set()
+
+
+def test_all_is_sorted_and_has_no_private_name() -> None:
+    assert list(dml.__all__) == sorted(dml.__all__)
+    assert [name for name in dml.__all__ if name.startswith("_")] == ["__version__"]
+
+
+def test_nothing_leaks_into_the_package() -> None:
+    """Beside the public names there are only the package's own modules."""
+    extra = {
+        name
+        for name, value in vars(dml).items()
+        if not name.startswith("__")
+        and name not in dml.__all__
+        and not (isinstance(value, ModuleType) and value.__name__ == f"dmlgpu.{name}")
+    }
+    assert extra == set()
+
+
+@pytest.mark.parametrize("name", sorted(set(dml.__all__) - {"__version__"}))
+def test_a_public_name_is_this_librarys_and_documented(name: str) -> None:
+    value = getattr(dml, name)
+    assert value.__module__.startswith("dmlgpu.")
+    text = inspect.getdoc(value) or f"{name}("
+    assert not text.startswith(f"{name}(")  # what a dataclass without one would say
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_take_the_promised_arguments(name: str) -> None:
+    assert names(getattr(dml, name)) == FUNCTIONS[name].split()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_take_the_promised_arguments(name: str) -> None:
+    for method, expected in METHODS[name].items():
+        given = names(getattr(getattr(dml, name), method))
+        assert given[: len(expected.split())] == expected.split(), method
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_classes_have_the_promised_attributes(name: str) -> None:
+    assert [a for a in ATTRIBUTES[name] if not hasattr(getattr(dml, name), a)] == []
+
+
+@pytest.mark.parametrize("name", DESCS)
+def test_descriptions_are_frozen_and_keyword_only(name: str) -> None:
+    desc = getattr(dml, name)
+    parameters = inspect.signature(desc).parameters
+    tensors = ["input_tensor", "indices_tensor", "output_tensor"]
+    if not name.startswith("Gather"):
+        tensors.remove("indices_tensor")
+    assert list(parameters) == tensors + DESCS[name]
+    assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters.values())
+    assert desc.__dataclass_params__.frozen
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_have_the_promised_bases_and_codes(name: str) -> None:
+    base, also, code = ERRORS[name]
+    error = getattr(dml, name)
+    assert issubclass(error, getattr(dml, base))
+    assert issubclass(error, also)
+    assert error.hresult == code
+
+
+def test_levels_have_directmls_values() -> None:
+    assert (min(dml.FeatureLevel), max(dml.FeatureLevel)) == (0x1000, 0x6400)
+    assert all(level == int(level.name[3:].replace("_", ""), 16) << 8 for level in dml.FeatureLevel)

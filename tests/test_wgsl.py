@@ -1,0 +1,270 @@
+"""Assembly and packing of shaders, without a GPU; tests/test_access.py runs what is assembled."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import dmlgpu as dml
+from dmlgpu import wgsl
+from dmlgpu.operator import eight
+from dmlgpu.wgsl import Access, Shader, Slot, assemble, pack_params, params_layout
+
+KERNEL = """\
+// Adds params.bias to every word.
+struct Params {
+  count: u32, // elements
+  bias: i32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+#bind read input: ELEMENT
+#import body
+#bind write output: ELEMENT
+override WG_SIZE: u32 = 64;
+
+@compute @workgroup_size(WG_SIZE)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x < params.count) { store_output(id.x, changed(load_input(id.x))); }
+}
+"""
+BODY = """\
+// One element plus the bias.
+fn changed(v: ELEMENT) -> ELEMENT { return v + ELEMENT(bitcast<u32>(params.bias)); }
+"""
+REPORT = """\
+struct Params { count: u32, }
+@group(0) @binding(0) var<uniform> params: Params;
+#bind atomic report: u32
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x >= params.count) { return; }
+  max_report(id.x / 8u, id.x);
+  merge_report(8u, 1u << id.x, 1u << id.x);
+  store_report(9u, load_report(10u));
+  if (add_report(11u, 2u) == 62u) { store_report(12u, 1u); }
+}
+"""
+MIXED = """\
+struct Params { count: u32, }
+@group(0) @binding(0) var<uniform> params: Params;
+#bind read input: u32
+#bind write output: vec4<u32>
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let i = 4u * id.x;
+  let v = vec4<u32>(load_input(i), load_input(i + 1u), load_input(i + 2u), load_input(i + 3u));
+  if (id.x < params.count) { store_output(id.x, v); }
+}
+"""
+FILES = {
+    "unit": KERNEL.replace("ELEMENT", "vec4<u32>"),
+    "word": KERNEL.replace("ELEMENT", "u32"),
+    "shared/unit_body": BODY.replace("ELEMENT", "vec4<u32>"),
+    "shared/word_body": BODY.replace("ELEMENT", "u32"),
+    "report": REPORT,
+    "mixed": MIXED,
+    "outer": "#import first\n#import second\nfn main() {}\n#bind read a: u32\n",
+    "shared/first": "#import second\nfn first() {}\n#bind write b: u32\n",
+    "shared/second": "fn second() {}\n#import third\n",
+    "shared/other": "fn other() {}\n",
+}
+
+
+def read_file(name: str) -> str:
+    """Stands in for wgsl.read."""
+    if name not in FILES:
+        raise dml.DeviceError(f"shader {name}.wgsl cannot be read")
+    return FILES[name]
+
+
+def slots_of(kernel: str) -> dict[str, str]:
+    return {"body": f"{kernel}_body"} if kernel in ("unit", "word") else {}
+
+
+@pytest.fixture(autouse=True)
+def shaders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests assemble their own small kernels."""
+    monkeypatch.setattr(wgsl, "read", read_file)
+
+
+def made(kernel: str = "unit", **access: Access) -> Shader:
+    return assemble(kernel, slots_of(kernel), access)
+
+
+def line_of(shader: Shader, kernel: str, directive: str) -> str:
+    """The line that stands where the file had a directive."""
+    return shader.text.splitlines()[FILES[kernel].splitlines().index(directive)]
+
+
+def functions(shader: Shader) -> set[str]:
+    return set(re.findall(r"\bfn (\w+)\(", shader.text))
+
+
+def test_every_line_of_the_file_keeps_its_number() -> None:
+    shader = made()
+    assert shader.label == "unit.wgsl"
+    lines = shader.text.splitlines()
+    for number, line in enumerate(FILES["unit"].splitlines()):
+        if not line.startswith("#"):
+            assert lines[number] == line
+    assert line_of(shader, "unit", "#import body") == ""
+    assert "#" not in shader.text
+
+
+def test_snippets_follow_the_kernel() -> None:
+    after = made().text.splitlines()[len(FILES["unit"].splitlines()) :]
+    assert after == FILES["shared/unit_body"].splitlines()
+
+
+def test_bindings_are_numbered_in_order_of_appearance() -> None:
+    shader = made()
+    assert shader.slots == (Slot(1, "input", 0), Slot(2, "output", 0))
+    assert "@group(0) @binding(1) var<storage, read> input: array<vec4<u32>>;" in line_of(
+        shader, "unit", "#bind read input: vec4<u32>"
+    )
+    assert "@group(0) @binding(2) var<storage, read_write> output: array<vec4<u32>>;" in line_of(
+        shader, "unit", "#bind write output: vec4<u32>"
+    )
+
+
+def test_each_mode_declares_its_functions() -> None:
+    assert {"load_input", "load_output", "store_output"} <= functions(made())
+    assert "store_input" not in functions(made())
+    atomic = made("report")
+    names = ("load", "store", "merge", "max", "add")
+    assert {f"{name}_report" for name in names} <= functions(atomic)
+    assert "var<storage, read_write> report: array<atomic<u32>>;" in atomic.text
+
+
+@pytest.mark.parametrize("more", ["bdy", "output"])
+def test_a_slot_that_nothing_imports_is_refused(more: str) -> None:
+    slots = {"body": "unit_body", more: "unit_body"}
+    expected = re.escape(f"unit.wgsl imports ['body']; the plan fills {sorted(slots)}")
+    with pytest.raises(dml.DeviceError, match=f"^{expected}$"):
+        assemble("unit", slots)
+
+
+def test_an_open_slot_is_the_snippet_of_its_name() -> None:
+    with pytest.raises(dml.DeviceError, match=r"^shader shared/body\.wgsl cannot be read"):
+        assemble("unit", {})
+    assert {"first", "second"} <= functions(assemble("outer", {"third": "other"}))
+
+
+def test_snippets_import_in_turn_and_each_comes_once() -> None:
+    shader = assemble("outer", {"third": "other"})
+    assert shader.text.splitlines()[:3] == ["", "", "fn main() {}"]
+    for name in ("first", "second", "other"):
+        assert shader.text.count(f"fn {name}()") == 1
+    assert [slot.name for slot in shader.slots] == ["a", "b"]
+
+
+def test_a_missing_shader_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    with pytest.raises(dml.DeviceError, match=r"^shader nowhere\.wgsl cannot be read: "):
+        wgsl.read("nowhere")
+
+
+def test_binds_lists_names_of_kernel_and_snippets() -> None:
+    assert wgsl.binds("mixed", {}) == {"input": ("read", "u32"), "output": ("write", "vec4<u32>")}
+    assert wgsl.binds("outer", {"third": "other"}) == {"a": ("read", "u32"), "b": ("write", "u32")}
+
+
+def test_an_aliased_name_has_functions_but_no_binding() -> None:
+    shader = made(input=Access(alias="output"))
+    assert shader.slots == (Slot(1, "output", 0),)
+    assert "var<storage" not in line_of(shader, "unit", "#bind read input: vec4<u32>")
+    assert "load_input" in functions(shader)
+    assert shader.ranges == ()
+
+
+def test_an_offset_or_scalar_name_gets_a_range() -> None:
+    shader = made(input=Access(scalar=True), output=Access(offset=True))
+    assert shader.ranges == ("input", "output")
+    assert shader.ranges_binding == 3
+    assert (
+        "@group(0) @binding(3) var<uniform> tensor_ranges: array<vec4<u32>, 2>;"
+        in shader.text.splitlines()
+    )
+    assert "tensor_ranges[0].y" in line_of(shader, "unit", "#bind read input: vec4<u32>")
+    assert "tensor_ranges[1].x" in line_of(shader, "unit", "#bind write output: vec4<u32>")
+
+
+def test_a_scalar_name_is_bound_as_words() -> None:
+    shader = made(output=Access(scalar=True))
+    assert "read_write> output: array<u32>;" in shader.text
+    assert "fn store_output(i: u32, v: vec4<u32>)" in shader.text
+
+
+def test_windows_are_consecutive_bindings() -> None:
+    shader = made(input=Access(windows=3, window_shift=4))
+    assert shader.slots == (
+        Slot(1, "input", 0),
+        Slot(2, "input", 1),
+        Slot(3, "input", 2),
+        Slot(4, "output", 0),
+    )
+    for window in range(3):
+        assert f"read> input_{window}: array<vec4<u32>>;" in shader.text
+    assert made() == made(input=Access(windows=1))
+
+
+PARAMS = """
+struct Params {
+  count: u32, // elements
+  scale: f32,
+  bias: i32,
+  strides: array<vec4<u32>, 2>,
+  last: u32,
+  sizes: array<vec4<u32>, 2>,
+}
+"""
+VALUES: dict[str, Any] = {
+    "count": 0xFFFFFFFE,
+    "scale": 1.5,
+    "bias": -3,
+    "strides": eight([-2, 5, -(2**31)]),
+    "last": 7,
+    "sizes": eight([2, 3], fill=1),
+}
+
+
+def test_params_layout_follows_wgsls_uniform_rules() -> None:
+    assert params_layout(PARAMS) == (
+        ("count", "u32", 0),
+        ("scale", "f32", 4),
+        ("bias", "i32", 8),
+        ("strides", "array<vec4<u32>, 2>", 16),
+        ("last", "u32", 48),
+        ("sizes", "array<vec4<u32>, 2>", 64),
+    )
+
+
+def test_params_are_packed_byte_for_byte() -> None:
+    expected = bytes.fromhex(
+        "feffffff 0000c03f fdffffff 00000000"  # count, scale, bias, padding
+        "feffffff 05000000 00000080 00000000"  # strides, two's complement
+        "00000000 00000000 00000000 00000000"
+        "07000000 00000000 00000000 00000000"  # last, padding
+        "02000000 03000000 01000000 01000000"  # sizes
+        "01000000 01000000 01000000 01000000"
+    )
+    assert pack_params("a.wgsl", PARAMS, VALUES) == expected
+
+
+def test_params_are_whole_16_byte_units() -> None:
+    text = "struct Params {\n  a: u32,\n}"
+    assert pack_params("a.wgsl", text, {"a": 1}) == bytes.fromhex("01000000" + 12 * "00")
+
+
+@pytest.mark.parametrize("change", ["missing", "extra", "misspelt"])
+def test_params_and_plan_must_name_the_same_fields(change: str) -> None:
+    values = dict(VALUES)
+    if change != "extra":
+        del values["last"]
+    if change != "missing":
+        values["lest"] = 1
+    expected = f"a.wgsl: Params has {sorted(VALUES)}; the plan gave {sorted(values)}"
+    with pytest.raises(dml.DeviceError, match=f"^{re.escape(expected)}$"):
+        pack_params("a.wgsl", PARAMS, values)
