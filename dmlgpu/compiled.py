@@ -303,12 +303,16 @@ def _reach(
         start = r.offset // alignment * alignment
         low, high = spans.get(target, (start, 0))
         spans[target] = (min(low, start), max(high, r.offset + r.padded))
+    cut_short = {
+        owner[name]
+        for name, r in named.items()
+        if modes[name][1] == "vec4<u32>" and r.size % UNIT and not r.whole
+    }
     access: dict[str, Access] = {}
     for name, r in named.items():
         target = owner[name]
         start, end = spans[target]
-        vector = modes[name][1] == "vec4<u32>"
-        scalar = vector and bool(r.size % UNIT) and not r.whole
+        scalar = modes[name][1] == "vec4<u32>" and target in cut_short
         units = -(-(end - start) // UNIT)
         windows = 1
         shift = 0

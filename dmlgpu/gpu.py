@@ -68,6 +68,12 @@ def _listed() -> tuple[tuple[AdapterInfo, Any], ...]:
     return tuple(modern or described)
 
 
+def _subgroup_sizes(info: Mapping[str, Any]) -> tuple[int, int]:
+    """Fewest and most lanes a subgroup can have; wgpu reports no more than a bound for all GPUs."""
+    by_vendor = {0x10DE: (32, 32), 0x1002: (32, 64), 0x106B: (32, 32), 0x8086: (8, 32)}
+    return by_vendor.get(int(info.get("vendor_id", 0)), (4, 128))
+
+
 def adapters() -> list[AdapterInfo]:
     """What this machine has."""
     return [info for info, _ in _listed()]
@@ -140,11 +146,11 @@ class Gpu:
         self.max_groups = int(limits["max-compute-workgroups-per-dimension"])
         features = set(device.features)
         adapter = device.adapter
-        has_subgroups = "subgroup" in features
+        lanes = _subgroup_sizes(adapter.info) if "subgroup" in features else (0, 0)
         self.facts = Adapter(
             is_cpu=info.kind == "cpu",
-            subgroup_min=int(adapter.info.get("stackgroup_min_size", 0)) if has_subgroups else 0,
-            subgroup_max=int(adapter.info.get("stackgroup_max_size", 0)) if has_subgroups else 0,
+            subgroup_min=lanes[0],
+            subgroup_max=lanes[1],
             int64="shader-int64" in features,
             keeps_running=info.kind == "discrete" and info.backend in ("Vulkan", "D3D12"),
             max_workgroup_size=int(limits["max-compute-invocations-per-workgroup"]),

@@ -46,12 +46,14 @@ class Lease:
 
     __slots__ = ("__weakref__", "_returned", "storage")
 
-    def __init__(self, storage: Storage, returned: deque[Storage]) -> None:
+    def __init__(self, storage: Storage, returned: deque[int]) -> None:
         self.storage = storage
         self._returned = returned
 
     def __del__(self) -> None:
-        self._returned.append(self.storage)  # may run in any thread: only an atomic append
+        # May run in any thread, and after the storage's own finalizers when both are in a cycle:
+        # so only an atomic append of a number, for the pool, which keeps the storage alive.
+        self._returned.append(self.storage.serial)
 
 
 class Pool:
@@ -63,7 +65,8 @@ class Pool:
         self._make = make
         self._forget = forget  # told the serial of every storage that is gone
         self._limit = limit
-        self._returned: deque[Storage] = deque()
+        self._returned: deque[int] = deque()  # serials
+        self._lent: dict[int, Storage] = {}
         self._free: OrderedDict[int, Storage] = OrderedDict()  # by serial, oldest first
         self._by_size: dict[int, list[Storage]] = {}
         self._leases: WeakValueDictionary[int, Lease] = WeakValueDictionary()  # by id of buffer
@@ -92,6 +95,7 @@ class Pool:
     def _lend(self, storage: Storage) -> Lease:
         if not storage.foreign:
             self._in_use += storage.size
+        self._lent[storage.serial] = storage
         lease = Lease(storage, self._returned)
         self._leases[id(storage.buffer)] = lease
         return lease
@@ -121,7 +125,7 @@ class Pool:
 
     def _collect(self) -> None:
         while self._returned:
-            storage = self._returned.popleft()
+            storage = self._lent.pop(self._returned.popleft())
             if storage.foreign:
                 self._forget(storage.serial)
                 continue

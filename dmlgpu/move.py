@@ -24,7 +24,12 @@ class Gather:
 
 
 def move(
-    shader: str, bits: int, loops: list[Dim], source_base: int, gather: Gather | None, _: Adapter
+    shader: str,
+    bits: int,
+    loops: list[Dim],
+    source_base: int,
+    gather: Gather | None,
+    adapter: Adapter,
 ) -> Plan:
     """The dispatch that copies `loops` of elements of `bits` bits each."""
     strides = gather.strides if gather else ()
@@ -33,8 +38,9 @@ def move(
     reached = extent(dims)
     dense = is_nested(dims) and reached <= SPARSE_FACTOR * elements + 64
     last = dims[-1]
+    invocations = -(-reached * bits // 128) if dense else elements
     params: dict[str, Value] = {
-        "count": -(-reached * bits // 128) if dense else elements,
+        "count": invocations,
         "source_base": source_base // grouped,
         "sizes": eight([d.size for d in dims]),
         "out_strides": eight([d.out for d in dims]),
@@ -44,8 +50,9 @@ def move(
     slots = {"move": "move_dense" if dense else "move_sparse"}
     constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims), "BITS": bits}
     if dense:
-        constants["STEP"] = last.source if last.source in (1, -1) else 0
+        constants["STEP"] = last.source if last.source in (1, -1, 2) else 0
         constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
+        constants["PAIRS"] = int(not adapter.is_cpu)
     if gather:
         params["index_step"] = gather.index_step
         params["tuple_strides"] = eight([d.tuple_ for d in dims])
@@ -54,5 +61,6 @@ def move(
         bindings["indices"] = "indices_tensor"
         slots["index"] = gather.index
         constants["TUPLE"] = len(gather.sizes)
-    workgroups = -(-int(params["count"]) // WG_SIZE)  # type: ignore[arg-type]
+    per_group = WG_SIZE * (1 + constants.get("PAIRS", 0))
+    workgroups = -(-invocations // per_group)
     return Plan((Dispatch(shader, workgroups, params, bindings, slots, constants),))

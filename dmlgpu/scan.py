@@ -16,7 +16,7 @@ from dmlgpu.tensor import DataType
 WALK_WG = 64
 WALK_UNITS = 1024  # 16-byte units one invocation walks; some drivers stop every loop at 65,535
 WALKERS = 32768  # invocations that fill a GPU
-ROW_ROUNDS = 4  # units per invocation of a tile, as in cumulative_rows.wgsl
+ROW_ROUNDS = 4  # units per lane, as in cumulative_rows.wgsl and cumulative_lanes.wgsl
 ROW_WG = 256
 CHAIN_ROUNDS = 16  # as in cumulative_chain.wgsl
 CHAIN_WG = 256
@@ -25,9 +25,7 @@ COLUMNS_WG = 128
 COLUMNS_AHEAD = 8  # as in cumulative_columns.wgsl
 TILE_COLUMNS = 8  # as in cumulative_columns_chain.wgsl
 TILE_STEPS = 512
-SHORT_WG = 128
-SHORT_WORDS = 128  # longest line that is scanned by one invocation in workgroup memory
-ROWS_FILL = 512  # lines that fill a GPU with a workgroup each
+ROWS_FILL = 2048  # lines that fill a GPU with a subgroup each
 MAX_LOOP = 65535
 
 
@@ -135,25 +133,8 @@ def fits_columns(scan: Scan) -> bool:
     return all(n % unit == 0 for n in (*rest, *strides))
 
 
-def fits_short(scan: Scan, adapter: Adapter) -> bool:
-    """Whether the lines are short and follow each other without gaps."""
-    words = scan.axis_size * scan.bits // 32
-    if abs(scan.in_step) != 1 or scan.in_step != scan.out_step or words > SHORT_WORDS:
-        return False
-    if scan.axis_size * scan.bits % 32 or short_lines(words, adapter) < 4:
-        return False
-    (*outer, last) = scan.lines
-    whole = count(scan.lines) * words % 4 == 0
-    return whole and not outer and (last.source, last.out) == (scan.axis_size, scan.axis_size)
-
-
-def short_lines(words: int, adapter: Adapter) -> int:
-    """Lines of one workgroup of cumulative_short.wgsl."""
-    return min(SHORT_WG, adapter.max_workgroup_storage // (4 * (words | 1))) // 4 * 4
-
-
 def choose(scan: Scan, adapter: Adapter) -> str:
-    """The kernel for a scan: walk, columns, columns_chain, rows, chain or short."""
+    """The kernel for a scan: walk, columns, columns_chain, lanes, rows or chain."""
     lines = count(scan.lines)
     columns = lines // scan.per_unit
     if adapter.is_cpu:
@@ -164,12 +145,11 @@ def choose(scan: Scan, adapter: Adapter) -> str:
         if columns >= WALKERS // 2 or scan.axis_size <= TILE_STEPS:
             return "columns"
         return "columns_chain" if chains else "walk"
-    if fits_short(scan, adapter) and lines >= SHORT_WG:
-        return "short"
-    tile = ROW_WG * ROW_ROUNDS * scan.per_unit
     adjacent = abs(scan.in_step) <= 1 and abs(scan.out_step) == 1
     if adapter.subgroup_min >= 4 and (adjacent or lines < ROWS_FILL):
-        if lines >= ROWS_FILL or scan.axis_size <= tile:
+        if scan.axis_units <= adapter.subgroup_min:
+            return "lanes"
+        if lines >= ROWS_FILL or scan.axis_units <= CHAIN_WG * CHAIN_ROUNDS:
             return "rows"
         if chains:
             return "chain"
@@ -179,10 +159,8 @@ def choose(scan: Scan, adapter: Adapter) -> str:
 def plan_scan(scan: Scan, adapter: Adapter) -> Plan:
     """The dispatches of one scan, carries between segments included."""
     kernel = choose(scan, adapter)
-    if kernel == "rows":
-        return Plan((_rows(scan),))
-    if kernel == "short":
-        return Plan((_short(scan, adapter),))
+    if kernel in ("rows", "lanes"):
+        return Plan((_in_subgroups(scan, kernel, adapter),))
     if kernel == "columns":
         return Plan((_columns(scan),))
     if kernel == "chain":
@@ -222,33 +200,16 @@ def _io(scan: Scan) -> tuple[dict[str, str], dict[str, int]]:
     return {**_slots(scan), "io": "io_elements", "put": put}, constants
 
 
-def _rows(scan: Scan) -> Dispatch:
+def _in_subgroups(scan: Scan, kernel: str, adapter: Adapter) -> Dispatch:
+    """Lines that a subgroup scans by itself: one at a time, or short ones side by side."""
     slots, constants = _io(scan)
-    wg = ROW_WG
-    while wg > 64 and wg // 2 * ROW_ROUNDS >= scan.axis_units:
-        wg //= 2
-    params = {**_common(scan), "lines": count(scan.lines), "axis_units": scan.axis_units}
-    bindings = {"input": scan.input, "output": scan.output}
-    constants["WG_SIZE"] = wg
-    return Dispatch("cumulative_rows", count(scan.lines), params, bindings, slots, constants)
-
-
-def _short(scan: Scan, adapter: Adapter) -> Dispatch:
-    words = scan.axis_size * scan.bits // 32
     lines = count(scan.lines)
-    per_group = short_lines(words, adapter)
-    constants = {
-        "WG_SIZE": SHORT_WG,
-        "EXCLUSIVE": int(scan.exclusive),
-        "BACKWARD": int(scan.in_step < 0),
-        "LINE_WORDS": words,
-        "PITCH": words | 1,
-        "LINES": per_group,
-    }
-    params: dict[str, Value] = {"lines": lines, "units": lines * words // 4}
+    params = {**_common(scan), "lines": lines, "axis_units": scan.axis_units}
     bindings = {"input": scan.input, "output": scan.output}
-    groups = -(-lines // per_group)
-    return Dispatch("cumulative_short", groups, params, bindings, _slots(scan), constants)
+    constants["WG_SIZE"] = ROW_WG
+    at_once = ROW_ROUNDS * (adapter.subgroup_min // scan.axis_units) if kernel == "lanes" else 1
+    groups = -(-lines // (ROW_WG // adapter.subgroup_max * at_once))
+    return Dispatch(f"cumulative_{kernel}", groups, params, bindings, slots, constants)
 
 
 def _columns(scan: Scan) -> Dispatch:

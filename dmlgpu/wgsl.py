@@ -1,10 +1,12 @@
 """Finds, assembles and packs shaders: the only text processing in the library.
 
-A shader file is WGSL with two kinds of extra line, each replaced by exactly one line so that line
-numbers stay those of the file:
+A shader file is WGSL with three kinds of extra line, each replaced by exactly one line so that
+line numbers stay those of the file:
 
     #import num                     the snippet bound to slot `num`, appended after the kernel
     #bind read input: u32           a storage binding and the functions that reach it
+    #repeat 4: v$ = load($u);       the text once for each $ = 0 .. 3: loops over registers, which
+                                    drivers keep in registers only when they are written out
 
 `#bind` declares `load_input(i)` and, for `write`, `store_output(i, value)`; for `atomic` also
 `merge_output(i, mask, bits)`, `max_output(i, value)` and `add_output(i, value)`. How the words are
@@ -26,7 +28,8 @@ from dmlgpu.operator import Value
 
 _IMPORT = re.compile(r"^#import (\w+)$")
 _BIND = re.compile(r"^#bind (read|write|atomic) (\w+): (u32|vec4<u32>)$")
-_FIELD = re.compile(r"(\w+)\s*:\s*(u32|i32|f32|array<vec4<u32>, 2>)\s*,")
+_REPEAT = re.compile(r"^\s*#repeat (\d+): (.*)$")
+_FIELD = re.compile(r"(\w+)\s*:\s*(u32|i32|f32|array<vec4<u32>, 2>)")
 _PARAMS = re.compile(r"struct Params \{(.*?)\}", re.S)
 
 
@@ -129,6 +132,8 @@ def _expanded(shader: str, slots: Mapping[str, str]) -> tuple[list[str], set[str
             if match[1] not in imported:
                 imported.add(match[1])
                 lines += read(f"shared/{slots.get(match[1], match[1])}").splitlines()
+        elif repeat := _REPEAT.match(lines[at]):
+            lines[at] = " ".join(repeat[2].replace("$", str(k)) for k in range(int(repeat[1])))
         at += 1
     return lines, imported
 
@@ -240,7 +245,12 @@ def params_layout(text: str) -> tuple[tuple[str, str, int], ...]:
     match = _PARAMS.search(text)
     layout: list[tuple[str, str, int]] = []
     at = 0
-    for name, kind in _FIELD.findall(match[1] if match else ""):
+    body = re.sub(r"//[^\n]*", "", match[1]) if match else ""
+    for entry in filter(None, (part.strip() for part in re.split(r",(?![^<]*>)", body))):
+        field = _FIELD.fullmatch(entry)
+        if field is None:
+            raise DeviceError(f"Params has the field {entry!r}, whose type cannot be packed")
+        name, kind = field[1], field[2]
         if kind.startswith("array"):
             at = -(-at // 16) * 16
         layout.append((name, kind, at))

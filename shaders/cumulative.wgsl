@@ -39,16 +39,15 @@ fn run_of(id: u32) -> Run {
 }
 
 fn walk(run: Run, start: Num) {
-  var total = start;
+  var sum = start;
   for (var p = run.first; p < run.end; p++) {
-    var n = values(read_unit(run.line.source, p));
-    for (var j = 0u; j < PER_UNIT; j++) {
-      let next = combine(total, n[j]);
-      n[j] = next;
-      if (EXCLUSIVE) { n[j] = total; }
-      total = next;
+    let n = running(sum, values(read_unit(run.line.source, p)));
+    if (EXCLUSIVE) {
+      write_unit(run.line.target_, p, shifted(sum, n));
+    } else {
+      write_unit(run.line.target_, p, n);
     }
-    write_unit(run.line.target_, p, n);
+    sum = last(n);
   }
 }
 
@@ -85,12 +84,11 @@ fn reduce(
   let id = (group.x + group.y * groups.x) * WG_SIZE + lane;
   if (id >= params.lines * params.segments) { return; }
   let run = run_of(id);
-  var total = identity();
+  var sum = identity();
   for (var p = run.first; p < run.end; p++) {
-    let n = values(read_unit(run.line.source, p));
-    for (var j = 0u; j < PER_UNIT; j++) { total = combine(total, n[j]); }
+    sum = combine(sum, total(values(read_unit(run.line.source, p))));
   }
-  let words = to_words(total);
+  let words = to_words(sum);
   store_partials(id * NUM_WORDS, words.x);
   if (NUM_WORDS == 2u) { store_partials(id * NUM_WORDS + 1u, words.y); }
 }

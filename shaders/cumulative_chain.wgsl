@@ -27,6 +27,7 @@ struct Params {
 #import fold
 #import io
 #import lines
+#import lanes
 #import tile
 #import publish
 
@@ -35,6 +36,7 @@ const PREFIX = 2u; // of everything up to and with this group
 
 var<workgroup> wg_ticket: u32;
 var<workgroup> wg_before: Num;
+var<workgroup> wg_totals: array<Num, 64>; // of each subgroup
 
 // Everything in the groups of tiles before `group`: the latest published prefix, then the totals
 // after it, left to right. `base` is the place of the line's first group.
@@ -70,27 +72,37 @@ fn main(
   if (at >= params.line_tiles) { return; }
   let lanes = Lanes(lane, lane_count, subgroup);
   let line = line_at(number);
-  let first = at * WG_SIZE * ROUNDS;
-  let tile = read_tile(line.source, first, params.axis_units, lanes);
-  let joined = join_tile(tile.total, lanes);
+  let end = params.axis_units;
+  let first = at * WG_SIZE * ROUNDS + subgroup * ROUNDS * lane_count + lane;
+  #repeat 16: let held$ = take_round(line.source, first + $u * lane_count, end);
+  var run = identity();
+  #repeat 16: let round$ = add_round(held$, run, lanes); run = round$.after;
+  if (lane == 0u) { wg_totals[subgroup] = run; }
+  workgroupBarrier();
+  var before_in_tile = identity();
+  var tile_total = identity();
+  for (var g = 0u; g < WG_SIZE / lane_count; g++) {
+    if (g == subgroup) { before_in_tile = tile_total; }
+    tile_total = combine(tile_total, wg_totals[g]);
+  }
   if (subgroup == 0u) {
     // Places: a prefix or total for each group of each line, then a total for each tile.
     let groups = number * params.line_groups;
     let tiles = params.lines * params.line_groups + number * params.line_tiles;
     let in_group = at % LANES;
     let group = at / LANES;
-    if (lane == 0u) { publish(tiles + at, TOTAL, joined[1]); }
+    if (lane == 0u) { publish(tiles + at, TOTAL, tile_total); }
     var mine = identity();
     if (lane < in_group) {
       var seen = published(tiles + group * LANES + lane);
       while (seen.flag == 0u) { seen = published(tiles + group * LANES + lane); }
       mine = seen.value;
     } else if (lane == in_group) {
-      mine = joined[1];
+      mine = tile_total;
     }
-    let sums = across_lanes(mine, lanes);
+    let sums = across_lanes(mine, lane, lanes);
     let group_total = subgroupShuffle(sums, LANES - 1u);
-    let before_in_group = subgroupShuffle(lanes_before(sums, lanes), in_group);
+    let before_in_group = subgroupShuffle(lanes_before(sums, lane), in_group);
     if (in_group == LANES - 1u && lane == 0u) { publish(groups + group, TOTAL, group_total); }
     let before = groups_before(group, groups, lane);
     if (in_group == LANES - 1u && lane == 0u) {
@@ -99,6 +111,6 @@ fn main(
     if (lane == 0u) { wg_before = combine(before, before_in_group); }
   }
   workgroupBarrier();
-  let start = combine(wg_before, joined[0]);
-  write_tile(line.target_, first, params.axis_units, tile, start, lanes);
+  let start = combine(wg_before, before_in_tile);
+  #repeat 16: write_round(line.target_, first + $u * lane_count, end, round$, start);
 }

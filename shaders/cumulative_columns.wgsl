@@ -22,6 +22,13 @@ struct Params {
 #import fold
 #import lines
 
+// Writes one step of a column and returns the running values behind it.
+fn step_down(at: u32, sum: Nums, unit: vec4<u32>) -> Nums {
+  let next = side_by_side(sum, unpack(unit));
+  if (EXCLUSIVE) { store_output(at, pack(sum)); } else { store_output(at, pack(next)); }
+  return next;
+}
+
 @compute @workgroup_size(WG_SIZE)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -31,27 +38,13 @@ fn main(
   let column = (group.x + group.y * groups.x) * WG_SIZE + lane;
   if (column >= params.columns) { return; }
   let line = line_at(column); // every address and stride is in units here
-  var total = identities();
+  var sum = identities();
   var source = line.source;
   var at = line.target_;
   for (var first = 0u; first < params.axis_size; first += AHEAD) {
-    var units: array<vec4<u32>, AHEAD>;
-    for (var k = 0u; k < AHEAD; k++) {
-      if (first + k < params.axis_size) { units[k] = load_input(source + k * params.in_step); }
-    }
-    for (var k = 0u; k < AHEAD; k++) {
-      if (first + k < params.axis_size) {
-        let n = unpack(units[k]);
-        var next: Nums;
-        for (var j = 0u; j < PER_UNIT; j++) { next[j] = combine(total[j], n[j]); }
-        if (EXCLUSIVE) {
-          store_output(at + k * params.out_step, pack(total));
-        } else {
-          store_output(at + k * params.out_step, pack(next));
-        }
-        total = next;
-      }
-    }
+    let left = params.axis_size - first;
+    #repeat 8: var unit$ = vec4<u32>(); if (left > $u) { unit$ = load_input(source + $u * params.in_step); }
+    #repeat 8: if (left > $u) { sum = step_down(at + $u * params.out_step, sum, unit$); }
     source += AHEAD * params.in_step;
     at += AHEAD * params.out_step;
   }

@@ -36,6 +36,13 @@ var<workgroup> wg_ticket: u32;
 var<workgroup> wg_totals: array<array<Nums, COLUMNS>, ROWS>;
 var<workgroup> wg_above: array<Nums, COLUMNS>;
 
+// Writes one step of a column and returns the running values behind it.
+fn step_down(at: u32, sum: Nums, unit: vec4<u32>) -> Nums {
+  let next = side_by_side(sum, unpack(unit));
+  if (EXCLUSIVE) { store_output(at, pack(sum)); } else { store_output(at, pack(next)); }
+  return next;
+}
+
 @compute @workgroup_size(WG_SIZE)
 fn main(@builtin(local_invocation_index) invocation: u32) {
   if (invocation == 0u) { wg_ticket = take_ticket(); }
@@ -50,55 +57,32 @@ fn main(@builtin(local_invocation_index) invocation: u32) {
   let line = line_at(min(column, params.columns - 1u)); // addresses and strides are in units
   let first = (down * ROWS + y) * STEPS;
   let source = line.source + first * params.in_step;
-  var units: array<vec4<u32>, STEPS>;
-  for (var k = 0u; k < STEPS; k++) {
-    if (inside && first + k < params.axis_size) { units[k] = load_input(source + k * params.in_step); }
-  }
-  var total = identities();
-  for (var k = 0u; k < STEPS; k++) {
-    if (first + k < params.axis_size) {
-      let n = unpack(units[k]);
-      for (var j = 0u; j < PER_UNIT; j++) { total[j] = combine(total[j], n[j]); }
-    }
-  }
-  wg_totals[y][x] = total;
+  let left = select(0u, params.axis_size - min(first, params.axis_size), inside);
+  #repeat 16: var unit$ = pack(identities()); if (left > $u) { unit$ = load_input(source + $u * params.in_step); }
+  var sum = identities();
+  #repeat 16: sum = side_by_side(sum, unpack(unit$));
+  wg_totals[y][x] = sum;
   workgroupBarrier();
   var before = identities();
-  for (var r = 0u; r < y; r++) {
-    let other = wg_totals[r][x];
-    for (var j = 0u; j < PER_UNIT; j++) { before[j] = combine(before[j], other[j]); }
-  }
+  for (var r = 0u; r < y; r++) { before = side_by_side(before, wg_totals[r][x]); }
   if (y == ROWS - 1u) {
     // Lane x speaks for its unit of lines: what is above comes in, what is below goes out.
-    var above = identities();
+    var above = to_array(identities());
+    let below = to_array(side_by_side(before, sum));
+    let row = params.tiles_across * COLUMNS * PER_UNIT;
     for (var j = 0u; j < PER_UNIT; j++) {
-      let place = (across * COLUMNS + x) * PER_UNIT + j;
-      let row = params.tiles_across * COLUMNS * PER_UNIT;
+      let place = down * row + (across * COLUMNS + x) * PER_UNIT + j;
       if (down > 0u) {
-        var seen = published((down - 1u) * row + place);
-        while (seen.flag == 0u) { seen = published((down - 1u) * row + place); }
+        var seen = published(place - row);
+        while (seen.flag == 0u) { seen = published(place - row); }
         above[j] = seen.value;
       }
-      let below = combine(above[j], combine(before[j], total[j]));
-      publish(down * row + place, PREFIX, below);
+      publish(place, PREFIX, combine(above[j], below[j]));
     }
-    wg_above[x] = above;
+    wg_above[x] = from_array(above);
   }
   workgroupBarrier();
-  let above = wg_above[x];
-  for (var j = 0u; j < PER_UNIT; j++) { total[j] = combine(above[j], before[j]); }
+  sum = side_by_side(wg_above[x], before);
   let at = line.target_ + first * params.out_step;
-  for (var k = 0u; k < STEPS; k++) {
-    if (inside && first + k < params.axis_size) {
-      let n = unpack(units[k]);
-      var next: Nums;
-      for (var j = 0u; j < PER_UNIT; j++) { next[j] = combine(total[j], n[j]); }
-      if (EXCLUSIVE) {
-        store_output(at + k * params.out_step, pack(total));
-      } else {
-        store_output(at + k * params.out_step, pack(next));
-      }
-      total = next;
-    }
-  }
+  #repeat 16: if (left > $u) { sum = step_down(at + $u * params.out_step, sum, unit$); }
 }

@@ -1,5 +1,5 @@
-// CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT: one workgroup scans one line, a tile at a time, reading
-// and writing each element once.
+// CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT: a subgroup scans one line, ROUNDS units per lane at a
+// time, reading and writing each element once; no subgroup waits for another.
 override WG_SIZE: u32 = 256;
 const ROUNDS = 4u;
 
@@ -20,6 +20,7 @@ struct Params {
 #import fold
 #import io
 #import lines
+#import lanes
 #import tile
 
 @compute @workgroup_size(WG_SIZE)
@@ -30,15 +31,24 @@ fn main(
   @builtin(subgroup_size) lane_count: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
-  let number = group.x + group.y * groups.x;
-  if (number >= params.lines) { return; }
   let lanes = Lanes(lane, lane_count, subgroup);
-  let line = line_at(number);
-  var carry = identity();
-  for (var first = 0u; first < params.axis_units; first += WG_SIZE * ROUNDS) {
-    let tile = read_tile(line.source, first, params.axis_units, lanes);
-    let joined = join_tile(tile.total, lanes);
-    write_tile(line.target_, first, params.axis_units, tile, combine(carry, joined[0]), lanes);
-    carry = combine(carry, joined[1]);
+  // The grid is made for the largest subgroups; smaller ones take further lines.
+  let subgroups = WG_SIZE / lane_count;
+  let step = groups.x * groups.y * subgroups;
+  let end = params.axis_units;
+  for (var number = (group.x + group.y * groups.x) * subgroups + subgroup; number < params.lines;
+    number += step) {
+    let line = line_at(number);
+    var carry = identity();
+    for (var first = lane; first < end + lane; first += lane_count * ROUNDS) {
+      #repeat 4: let held$ = take_round(line.source, first + $u * lane_count, end);
+      let run = identity();
+      let round0 = add_round(held0, run, lanes);
+      let round1 = add_round(held1, round0.after, lanes);
+      let round2 = add_round(held2, round1.after, lanes);
+      let round3 = add_round(held3, round2.after, lanes);
+      #repeat 4: write_round(line.target_, first + $u * lane_count, end, round$, carry);
+      carry = combine(carry, round3.after);
+    }
   }
 }

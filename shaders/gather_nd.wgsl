@@ -23,10 +23,6 @@ fn tuple_stride(d: u32) -> u32 { return params.tuple_strides[d / 4u][d % 4u]; }
 // Input element that `source` becomes when the tuple's coordinates are added.
 fn resolve(source: u32, tuple_at: u32) -> u32 {
   var at = source;
-  for (var m = 0u; m < TUPLE; m++) {
-    let size = params.gather_sizes[m / 4u][m % 4u];
-    let stride = params.gather_strides[m / 4u][m % 4u];
-    at += coordinate(tuple_at + m * params.index_step, size) * stride;
-  }
+  #repeat 8: if (TUPLE > $u) { at += coordinate(tuple_at + $u * params.index_step, params.gather_sizes[$u / 4u][$u % 4u]) * params.gather_strides[$u / 4u][$u % 4u]; }
   return at;
 }

@@ -236,7 +236,7 @@ def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int) -> None:
     dispatch = one(copy(TensorDesc(T[f"UINT{bits}"], (2, 3, 512))))
     assert dispatch.shader == "slice"
     assert dispatch.params["count"] == 2 * 3 * 512 * bits // 128
-    assert dispatch.workgroups == -(-2 * 3 * 512 * bits // 128 // WG_SIZE)
+    assert dispatch.workgroups == -(-2 * 3 * 512 * bits // 128 // (2 * WG_SIZE))
     assert dispatch.slots["move"] == "move_dense"
 
 

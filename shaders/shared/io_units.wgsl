@@ -9,19 +9,18 @@ fn unit_index(first: u32, p: u32) -> u32 {
   return first / PER_UNIT + p;
 }
 
-fn turned(n: Nums) -> Nums {
-  var r = n;
-  if (BACKWARD) { for (var j = 0u; j < PER_UNIT; j++) { r[j] = n[PER_UNIT - 1u - j]; } }
-  return r;
+fn in_order(n: Nums) -> Nums {
+  if (BACKWARD) { return turned(n); }
+  return n;
 }
 
 // Unit `p` of the line whose first element is `source`, as bits that `values` understands.
 fn read_unit(source: u32, p: u32) -> Held { return load_input(unit_index(source, p)); }
 
-fn values(held: Held) -> Nums { return turned(unpack(held)); }
+fn values(held: Held) -> Nums { return in_order(unpack(held)); }
 
 fn no_values() -> Held { return pack(identities()); }
 
-fn write_unit(first: u32, p: u32, n: Nums) { store_output(unit_index(first, p), pack(turned(n))); }
+fn write_unit(first: u32, p: u32, n: Nums) { store_output(unit_index(first, p), pack(in_order(n))); }
 
 alias Held = vec4<u32>;

@@ -6,8 +6,9 @@
 override WG_SIZE: u32 = 256;
 override RANK: u32 = 1;
 override BITS: u32 = 32;
-override STEP: i32 = 0; // source step of the innermost loop where it is 1 or -1
+override STEP: i32 = 0; // source step of the innermost loop where it is 1, -1 or 2
 override TUPLE_PER_ELEMENT: bool = false; // the innermost loop also steps through index tuples
+override PAIRS: bool = false;
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
 override PER_WORD: u32 = max(32u / BITS, 1u);
 
@@ -23,14 +24,7 @@ fn source_stride(d: u32) -> u32 { return params.source_strides[d / 4u][d % 4u]; 
 fn place(address: u32) -> Place {
   var rest = address;
   var at = Place(params.source_base, 0u, 0u, false);
-  for (var d = 0u; d + 1u < RANK; d++) {
-    let stride = params.out_strides[d / 4u][d % 4u];
-    let c = rest / stride;
-    rest -= c * stride;
-    at.source += c * source_stride(d);
-    at.tuple_at += c * tuple_stride(d);
-    at.in_gap = at.in_gap || c >= params.sizes[d / 4u][d % 4u];
-  }
+  #repeat 7: if (RANK > $u + 1u) { let c = rest / params.out_strides[$u / 4u][$u % 4u]; rest -= c * params.out_strides[$u / 4u][$u % 4u]; at.source += c * source_stride($u); at.tuple_at += c * tuple_stride($u); at.in_gap = at.in_gap || c >= params.sizes[$u / 4u][$u % 4u]; }
   at.inner = rest;
   at.source += rest * source_stride(RANK - 1u);
   at.tuple_at += rest * tuple_stride(RANK - 1u);
@@ -75,6 +69,23 @@ fn reversed(v: vec4<u32>) -> vec4<u32> {
     | ((halves & vec4<u32>(0x00ff00ffu)) << vec4<u32>(8u));
 }
 
+// Every second sub-word element of 32 bytes, squeezed into 16.
+fn every_second(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+  if (BITS == 16u) {
+    let even = vec4<u32>(a.xz, b.xz) & vec4<u32>(0xffffu);
+    return even | (vec4<u32>(a.yw, b.yw) << vec4<u32>(16u));
+  }
+  let c = squeezed(a);
+  let d = squeezed(b);
+  return vec4<u32>(c.xz, d.xz) | (vec4<u32>(c.yw, d.yw) << vec4<u32>(16u));
+}
+
+// Bytes 0 and 2 of each word, in its low half.
+fn squeezed(v: vec4<u32>) -> vec4<u32> {
+  let even = v & vec4<u32>(0x00ff00ffu);
+  return (even | (even >> vec4<u32>(8u))) & vec4<u32>(0xffffu);
+}
+
 // The elements e, e + step, e + 2 step ... that fill 16 bytes.
 fn run(e: u32, step: u32) -> vec4<u32> {
   if (BITS == 64u) {
@@ -88,38 +99,81 @@ fn run(e: u32, step: u32) -> vec4<u32> {
   }
   if (STEP == 1i) { return funnel(e); }
   if (STEP == -1i) { return reversed(funnel(e + 1u - UNIT)); }
+  if (STEP == 2i) { return every_second(funnel(e), funnel(e + UNIT)); }
   var v = vec4<u32>();
   for (var k = 0u; k < UNIT; k++) { v = with_element(v, k, element(e + k * step)); }
   return v;
 }
 
+// The 16 bytes that begin at a place and stay in its innermost loop.
+fn within(at: Place) -> vec4<u32> {
+  let step = source_stride(RANK - 1u);
+  if (!TUPLE_PER_ELEMENT) { return run(resolve(at.source, at.tuple_at), step); }
+  let tuple_step = tuple_stride(RANK - 1u);
+  if (BITS == 32u) {
+    #repeat 4: let e$ = resolve(at.source + $u * step, at.tuple_at + $u * tuple_step);
+    return vec4<u32>(load_input(e0), load_input(e1), load_input(e2), load_input(e3));
+  }
+  var v = vec4<u32>();
+  for (var k = 0u; k < UNIT; k++) {
+    v = with_element(v, k, element(resolve(at.source + k * step, at.tuple_at + k * tuple_step)));
+  }
+  return v;
+}
+
+// The bits of the first `m` elements of a unit.
+fn first_elements(m: u32) -> vec4<u32> {
+  let bits = vec4<i32>(i32(m * BITS)) - vec4<i32>(0, 32, 64, 96);
+  let some = (vec4<u32>(1u) << vec4<u32>(clamp(bits, vec4<i32>(0), vec4<i32>(31)))) - vec4<u32>(1u);
+  return select(some, vec4<u32>(0xffffffffu), bits >= vec4<i32>(32));
+}
+
+// Any unit, run by run: each is read as if it filled the unit, and only its own bits are kept.
+fn across(unit: u32) -> vec4<u32> {
+  let inner = RANK - 1u;
+  let size = params.sizes[inner / 4u][inner % 4u];
+  let outer = max(RANK, 2u) - 2u;
+  let pitch = select(0xffffffffu, params.out_strides[outer / 4u][outer % 4u], RANK > 1u);
+  var v = vec4<u32>();
+  var done = 0u;
+  while (done < UNIT) {
+    var at = place(unit * UNIT + done);
+    let in_run = at.inner < size;
+    let m = min(UNIT - done, select(pitch, size, in_run) - at.inner);
+    if (in_run && !at.in_gap) {
+      at.source -= done * source_stride(inner);
+      at.tuple_at -= done * tuple_stride(inner);
+      v |= within(at) & first_elements(done + m) & ~first_elements(done);
+    }
+    done += m;
+  }
+  return v;
+}
+
+fn stays(at: Place) -> bool {
+  let inner = RANK - 1u;
+  return !at.in_gap && at.inner + UNIT <= params.sizes[inner / 4u][inner % 4u];
+}
+
+// Two units per invocation where PAIRS, so that the loads of both are under way at once.
 @compute @workgroup_size(WG_SIZE)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let unit = (group.x + group.y * groups.x) * WG_SIZE + lane;
-  if (unit >= params.count) { return; }
-  let inner = RANK - 1u;
-  let size = params.sizes[inner / 4u][inner % 4u];
-  let step = source_stride(inner);
-  var at = place(unit * UNIT);
-  if (!TUPLE_PER_ELEMENT && !at.in_gap && at.inner + UNIT <= size) {
-    store_output(unit, run(resolve(at.source, at.tuple_at), step));
-    return;
-  }
-  let outer = max(RANK, 2u) - 2u;
-  let pitch = params.out_strides[outer / 4u][outer % 4u];
-  var v = vec4<u32>();
-  for (var k = 0u; k < UNIT; k++) {
-    if (RANK > 1u && at.inner == pitch) { at = place(unit * UNIT + k); }
-    if (!at.in_gap && at.inner < size) {
-      v = with_element(v, k, element(resolve(at.source, at.tuple_at)));
+  let units = select(1u, 2u, PAIRS);
+  let first = (group.x + group.y * groups.x) * units * WG_SIZE + lane;
+  if (PAIRS) {
+    #repeat 2: let unit$ = first + $u * WG_SIZE; let at$ = place(unit$ * UNIT);
+    if (unit1 < params.count && stays(at0) && stays(at1)) {
+      #repeat 2: let v$ = within(at$);
+      #repeat 2: store_output(unit$, v$);
+      return;
     }
-    at.inner += 1u;
-    at.source += step;
-    at.tuple_at += tuple_stride(inner);
   }
-  store_output(unit, v);
+  for (var k = 0u; k < units; k++) {
+    let unit = first + k * WG_SIZE;
+    if (unit < params.count) { store_output(unit, across(unit)); }
+  }
 }

@@ -9,47 +9,83 @@ fn add(a: Num, b: Num) -> Num { return a + b; }
 fn mul(a: Num, b: Num) -> Num { return a * b; }
 fn to_words(v: Num) -> vec2<u32> { return vec2<u32>(bitcast<u32>(v), 0u); }
 fn from_words(w: vec2<u32>) -> Num { return bitcast<f32>(w.x); }
-fn half_to_float(h: u32) -> f32 {
-  let sign = (h & 0x8000u) << 16u;
-  let magnitude = h & 0x7fffu;
-  if (magnitude >= 0x7c00u) { return bitcast<f32>(sign | 0x7f800000u | (magnitude << 13u)); }
-  if (magnitude >= 0x0400u) { return bitcast<f32>(sign | ((magnitude << 13u) + 0x38000000u)); }
-  let tiny = f32(magnitude) * 5.9604644775390625e-8; // 2^-24, exact
-  return bitcast<f32>(bitcast<u32>(tiny) | sign);
+// Four halves, each in the low 16 bits of a word.
+fn halves_to_floats(h: vec4<u32>) -> vec4<f32> {
+  let sign = (h & vec4<u32>(0x8000u)) << vec4<u32>(16u);
+  let magnitude = h & vec4<u32>(0x7fffu);
+  let shifted_up = magnitude << vec4<u32>(13u);
+  let normal = shifted_up + vec4<u32>(0x38000000u);
+  let special = shifted_up | vec4<u32>(0x7f800000u); // infinity and NaN
+  let tiny = bitcast<vec4<u32>>(vec4<f32>(magnitude) * 5.9604644775390625e-8); // 2^-24, exact
+  let finite = select(tiny, normal, magnitude >= vec4<u32>(0x0400u));
+  return bitcast<vec4<f32>>(sign | select(finite, special, magnitude >= vec4<u32>(0x7c00u)));
 }
 // Nearest, ties to even; overflow to infinity.
-fn float_to_half(v: f32) -> u32 {
-  let bits = bitcast<u32>(v);
-  let sign = (bits >> 16u) & 0x8000u;
-  let magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) { return sign | 0x7e00u; }
-  if (magnitude >= 0x477ff000u) { return sign | 0x7c00u; }
-  if (magnitude >= 0x38800000u) {
-    return sign | ((magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13u) & 1u)) >> 13u);
-  }
-  let exponent = magnitude >> 23u;
-  if (exponent < 102u) { return sign; }
-  let shift = 126u - exponent; // 14 to 24
-  let mantissa = (magnitude & 0x7fffffu) | 0x800000u;
-  let rest = mantissa & ((1u << shift) - 1u);
-  let tie = 1u << (shift - 1u);
+fn floats_to_halves(v: vec4<f32>) -> vec4<u32> {
+  let bits = bitcast<vec4<u32>>(v);
+  let sign = (bits >> vec4<u32>(16u)) & vec4<u32>(0x8000u);
+  let magnitude = bits & vec4<u32>(0x7fffffffu);
+  let odd = (magnitude >> vec4<u32>(13u)) & vec4<u32>(1u);
+  let normal = (magnitude - vec4<u32>(0x38000000u) + vec4<u32>(0xfffu) + odd) >> vec4<u32>(13u);
+  // Below 2^-14 the result counts multiples of 2^-24: the mantissa, shifted and rounded.
+  let exponent = min(magnitude >> vec4<u32>(23u), vec4<u32>(112u));
+  let shift = min(vec4<u32>(126u) - exponent, vec4<u32>(25u));
+  let mantissa = (magnitude & vec4<u32>(0x7fffffu)) | vec4<u32>(0x800000u);
   let whole = mantissa >> shift;
-  let up = rest > tie || (rest == tie && (whole & 1u) == 1u);
-  return sign | (whole + select(0u, 1u, up));
+  let tie = vec4<u32>(1u) << (shift - vec4<u32>(1u));
+  let rest = mantissa & ((vec4<u32>(1u) << shift) - vec4<u32>(1u));
+  let up = (rest > tie) | ((rest == tie) & ((whole & vec4<u32>(1u)) == vec4<u32>(1u)));
+  let tiny = whole + select(vec4<u32>(0u), vec4<u32>(1u), up);
+  var half = select(tiny, normal, magnitude >= vec4<u32>(0x38800000u));
+  half = select(half, vec4<u32>(0x7c00u), magnitude >= vec4<u32>(0x477ff000u));
+  half = select(half, vec4<u32>(0x7e00u), magnitude > vec4<u32>(0x7f800000u));
+  return sign | half;
 }
-fn encode(v: Num) -> vec2<u32> { return vec2<u32>(float_to_half(v), 0u); }
-fn decode(w: vec2<u32>) -> Num { return half_to_float(w.x); }
-alias Nums = array<Num, 8>; // the elements of 16 bytes
+fn encode(v: Num) -> vec2<u32> { return vec2<u32>(floats_to_halves(vec4<f32>(v)).x, 0u); }
+fn decode(w: vec2<u32>) -> Num { return halves_to_floats(w.xxxx).x; }
+struct Nums { // the elements of 16 bytes
+  a: vec4<Num>,
+  b: vec4<Num>,
+}
 fn unpack(u: vec4<u32>) -> Nums {
-  let low = u & vec4<u32>(0xffffu);
-  let high = u >> vec4<u32>(16u);
-  return Nums(half_to_float(low.x), half_to_float(high.x), half_to_float(low.y),
-    half_to_float(high.y), half_to_float(low.z), half_to_float(high.z), half_to_float(low.w),
-    half_to_float(high.w));
+  let low = halves_to_floats(u & vec4<u32>(0xffffu));
+  let high = halves_to_floats(u >> vec4<u32>(16u));
+  return Nums(vec4<f32>(low.x, high.x, low.y, high.y), vec4<f32>(low.z, high.z, low.w, high.w));
 }
 fn pack(n: Nums) -> vec4<u32> {
-  return vec4<u32>(float_to_half(n[0]) | (float_to_half(n[1]) << 16u),
-    float_to_half(n[2]) | (float_to_half(n[3]) << 16u),
-    float_to_half(n[4]) | (float_to_half(n[5]) << 16u),
-    float_to_half(n[6]) | (float_to_half(n[7]) << 16u));
+  let low = floats_to_halves(vec4<f32>(n.a.xz, n.b.xz));
+  return low | (floats_to_halves(vec4<f32>(n.a.yw, n.b.yw)) << vec4<u32>(16u));
 }
+fn side_by_side_4(a: vec4<Num>, b: vec4<Num>) -> vec4<Num> {
+  return vec4<Num>(combine(a.x, b.x), combine(a.y, b.y), combine(a.z, b.z), combine(a.w, b.w));
+}
+fn side_by_side(a: Nums, b: Nums) -> Nums {
+  return Nums(side_by_side_4(a.a, b.a), side_by_side_4(a.b, b.b));
+}
+// Results of a unit that begins from `start`.
+fn running(start: Num, n: Nums) -> Nums {
+  let a = running_4(start, n.a);
+  return Nums(a, running_4(a.w, n.b));
+}
+fn running_4(start: Num, n: vec4<Num>) -> vec4<Num> {
+  let a = combine(start, n.x);
+  let b = combine(a, n.y);
+  let c = combine(b, n.z);
+  return vec4<Num>(a, b, c, combine(c, n.w));
+}
+fn shifted(start: Num, n: Nums) -> Nums {
+  return Nums(vec4<Num>(start, n.a.xyz), vec4<Num>(n.a.w, n.b.xyz));
+}
+fn last(n: Nums) -> Num { return n.b.w; }
+fn total(n: Nums) -> Num {
+  return combine(combine(combine(combine(combine(combine(combine(n.a.x, n.a.y), n.a.z), n.a.w),
+    n.b.x), n.b.y), n.b.z), n.b.w);
+}
+fn turned(n: Nums) -> Nums { return Nums(n.b.wzyx, n.a.wzyx); }
+fn from_array(a: array<Num, 8>) -> Nums {
+  return Nums(vec4<Num>(a[0], a[1], a[2], a[3]), vec4<Num>(a[4], a[5], a[6], a[7]));
+}
+fn to_array(n: Nums) -> array<Num, 8> {
+  return array<Num, 8>(n.a.x, n.a.y, n.a.z, n.a.w, n.b.x, n.b.y, n.b.z, n.b.w);
+}
+fn identities() -> Nums { return Nums(vec4<Num>(identity()), vec4<Num>(identity())); }

@@ -20,7 +20,7 @@ TYPES = ("float32", "float16", "uint16", "int32", "uint64")
 CASES = {
     "walk": [((3, 5000), 1), ((7, 300, 3), 1)],
     "rows": [((5, 64), 1), ((3, 4096), 1), ((2, 9000), 1), ((2, 777), 1), ((3, 1001, 2), 1)],
-    "short": [((1000, 64), 1), ((640, 8), 1), ((300, 16), 1), ((132, 128), 1)],
+    "lanes": [((1000, 16), 1), ((640, 8), 1), ((333, 3), 1), ((132, 2), 1), ((70, 11, 5), 1)],
     "columns": [((70, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1)],
     "columns_chain": [((1500, 64), 0), ((2, 1100, 72), 1), ((513, 264), 0)],
     "chain": [((1, 300_000), 1), ((3, 150_001), 1), ((2, 2_400_000), 1)],
@@ -54,7 +54,7 @@ def usable(kernel: str, device: dml.Device) -> bool:
     facts = device.gpu.facts
     if kernel.endswith("chain"):
         return facts.keeps_running and facts.subgroup_min >= scan.CHAIN_LANES
-    return kernel != "rows" or facts.subgroup_min >= 4
+    return kernel not in ("rows", "lanes") or facts.subgroup_min >= 4
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -98,7 +98,7 @@ def test_kernel_agrees_with_numpy(
             exclusive=exclusive,
         )
         facts = opened.gpu.facts
-        if kernel == "short" and not scan.fits_short(problem, facts):
+        if kernel == "lanes" and problem.axis_units > facts.subgroup_min:
             continue
         if kernel.startswith("columns") and not scan.fits_columns(problem):
             continue
@@ -140,9 +140,10 @@ GPU = Adapter(subgroup_min=32, subgroup_max=32, keeps_running=True, max_workgrou
         ((65536, 4096), 1, "rows"),
         ((65536, 4096), 0, "columns_chain"),
         ((64, 1024, 4096), 1, "columns"),
-        ((1 << 22, 64), 1, "short"),
+        ((1 << 22, 64), 1, "lanes"),
         ((1 << 28,), 0, "chain"),
-        ((100,), 0, "rows"),
+        ((100,), 0, "lanes"),
+        ((1000,), 0, "rows"),
     ],
 )
 def test_a_gpu_chooses(shape: tuple[int, ...], axis: int, kernel: str) -> None:

@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m benchmarks` measures and reports, `pytest benchmarks` checks them once."""

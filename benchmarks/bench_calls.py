@@ -1,0 +1,83 @@
+"""Host time of small calls under pytest-benchmark; the GPU's part is waited for outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlgpu as dml
+from benchmarks.calls import CALLS, Small, bare, fresh_buffers
+
+OPERATORS = ("slice1", "gather_nd", "cumulative_summation")
+FUNCTIONS = ("slice1", "index", "gather_nd", "cumulative_summation")
+ROUNDS = 50
+
+
+@pytest.fixture(scope="session")
+def small(device: dml.Device) -> Small:
+    """Small operands."""
+    return Small(device)
+
+
+def many(device: dml.Device, benchmark: Any, call: Any) -> None:
+    """Times a round of calls that are recorded but not submitted."""
+
+    def calls() -> None:
+        for _ in range(CALLS):
+            call()
+
+    def settle() -> None:
+        device.wait()
+
+    benchmark.extra_info.update(adapter=str(device.adapter), calls=CALLS)
+    benchmark.pedantic(calls, setup=settle, rounds=ROUNDS, warmup_rounds=2)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", OPERATORS)
+def bench_host_call_seen(name: str, device: dml.Device, small: Small, benchmark: Any) -> None:
+    """Slower here: something is made or looked up anew on the hot path."""
+    desc, inputs, expected = {n: rest for n, *rest in small.operators()}[name]
+    op = device.compile(desc)
+    out = device.empty(op.output_desc)
+    many(device, benchmark, lambda: op(*inputs, out=out))
+    assert np.array_equal(out.numpy().reshape(expected.shape), expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", OPERATORS)
+def bench_host_call_pooled(name: str, device: dml.Device, small: Small, benchmark: Any) -> None:
+    """Slower here: taking an output from the pool costs more."""
+    desc, inputs, expected = {n: rest for n, *rest in small.operators()}[name]
+    op = device.compile(desc)
+    many(device, benchmark, lambda: op(*inputs))
+    assert np.array_equal(op(*inputs).numpy().reshape(expected.shape), expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", range(len(FUNCTIONS)), ids=FUNCTIONS)
+def bench_host_call_function(number: int, device: dml.Device, small: Small, benchmark: Any) -> None:
+    """Slower here: a function describes or compiles what it has seen before."""
+    _, call, expected = list(small.functions())[number]
+    many(device, benchmark, call)
+    assert np.array_equal(call().numpy(), expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", OPERATORS)
+def bench_host_call_fresh(name: str, device: dml.Device, small: Small, benchmark: Any) -> None:
+    """Slower here: binding buffers for the first time costs more."""
+    desc, inputs, _ = {n: rest for n, *rest in small.operators()}[name]
+    seconds = benchmark.pedantic(fresh_buffers, (device, desc, inputs), rounds=1)
+    benchmark.extra_info.update(us_per_call=seconds * 1e6)
+    assert seconds > 0
+
+
+@pytest.mark.gpu
+def bench_host_call_bare(device: dml.Device, benchmark: Any) -> None:
+    """The least a call can cost: slower here means a slower wgpu or a slower machine."""
+    found = benchmark.pedantic(bare, (device, 0.2), rounds=1)
+    benchmark.extra_info.update(us=found.us, us_record=found.us_record)
+    assert found.us_record > 0

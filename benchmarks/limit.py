@@ -1,0 +1,236 @@
+"""The limit that frac is measured against: the adapter's own copy, and its own bare gather.
+
+Both run in the same process and through the same timestamps as the operators.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import dmlgpu as dml
+from benchmarks.problem import Array, Problem
+from benchmarks.timing import Pace, Timed, time_gpu
+from benchmarks.workloads import ROOM, ROOM_ELSEWHERE
+
+WG_SIZE = 256
+
+COPY = """
+@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read_write> made: array<vec4<u32>>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+    let i = id.x + id.y * n.x * 256u;
+    if (i < arrayLength(&made)) {
+        made[i] = source[i];
+    }
+}
+"""
+
+GATHER = """
+@group(0) @binding(0) var<storage, read> source: array<SOURCE>;
+@group(0) @binding(1) var<storage, read_write> made: array<MADE>;
+@group(0) @binding(2) var<storage, read> flat: array<FLAT>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+    let i = id.x + id.y * n.x * 256u;
+    if (i < arrayLength(&made)) {
+BODY
+        made[i] = MADE(VALUES);
+    }
+}
+"""
+
+
+class Kernel:
+    """A WGSL kernel over whole buffers, called like an operator."""
+
+    def __init__(self, device: dml.Device, name: str, code: str, outputs: int) -> None:
+        self._device = device
+        self._name = name
+        gpu = device.gpu.device
+        module = gpu.create_shader_module(label=name, code=code)
+        self._pipeline = gpu.create_compute_pipeline(
+            layout="auto", compute={"module": module, "entry_point": "main"}
+        )
+        groups = -(-outputs // WG_SIZE)
+        rows = -(-groups // device.gpu.max_groups)
+        self._grid = (-(-groups // rows), rows)
+        self._group: Any = None
+        self._nbytes = 0
+
+    def bind(self, *ranges: tuple[Any, int]) -> None:
+        """Binds (buffer, bytes) in order."""
+        entries = [
+            {"binding": i, "resource": {"buffer": buffer, "offset": 0, "size": size}}
+            for i, (buffer, size) in enumerate(ranges)
+        ]
+        layout = self._pipeline.get_bind_group_layout(0)
+        self._group = self._device.gpu.device.create_bind_group(layout=layout, entries=entries)
+        self._nbytes = sum(size for _, size in ranges)
+
+    def record(self) -> None:
+        """Appends one dispatch to the device's recording."""
+        self._device.gpu.dispatch(self._pipeline, self._group, *self._grid)
+
+    def __call__(self) -> None:
+        profile = self._device.profiling
+        if profile is None:
+            self.record()
+        else:
+            profile.timed(self._name, self._nbytes, self.record)
+
+    @property
+    def parts(self) -> tuple[Any, Any]:
+        """The pipeline and the bind group."""
+        return self._pipeline, self._group
+
+
+def copy_kernel(device: dml.Device, nbytes: int) -> tuple[Kernel, list[dml.Tensor]]:
+    """A kernel that copies `nbytes`, one vec4<u32> per invocation, and the tensors it uses."""
+    nbytes = -(-nbytes // 16) * 16
+    desc = dml.TensorDesc(dml.DataType.UINT8, (nbytes,))
+    tensors = [device.empty(desc), device.empty(desc)]
+    kernel = Kernel(device, "copy", COPY, nbytes // 16)
+    kernel.bind(*((tensor.buffer, nbytes) for tensor in tensors))
+    return kernel, tensors
+
+
+def gather_code(piece_bytes: int, out_words: int) -> str:
+    """WGSL of a bare gather whose invocations make `out_words` words each."""
+    words = [_word(piece_bytes, k) for k in range(out_words)]
+    whole = piece_bytes >= 4 * out_words and piece_bytes % (4 * out_words) == 0
+    if whole:  # one load makes the output
+        per_piece = piece_bytes // (4 * out_words)
+        body = f"        let p0 = flat[i / {per_piece}u] * {per_piece}u + i % {per_piece}u;"
+        values, source, flat = "source[p0]", _vector(out_words), "u32"
+    else:
+        pieces = 4 * out_words // piece_bytes
+        body, flat = _index_loads(pieces)
+        values, source = ", ".join(words), "u32"
+    text = GATHER.replace("BODY", body).replace("VALUES", values)
+    text = text.replace("SOURCE", source).replace("MADE", _vector(out_words))
+    return text.replace("FLAT", flat)
+
+
+def _vector(words: int) -> str:
+    return "u32" if words == 1 else f"vec{words}<u32>"
+
+
+def _index_loads(pieces: int) -> tuple[str, str]:
+    """Lines that put the positions of an invocation's pieces into p0, p1, ..."""
+    width = min(4, pieces)
+    lines = []
+    for first in range(0, pieces, width):
+        at = f"i * {pieces // width}u + {first // width}u"
+        lines.append(f"        let f{first} = flat[{at}];")
+        for k in range(width):
+            part = "" if width == 1 else f"[{k}]"
+            lines.append(f"        let p{first + k} = f{first}{part};")
+    return "\n".join(lines), _vector(width)
+
+
+def _word(piece_bytes: int, k: int) -> str:
+    """The k-th output word of an invocation, from its pieces p0, p1, ..."""
+    if piece_bytes >= 4:
+        per_piece = piece_bytes // 4
+        return f"source[p{k // per_piece} * {per_piece}u + {k % per_piece}u]"
+    per_word = 4 // piece_bytes
+    mask = "0xffu" if piece_bytes == 1 else "0xffffu"
+    shift = 2 if piece_bytes == 1 else 1
+    parts = []
+    for j in range(per_word):
+        p = f"p{k * per_word + j}"
+        bits = f"(({p} & {per_word - 1}u) * {8 * piece_bytes}u)"
+        parts.append(f"(((source[{p} >> {shift}u] >> {bits}) & {mask}) << {8 * piece_bytes * j}u)")
+    return " | ".join(parts)
+
+
+class Limits:
+    """Roofline times of problems on one device; each is measured once."""
+
+    def __init__(self, device: dml.Device, pace: Pace) -> None:
+        self._device = device
+        self._pace = pace
+        self._copies: dict[int, Timed] = {}
+        self._gathers: dict[Any, Timed] = {}
+        room = ROOM.get(device.adapter.kind, ROOM_ELSEWHERE)
+        self._largest: int = min(room, device.gpu.max_binding, device.gpu.max_buffer)
+
+    def copy_seconds(self, nbytes: int) -> float:
+        """Time in which the adapter copies `nbytes`."""
+        found = self._copies.get(nbytes)
+        if found is None:
+            kernel, tensors = copy_kernel(self._device, nbytes)
+            found = self._copies[nbytes] = self._time(kernel)
+            del tensors
+        return found.seconds
+
+    def _time(self, kernel: Kernel) -> Timed:
+        """A CPU shares its time with other programs: there the best of three medians counts."""
+        times = [
+            time_gpu(self._device, kernel, self._pace)
+            for _ in range(3 if self._device.adapter.kind == "cpu" else 1)
+        ]
+        return min(times, key=lambda timed: timed.seconds)
+
+    @property
+    def copy_rate(self) -> float:
+        """Bytes read and written per second by the largest copy."""
+        return 2 * self._largest / self.copy_seconds(self._largest)
+
+    def seconds(self, problem: Problem, size: str, x: dml.Tensor, flat: Array | None) -> float:
+        """The least time that the problem can take.
+
+        Bandwidth-bound: its traffic at the speed of the largest copy. Smaller: the time of a copy
+        with as much traffic, which has the same launch to pay and the same caches to use.
+        """
+        if problem.is_bare_gather:
+            assert flat is not None
+            return self._gather_seconds(problem, x, flat)
+        if size == "bandwidth":
+            return problem.traffic / self.copy_rate
+        return self.copy_seconds(_rounded(problem.traffic // 2))
+
+    def _gather_seconds(self, problem: Problem, x: dml.Tensor, flat: Array) -> float:
+        key = (problem.piece_bytes, problem.pieces, problem.elements)
+        if key not in self._gathers:
+            index = self._device.tensor(flat)
+            made_bytes = problem.pieces * problem.piece_bytes
+            made = self._device.empty(dml.TensorDesc(dml.DataType.UINT8, (made_bytes,)))
+            times = []
+            for words in (1, 4):
+                code = gather_code(problem.piece_bytes, words)
+                kernel = Kernel(self._device, "bare gather", code, made_bytes // (4 * words))
+                source_bytes = -(-problem.nbytes // 16) * 16
+                kernel.bind(
+                    (x.buffer, source_bytes),
+                    (made.buffer, made_bytes),
+                    (index.buffer, flat.nbytes),
+                )
+                times.append(self._time(kernel))
+                self._check(problem, x, flat, made)
+            self._gathers[key] = min(times, key=lambda timed: timed.seconds)
+        return self._gathers[key].seconds
+
+    def _check(self, problem: Problem, x: dml.Tensor, flat: Array, made: dml.Tensor) -> None:
+        """A limit that moves the wrong bytes is none."""
+        count = min(problem.pieces, 1 << 14)
+        got = _first_bytes(made, count * problem.piece_bytes).reshape(count, -1)
+        inside = flat[:count] < min(problem.nbytes, 1 << 24) // problem.piece_bytes
+        head = _first_bytes(x, min(problem.nbytes, 1 << 24)).reshape(-1, problem.piece_bytes)
+        if not np.array_equal(got[inside], head[flat[:count][inside]]):
+            raise AssertionError(f"the bare gather of {problem.piece_bytes} bytes is wrong")
+
+
+def _first_bytes(tensor: dml.Tensor, count: int) -> Array:
+    return tensor.view(dml.TensorDesc(dml.DataType.UINT8, (count,))).numpy()
+
+
+def _rounded(nbytes: int) -> int:
+    """Up to an eighth of a power of two, so that a handful of copies serve all cases."""
+    step = max(16, 1 << max(0, nbytes.bit_length() - 4))
+    return -(-nbytes // step) * step

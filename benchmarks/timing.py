@@ -1,0 +1,106 @@
+"""How time is taken: a warm-up before every timed region, then the median of several runs.
+
+An idle GPU lowers its clocks and needs about half a second of work to raise them again, so that is
+how long the work itself runs before it is timed. GPU time comes from timestamps around each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import dmlgpu as dml
+
+Call = Callable[[], Any]
+GROUP_SECONDS = 0.01  # work queued at once while warming up
+GROUP_LIMIT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long to warm up and how often to measure."""
+
+    warm_seconds: float
+    runs: int
+    most_runs: int = 48  # of calls that are quick
+    host_seconds: float = 0.25  # spent on a call that is timed by the host's clock
+
+    @classmethod
+    def of(cls, adapter_kind: str, *, quick: bool = False) -> Pace:
+        """The rule for an adapter; a CPU has no clocks to raise."""
+        warm = 0.05 if adapter_kind == "cpu" else 0.5
+        if quick:
+            return cls(warm / 5, 5, 5, 0.05)
+        return cls(warm, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Seconds of one call."""
+
+    seconds: float  # the median
+    best: float
+    runs: int
+    by: str  # timestamps, wall, CUDA events
+
+    @classmethod
+    def of(cls, seconds: list[float], by: str) -> Timed:
+        return cls(median(seconds), min(seconds), len(seconds), by)
+
+
+def warm_up(call: Call, wait: Call, seconds: float) -> float:
+    """Calls for at least so long without letting the queue grow; returns seconds of one call."""
+    start = perf_counter()
+    group, each = 1, 0.0
+    while True:
+        before = perf_counter()
+        for _ in range(group):
+            call()
+        wait()
+        now = perf_counter()
+        each = (now - before) / group
+        if now - start >= seconds:
+            return each
+        if now - before < GROUP_SECONDS:
+            group = min(2 * group, GROUP_LIMIT)
+
+
+def time_gpu(device: dml.Device, call: Call, pace: Pace) -> Timed:
+    """GPU time of a call; the host's clock steps in where an adapter has no timestamps."""
+    call()
+    device.wait()  # compiles; not part of the warm-up
+    each = warm_up(call, device.wait, pace.warm_seconds)
+    runs = max(pace.runs, min(pace.most_runs, int(0.02 / max(each, 1e-6))))
+    try:
+        with device.profile() as profile:
+            for _ in range(runs):
+                call()
+    except dml.DeviceError:
+        if "timestamp-query" in device.gpu.device.features:
+            raise
+
+        def done() -> None:
+            call()
+            device.wait()
+
+        return time_wall(done, pace)
+    return Timed.of([call.seconds for call in profile.calls], "timestamps")
+
+
+def time_wall(call: Call, pace: Pace) -> Timed:
+    """Host time of a call that returns when its work is done; a slow one runs fewer times."""
+    seconds: list[float] = []
+    start = now = perf_counter()
+    while len(seconds) < 1000:
+        before = now
+        call()
+        now = perf_counter()
+        seconds.append(now - before)
+        enough = pace.host_seconds if len(seconds) > 3 else 4 * pace.host_seconds
+        if now - start >= enough:
+            break
+    kept = seconds[1:] or seconds  # the first one fills caches
+    return Timed.of(kept, "wall")
