@@ -23,7 +23,8 @@ STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsag
 _UNIFORM = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
 _READ = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
 
-_WANTED_FEATURES = ("subgroup", "timestamp-query", "shader-int64", "mappable-primary-buffers")
+_WANTED_FEATURES = ("subgroup", "timestamp-query", "shader-int64")
+NVIDIA = 0x10DE  # PCI vendor number
 _KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "cpu"}
 STAGING_LIMIT = 64 << 20  # bytes of read-back memory kept
 _PREFERENCE = ("discrete", "integrated", "virtual", "unknown", "cpu")
@@ -70,7 +71,7 @@ def _listed() -> tuple[tuple[AdapterInfo, Any], ...]:
 
 def _subgroup_sizes(info: Mapping[str, Any]) -> tuple[int, int]:
     """Fewest and most lanes a subgroup can have; wgpu reports no more than a bound for all GPUs."""
-    by_vendor = {0x10DE: (32, 32), 0x1002: (32, 64), 0x106B: (32, 32), 0x8086: (8, 32)}
+    by_vendor = {NVIDIA: (32, 32), 0x1002: (32, 64), 0x106B: (32, 32), 0x8086: (8, 32)}
     return by_vendor.get(int(info.get("vendor_id", 0)), (4, 128))
 
 
@@ -152,6 +153,7 @@ class Gpu:
             subgroup_min=lanes[0],
             subgroup_max=lanes[1],
             int64="shader-int64" in features,
+            exact_halves=int(adapter.info.get("vendor_id", 0)) == NVIDIA,
             keeps_running=info.kind == "discrete" and info.backend in ("Vulkan", "D3D12"),
             max_workgroup_size=int(limits["max-compute-invocations-per-workgroup"]),
             max_workgroup_storage=int(limits["max-compute-workgroup-storage-size"]),

@@ -25,7 +25,7 @@ COLUMNS_WG = 128
 COLUMNS_AHEAD = 8  # as in cumulative_columns.wgsl
 TILE_COLUMNS = 8  # as in cumulative_columns_chain.wgsl
 TILE_STEPS = 512
-ROWS_FILL = 2048  # lines that fill a GPU with a subgroup each
+GROUPS_FILL = 1024  # lines that fill a GPU with a workgroup each
 MAX_LOOP = 65535
 
 
@@ -108,7 +108,11 @@ NUM = {
     DataType.INT64: "u64",
     DataType.UINT64: "u64",
 }
-RUNNING = {"f16": "f32", "u16": "u32"}  # what running values are kept as, where not as themselves
+RUNNING = {
+    "f16": "f32",
+    "f16_hardware": "f32",
+    "u16": "u32",
+}  # what running values are kept as, where not as themselves
 
 
 def fits_units(scan: Scan) -> bool:
@@ -134,7 +138,7 @@ def fits_columns(scan: Scan) -> bool:
 
 
 def choose(scan: Scan, adapter: Adapter) -> str:
-    """The kernel for a scan: walk, columns, columns_chain, lanes, rows or chain."""
+    """The kernel for a scan: walk, columns, columns_chain, lanes, rows, groups or chain."""
     lines = count(scan.lines)
     columns = lines // scan.per_unit
     if adapter.is_cpu:
@@ -146,11 +150,13 @@ def choose(scan: Scan, adapter: Adapter) -> str:
             return "columns"
         return "columns_chain" if chains else "walk"
     adjacent = abs(scan.in_step) <= 1 and abs(scan.out_step) == 1
-    if adapter.subgroup_min >= 4 and (adjacent or lines < ROWS_FILL):
+    if adapter.subgroup_min >= 4 and (adjacent or lines < GROUPS_FILL):
         if scan.axis_units <= adapter.subgroup_min:
             return "lanes"
-        if lines >= ROWS_FILL or scan.axis_units <= CHAIN_WG * CHAIN_ROUNDS:
+        if scan.axis_units <= 2 * ROW_ROUNDS * adapter.subgroup_min:
             return "rows"
+        if lines >= GROUPS_FILL or scan.axis_units <= CHAIN_WG * CHAIN_ROUNDS:
+            return "groups"
         if chains:
             return "chain"
     return "walk"
@@ -158,9 +164,13 @@ def choose(scan: Scan, adapter: Adapter) -> str:
 
 def plan_scan(scan: Scan, adapter: Adapter) -> Plan:
     """The dispatches of one scan, carries between segments included."""
+    if scan.num == "f16" and adapter.exact_halves:
+        scan = replace(scan, num="f16_hardware")
     kernel = choose(scan, adapter)
     if kernel in ("rows", "lanes"):
         return Plan((_in_subgroups(scan, kernel, adapter),))
+    if kernel == "groups":
+        return Plan((_groups(scan),))
     if kernel == "columns":
         return Plan((_columns(scan),))
     if kernel == "chain":
@@ -210,6 +220,18 @@ def _in_subgroups(scan: Scan, kernel: str, adapter: Adapter) -> Dispatch:
     at_once = ROW_ROUNDS * (adapter.subgroup_min // scan.axis_units) if kernel == "lanes" else 1
     groups = -(-lines // (ROW_WG // adapter.subgroup_max * at_once))
     return Dispatch(f"cumulative_{kernel}", groups, params, bindings, slots, constants)
+
+
+def _groups(scan: Scan) -> Dispatch:
+    slots, constants = _io(scan)
+    lines = count(scan.lines)
+    wg = ROW_WG
+    while wg > 64 and wg // 2 * ROW_ROUNDS >= scan.axis_units:
+        wg //= 2
+    constants["WG_SIZE"] = wg
+    params = {**_common(scan), "lines": lines, "axis_units": scan.axis_units}
+    bindings = {"input": scan.input, "output": scan.output}
+    return Dispatch("cumulative_groups", lines, params, bindings, slots, constants)
 
 
 def _columns(scan: Scan) -> Dispatch:
