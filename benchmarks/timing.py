@@ -16,7 +16,7 @@ import dmlgpu as dml
 
 Call = Callable[[], Any]
 GROUP_SECONDS = 0.01  # work queued at once while warming up
-GROUP_LIMIT = 64
+GROUP_LIMIT = 1024
 
 
 @dataclass(frozen=True, slots=True)

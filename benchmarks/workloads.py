@@ -118,7 +118,7 @@ class Case:
     size: str
 
     def __str__(self) -> str:
-        return f"{self.workload.name}-{self.dtype}-{self.size}".replace(",", "").replace(" ", "-")
+        return _id(f"{self.workload.name} {self.dtype} {self.size}")
 
     def shape(self, adapter_kind: str) -> tuple[int, ...]:
         """Sizes of the input on an adapter of this kind."""
@@ -146,7 +146,7 @@ def cases(
     family: str = "*", sizes: Iterable[str] = SIZES, only: Iterable[str] = ("*",)
 ) -> list[Case]:
     """Cases of a family; `only` holds patterns of ids, of which one must match."""
-    patterns = [p if any(c in p for c in "*?[") else f"*{p}*" for p in only]
+    patterns = [_id(p) if any(c in p for c in "*?[") else f"*{_id(p)}*" for p in only]
     found = [
         Case(workload, dtype, size)
         for size in sizes
@@ -154,12 +154,9 @@ def cases(
         for dtype in workload.dtypes
         if fnmatch(workload.family, family)
     ]
-    return [
-        case
-        for case in found
-        if any(fnmatch(str(case), p) or fnmatch(_plain(case), p) for p in patterns)
-    ]
+    return [case for case in found if any(fnmatch(str(case), p) for p in patterns)]
 
 
-def _plain(case: Case) -> str:
-    return f"{case.workload.name} {case.dtype} {case.size}"
+def _id(words: str) -> str:
+    """Words as they stand in an id."""
+    return words.replace(",", "").replace(" ", "-")

@@ -18,14 +18,16 @@ WALK_UNITS = 1024  # 16-byte units one invocation walks; some drivers stop every
 WALKERS = 32768  # invocations that fill a GPU
 ROW_ROUNDS = 4  # units per lane, as in cumulative_rows.wgsl and cumulative_lanes.wgsl
 ROW_WG = 256
-CHAIN_ROUNDS = 16  # as in cumulative_chain.wgsl
-CHAIN_WG = 256
-CHAIN_LANES = 32
+CHAIN_LANES = 32  # fewest lanes of a subgroup that a single-pass scan runs with
 COLUMNS_WG = 128
 COLUMNS_AHEAD = 8  # as in cumulative_columns.wgsl
 TILE_COLUMNS = 8  # as in cumulative_columns_chain.wgsl
 TILE_STEPS = 512
 GROUPS_FILL = 1024  # lines that fill a GPU with a workgroup each
+GROUPS_WANTED = 8192  # segments to cut fewer lines into
+GROUP_TILES = 2  # fewest tiles of a segment
+ONE_PASS = 16  # tiles that one workgroup scans sooner than three passes do
+CPU_WALKERS = 64  # invocations that fill a CPU
 MAX_LOOP = 65535
 
 
@@ -138,7 +140,7 @@ def fits_columns(scan: Scan) -> bool:
 
 
 def choose(scan: Scan, adapter: Adapter) -> str:
-    """The kernel for a scan: walk, columns, columns_chain, lanes, rows, groups or chain."""
+    """The kernel for a scan: walk, columns, columns_chain, lanes, rows or groups."""
     lines = count(scan.lines)
     columns = lines // scan.per_unit
     if adapter.is_cpu:
@@ -155,10 +157,7 @@ def choose(scan: Scan, adapter: Adapter) -> str:
             return "lanes"
         if scan.axis_units <= 2 * ROW_ROUNDS * adapter.subgroup_min:
             return "rows"
-        if lines >= GROUPS_FILL or scan.axis_units <= CHAIN_WG * CHAIN_ROUNDS:
-            return "groups"
-        if chains:
-            return "chain"
+        return "groups"
     return "walk"
 
 
@@ -169,16 +168,12 @@ def plan_scan(scan: Scan, adapter: Adapter) -> Plan:
     kernel = choose(scan, adapter)
     if kernel in ("rows", "lanes"):
         return Plan((_in_subgroups(scan, kernel, adapter),))
-    if kernel == "groups":
-        return Plan((_groups(scan),))
     if kernel == "columns":
         return Plan((_columns(scan),))
-    if kernel == "chain":
-        return _chain(scan)
     if kernel == "columns_chain":
         return _columns_chain(scan)
     scratch: dict[str, int] = {}
-    return Plan(tuple(_walks(scan, adapter, scratch)), scratch)
+    return Plan(tuple(_segmented(scan, kernel, adapter, scratch)), scratch)
 
 
 def _common(scan: Scan, per_unit: int = 1) -> dict[str, Value]:
@@ -222,18 +217,6 @@ def _in_subgroups(scan: Scan, kernel: str, adapter: Adapter) -> Dispatch:
     return Dispatch(f"cumulative_{kernel}", groups, params, bindings, slots, constants)
 
 
-def _groups(scan: Scan) -> Dispatch:
-    slots, constants = _io(scan)
-    lines = count(scan.lines)
-    wg = ROW_WG
-    while wg > 64 and wg // 2 * ROW_ROUNDS >= scan.axis_units:
-        wg //= 2
-    constants["WG_SIZE"] = wg
-    params = {**_common(scan), "lines": lines, "axis_units": scan.axis_units}
-    bindings = {"input": scan.input, "output": scan.output}
-    return Dispatch("cumulative_groups", lines, params, bindings, slots, constants)
-
-
 def _columns(scan: Scan) -> Dispatch:
     unit = scan.per_unit
     scan = scan.in_columns()
@@ -253,25 +236,6 @@ def _status(scan: Scan, places: int) -> tuple[int, Dispatch]:
     return units * 16, clear
 
 
-def _chain(scan: Scan) -> Plan:
-    slots, constants = _io(scan)
-    lines = count(scan.lines)
-    tiles = -(-scan.axis_units // (CHAIN_WG * CHAIN_ROUNDS))
-    groups = -(-tiles // CHAIN_LANES)
-    size, clear = _status(scan, lines * (tiles + groups))
-    params = {
-        **_common(scan),
-        "lines": lines,
-        "line_tiles": tiles,
-        "line_groups": groups,
-        "axis_units": scan.axis_units,
-    }
-    constants["WG_SIZE"] = CHAIN_WG
-    bindings = {"input": scan.input, "output": scan.output, "status": "status"}
-    run = Dispatch("cumulative_chain", lines * tiles, params, bindings, slots, constants)
-    return Plan((clear, run), {"status": size})
-
-
 def _columns_chain(scan: Scan) -> Plan:
     unit = scan.per_unit
     scan = scan.in_columns()
@@ -287,54 +251,64 @@ def _columns_chain(scan: Scan) -> Plan:
     }
     constants = {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
-    run = Dispatch(
-        "cumulative_columns_chain", across * down, params, bindings, _slots(scan), constants
-    )
+    lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"
+    slots = {**_slots(scan), "lift": lift}
+    run = Dispatch("cumulative_columns_chain", across * down, params, bindings, slots, constants)
     return Plan((clear, run), {"status": size})
 
 
-def walk_units(scan: Scan, lines: int, adapter: Adapter) -> int:
-    """Units of the segment one invocation walks: short enough to keep the adapter busy."""
-    wanted = -(-(64 if adapter.is_cpu else WALKERS) // lines)
-    return max(64, min(WALK_UNITS, -(-scan.axis_units // wanted)))
-
-
-def _walks(scan: Scan, adapter: Adapter, scratch: dict[str, int]) -> list[Dispatch]:
+def segment_units(scan: Scan, kernel: str, adapter: Adapter) -> int:
+    """Units of the segments that lines are cut into: few, but enough to keep the adapter busy."""
     lines = count(scan.lines)
-    segment = walk_units(scan, lines, adapter)
+    if kernel == "walk":
+        wanted = -(-(CPU_WALKERS if adapter.is_cpu else WALKERS) // lines)
+        return max(64, min(WALK_UNITS, -(-scan.axis_units // wanted)))
+    tiles = -(-scan.axis_units // (ROW_WG * ROW_ROUNDS))
+    wanted = 1 if lines >= GROUPS_FILL or tiles <= ONE_PASS else -(-GROUPS_WANTED // lines)
+    return ROW_WG * ROW_ROUNDS * max(GROUP_TILES, -(-tiles // wanted))
+
+
+def _segmented(
+    scan: Scan, kernel: str, adapter: Adapter, scratch: dict[str, int]
+) -> list[Dispatch]:
+    """One pass, or three: totals of the segments, a scan of those, and the segments themselves."""
+    lines = count(scan.lines)
+    segment = segment_units(scan, kernel, adapter)
     segments = -(-scan.axis_units // segment)
     if segments == 1:
-        return [_walk(scan, "scan", lines, 1, segment, "")]
+        return [_pass(scan, kernel, "scan", 1, segment, "")]
     running = RUNNING.get(scan.num, scan.num)
     bits = 64 if running == "u64" else 32
     partials = f"partials{len(scratch)}"
     scratch[partials] = lines * segments * bits // 8
+    # The partials of a line lie side by side for groups, a step apart for walkers.
+    apart, step = (segments, 1) if kernel == "groups" else (1, lines)
     carries = Scan(
         fold=scan.fold,
         num=running,
         bits=bits,
-        lines=(Dim(lines, 1, 1),),
+        lines=(Dim(lines, apart, apart),),
         axis_size=segments,
         in_base=0,
-        in_step=lines,
+        in_step=step,
         out_base=0,
-        out_step=lines,
+        out_step=step,
         exclusive=True,
         input=partials,
         output=partials,
     )
     return [
-        _walk(scan, "reduce", lines, segments, segment, partials),
-        *_walks(carries, adapter, scratch),
-        _walk(scan, "scan_carried", lines, segments, segment, partials),
+        _pass(scan, kernel, "reduce", segments, segment, partials),
+        *_segmented(carries, kernel, adapter, scratch),
+        _pass(scan, kernel, "scan_carried", segments, segment, partials),
     ]
 
 
-def _walk(
-    scan: Scan, entry: str, lines: int, segments: int, segment: int, partials: str
+def _pass(
+    scan: Scan, kernel: str, entry: str, segments: int, segment: int, partials: str
 ) -> Dispatch:
     slots, constants = _io(scan)
-    constants["WG_SIZE"] = WALK_WG
+    lines = count(scan.lines)
     params = {
         **_common(scan),
         "lines": lines,
@@ -345,7 +319,15 @@ def _walk(
     bindings = {"input": scan.input, "output": scan.output, "partials": partials}
     if entry == "scan":
         del bindings["partials"]
-    if entry == "reduce":
+    if entry == "reduce" and kernel == "walk":
         del bindings["output"]
-    groups = -(-lines * segments // WALK_WG)
-    return Dispatch("cumulative", groups, params, bindings, slots, constants, entry)
+    if kernel == "walk":
+        constants["WG_SIZE"] = WALK_WG
+        groups = -(-lines * segments // WALK_WG)
+        return Dispatch("cumulative", groups, params, bindings, slots, constants, entry)
+    wg = ROW_WG
+    while wg > 64 and wg // 2 * ROW_ROUNDS >= scan.axis_units:
+        wg //= 2
+    constants["WG_SIZE"] = wg
+    groups = lines * segments
+    return Dispatch("cumulative_groups", groups, params, bindings, slots, constants, entry)

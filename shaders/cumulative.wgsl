@@ -19,8 +19,8 @@ struct Params {
   out_strides: array<vec4<u32>, 2>,
 }
 @group(0) @binding(0) var<uniform> params: Params;
-#bind write partials: u32
 #import num
+#import partials
 #import fold
 #import io
 #import lines
@@ -70,9 +70,7 @@ fn scan_carried(
 ) {
   let id = (group.x + group.y * groups.x) * WG_SIZE + lane;
   if (id >= params.lines * params.segments) { return; }
-  var words = vec2<u32>(load_partials(id * NUM_WORDS), 0u);
-  if (NUM_WORDS == 2u) { words.y = load_partials(id * NUM_WORDS + 1u); }
-  walk(run_of(id), from_words(words));
+  walk(run_of(id), load_partial(id));
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -88,7 +86,5 @@ fn reduce(
   for (var p = run.first; p < run.end; p++) {
     sum = combine(sum, total(values(read_unit(run.line.source, p))));
   }
-  let words = to_words(sum);
-  store_partials(id * NUM_WORDS, words.x);
-  if (NUM_WORDS == 2u) { store_partials(id * NUM_WORDS + 1u, words.y); }
+  store_partial(id, sum);
 }

@@ -28,13 +28,14 @@ struct Params {
 #import num
 #import fold
 #import lines
+#import lift
 #import publish
 
 const PREFIX = 1u;
 
 var<workgroup> wg_ticket: u32;
-var<workgroup> wg_totals: array<array<Nums, COLUMNS>, ROWS>;
-var<workgroup> wg_above: array<Nums, COLUMNS>;
+var<workgroup> wg_totals: array<array<Nums, COLUMNS>, 32>; // of each subgroup
+var<workgroup> wg_flow: array<Num, 64>; // of each line: below the tile, then above it
 
 // Writes one step of a column and returns the running values behind it.
 fn step_down(at: u32, sum: Nums, unit: vec4<u32>) -> Nums {
@@ -44,14 +45,20 @@ fn step_down(at: u32, sum: Nums, unit: vec4<u32>) -> Nums {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(@builtin(local_invocation_index) invocation: u32) {
+fn main(
+  @builtin(local_invocation_index) invocation: u32,
+  @builtin(subgroup_invocation_id) lane: u32,
+  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_id) subgroup: u32,
+) {
   if (invocation == 0u) { wg_ticket = take_ticket(); }
   let ticket = workgroupUniformLoad(&wg_ticket);
   let down = ticket / params.tiles_across;
   let across = ticket - down * params.tiles_across;
   if (down >= params.tiles_down) { return; }
-  let x = invocation % COLUMNS;
-  let y = invocation / COLUMNS;
+  // Lanes are numbered along a row, then down, as invocations are.
+  let x = lane % COLUMNS;
+  let y = (subgroup * lane_count + lane) / COLUMNS;
   let column = across * COLUMNS + x;
   let inside = column < params.columns;
   let line = line_at(min(column, params.columns - 1u)); // addresses and strides are in units
@@ -61,28 +68,40 @@ fn main(@builtin(local_invocation_index) invocation: u32) {
   #repeat 16: var unit$ = pack(identities()); if (left > $u) { unit$ = load_input(source + $u * params.in_step); }
   var sum = identities();
   #repeat 16: sum = side_by_side(sum, unpack(unit$));
-  wg_totals[y][x] = sum;
+  // Rows of one subgroup are joined lane by lane, subgroups through workgroup memory.
+  var joined = sum;
+  for (var d = COLUMNS; d < lane_count; d = d << 1u) {
+    let other = lifted(joined, d);
+    if (lane >= d) { joined = side_by_side(other, joined); }
+  }
+  let above_lane = lifted(joined, COLUMNS);
+  if (lane >= lane_count - COLUMNS) { wg_totals[subgroup][x] = joined; }
   workgroupBarrier();
   var before = identities();
-  for (var r = 0u; r < y; r++) { before = side_by_side(before, wg_totals[r][x]); }
+  for (var g = 0u; g < subgroup; g++) { before = side_by_side(before, wg_totals[g][x]); }
+  if (lane >= COLUMNS) { before = side_by_side(before, above_lane); }
   if (y == ROWS - 1u) {
-    // Lane x speaks for its unit of lines: what is above comes in, what is below goes out.
-    var above = to_array(identities());
     let below = to_array(side_by_side(before, sum));
-    let row = params.tiles_across * COLUMNS * PER_UNIT;
-    for (var j = 0u; j < PER_UNIT; j++) {
-      let place = down * row + (across * COLUMNS + x) * PER_UNIT + j;
-      if (down > 0u) {
-        var seen = published(place - row);
-        while (seen.flag == 0u) { seen = published(place - row); }
-        above[j] = seen.value;
-      }
-      publish(place, PREFIX, combine(above[j], below[j]));
-    }
-    wg_above[x] = from_array(above);
+    for (var j = 0u; j < PER_UNIT; j++) { wg_flow[x * PER_UNIT + j] = below[j]; }
   }
   workgroupBarrier();
-  sum = side_by_side(wg_above[x], before);
+  // One invocation per line: what is above comes in, what is below goes out.
+  let row = COLUMNS * PER_UNIT;
+  if (invocation < row) {
+    let place = (down * params.tiles_across + across) * row + invocation;
+    var above = identity();
+    if (down > 0u) {
+      var seen = published(place - params.tiles_across * row);
+      while (seen.flag == 0u) { seen = published(place - params.tiles_across * row); }
+      above = seen.value;
+    }
+    publish(place, PREFIX, combine(above, wg_flow[invocation]));
+    wg_flow[invocation] = above;
+  }
+  workgroupBarrier();
+  var above = to_array(identities());
+  for (var j = 0u; j < PER_UNIT; j++) { above[j] = wg_flow[x * PER_UNIT + j]; }
+  sum = side_by_side(from_array(above), before);
   let at = line.target_ + first * params.out_step;
   #repeat 16: if (left > $u) { sum = step_down(at + $u * params.out_step, sum, unit$); }
 }

@@ -20,11 +20,10 @@ TYPES = ("float32", "float16", "uint16", "int32", "uint64")
 CASES = {
     "walk": [((3, 5000), 1), ((7, 300, 3), 1)],
     "rows": [((5, 64), 1), ((2, 9000), 1), ((2, 777), 1)],
-    "groups": [((3, 4096), 1), ((2, 9000), 1), ((2, 777), 1), ((3, 1001, 2), 1)],
+    "groups": [((3, 4096), 1), ((2, 9000), 1), ((2, 777), 1), ((3, 1001, 2), 1), ((2, 70_001), 1)],
     "lanes": [((1000, 16), 1), ((640, 8), 1), ((333, 3), 1), ((132, 2), 1), ((70, 11, 5), 1)],
     "columns": [((70, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1)],
     "columns_chain": [((1500, 64), 0), ((2, 1100, 72), 1), ((513, 264), 0)],
-    "chain": [((1, 300_000), 1), ((3, 150_001), 1), ((2, 2_400_000), 1)],
 }
 
 
@@ -77,9 +76,6 @@ def test_kernel_agrees_with_numpy(
     x = values(dtype, shape)
     data_type = dml.DataType.from_numpy(dtype)
     tensor = dml.TensorDesc(data_type, shape)
-    if kernel == "chain" and dtype == "float16":
-        x[...] = 0
-        x[..., ::1000] = 1  # the exact sum stays below 2048
     for backward, exclusive in ((False, False), (True, False), (False, True), (True, True)):
         desc = dml.CumulativeSummationDesc(
             input_tensor=tensor,
@@ -142,7 +138,7 @@ GPU = Adapter(subgroup_min=32, subgroup_max=32, keeps_running=True, max_workgrou
         ((65536, 4096), 0, "columns_chain"),
         ((64, 1024, 4096), 1, "columns"),
         ((1 << 22, 64), 1, "lanes"),
-        ((1 << 28,), 0, "chain"),
+        ((1 << 28,), 0, "groups"),
         ((100,), 0, "lanes"),
         ((1000,), 0, "rows"),
     ],
@@ -152,7 +148,6 @@ def test_a_gpu_chooses(shape: tuple[int, ...], axis: int, kernel: str) -> None:
 
 
 def test_without_subgroups_or_progress_long_lines_are_walked() -> None:
-    assert chosen((1 << 28,), 0, replace(GPU, keeps_running=False)) == "walk"
     assert chosen((1 << 28,), 0, Adapter()) == "walk"
     assert chosen((65536, 4096), 0, replace(GPU, keeps_running=False)) == "walk"
 

@@ -1,0 +1,2 @@
+// The unit `d` lanes before this one.
+fn lifted(n: Nums, d: u32) -> Nums { return subgroupShuffleUp(n, d); }
