@@ -21,8 +21,10 @@ ROW_WG = 256
 CHAIN_LANES = 32  # fewest lanes of a subgroup that a single-pass scan runs with
 COLUMNS_WG = 128
 COLUMNS_AHEAD = 8  # as in cumulative_columns.wgsl
+COLUMNS_SHORT = 512  # steps that are walked even by few columns
+TILE_WG = {16: 128, 32: 256, 64: 128}  # by bits of an element, as measured
 TILE_COLUMNS = 8  # as in cumulative_columns_chain.wgsl
-TILE_STEPS = 512
+TILE_STEPS = 16  # of one invocation
 GROUPS_FILL = 1024  # lines that fill a GPU with a workgroup each
 GROUPS_WANTED = 8192  # segments to cut fewer lines into
 GROUP_TILES = 2  # fewest tiles of a segment
@@ -148,7 +150,7 @@ def choose(scan: Scan, adapter: Adapter) -> str:
         return "columns" if fits_columns(scan) and columns >= 16 and few_loops else "walk"
     chains = adapter.keeps_running and adapter.subgroup_min >= CHAIN_LANES
     if fits_columns(scan):
-        if columns >= WALKERS // 2 or scan.axis_size <= TILE_STEPS:
+        if columns >= WALKERS // 2 or scan.axis_size <= COLUMNS_SHORT:
             return "columns"
         return "columns_chain" if chains else "walk"
     adjacent = abs(scan.in_step) <= 1 and abs(scan.out_step) == 1
@@ -241,7 +243,8 @@ def _columns_chain(scan: Scan) -> Plan:
     scan = scan.in_columns()
     columns = count(scan.lines)
     across = -(-columns // TILE_COLUMNS)
-    down = -(-scan.axis_size // TILE_STEPS)
+    wg = TILE_WG[scan.bits]
+    down = -(-scan.axis_size // (wg // TILE_COLUMNS * TILE_STEPS))
     size, clear = _status(scan, across * down * TILE_COLUMNS * unit)
     params = {
         **_common(scan, unit),
@@ -249,7 +252,7 @@ def _columns_chain(scan: Scan) -> Plan:
         "tiles_across": across,
         "tiles_down": down,
     }
-    constants = {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
+    constants = {"WG_SIZE": wg, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"
     slots = {**_slots(scan), "lift": lift}
@@ -319,7 +322,7 @@ def _pass(
     bindings = {"input": scan.input, "output": scan.output, "partials": partials}
     if entry == "scan":
         del bindings["partials"]
-    if entry == "reduce" and kernel == "walk":
+    if entry == "reduce":
         del bindings["output"]
     if kernel == "walk":
         constants["WG_SIZE"] = WALK_WG

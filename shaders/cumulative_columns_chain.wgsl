@@ -2,10 +2,10 @@
 // a workgroup takes the next tile of COLUMNS units by ROWS * STEPS steps, keeps it in registers,
 // waits for the running values above it, and writes. Tickets go across before they go down, and
 // every tile waits only for one that has started.
-override WG_SIZE: u32 = 256; // COLUMNS * ROWS
+override WG_SIZE: u32 = 256;
+override ROWS: u32 = WG_SIZE / COLUMNS;
 override EXCLUSIVE: bool = false;
 const COLUMNS = 8u;
-const ROWS = 32u;
 const STEPS = 16u;
 
 struct Params {

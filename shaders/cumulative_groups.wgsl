@@ -42,8 +42,26 @@ fn work_of(number: u32) -> Work {
   return Work(line_at(number / params.segments), first, end);
 }
 
-// Scans a segment from `start`, or only sums it where nothing is to be written.
-fn scan_segment(work: Work, start: Num, writes: bool, lanes: Lanes) -> Num {
+// Sum of a segment: each subgroup adds up a part of its own, and one barrier joins them.
+fn sum_segment(work: Work, lanes: Lanes) -> Num {
+  let subgroups = WG_SIZE / lanes.size;
+  let stride = lanes.size * 8u;
+  let part = (work.end - work.first + subgroups * stride - 1u) / (subgroups * stride) * stride;
+  let begin = work.first + lanes.group * part;
+  let end = min(begin + part, work.end);
+  var run = identity();
+  for (var at = begin; at < end; at += stride) {
+    #repeat 8: let held$ = take_round(work.line.source, at + $u * lanes.size + lanes.id, end);
+    #repeat 8: run = combine(run, sum_lanes(total(values(held$)), lanes));
+  }
+  if (lanes.id == 0u) { wg_totals[lanes.group] = run; }
+  workgroupBarrier();
+  var sum = identity();
+  for (var g = 0u; g < subgroups; g++) { sum = combine(sum, wg_totals[g]); }
+  return sum;
+}
+
+fn scan_segment(work: Work, start: Num, lanes: Lanes) {
   var carry = start;
   for (var tile = work.first; tile < work.end; tile += WG_SIZE * ROUNDS) {
     let first = tile + lanes.group * ROUNDS * lanes.size + lanes.id;
@@ -58,11 +76,8 @@ fn scan_segment(work: Work, start: Num, writes: bool, lanes: Lanes) -> Num {
       if (g == lanes.group) { before = carry; }
       carry = combine(carry, wg_totals[g]);
     }
-    if (writes) {
-      #repeat 4: write_round(work.line.target_, first + $u * lanes.size, work.end, round$, before);
-    }
+    #repeat 4: write_round(work.line.target_, first + $u * lanes.size, work.end, round$, before);
   }
-  return carry;
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -75,7 +90,7 @@ fn scan(
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  _ = scan_segment(work_of(number), identity(), true, Lanes(lane, lane_count, subgroup));
+  scan_segment(work_of(number), identity(), Lanes(lane, lane_count, subgroup));
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -88,8 +103,7 @@ fn scan_carried(
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  let start = load_partial(number);
-  _ = scan_segment(work_of(number), start, true, Lanes(lane, lane_count, subgroup));
+  scan_segment(work_of(number), load_partial(number), Lanes(lane, lane_count, subgroup));
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -102,6 +116,6 @@ fn reduce(
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  let sum = scan_segment(work_of(number), identity(), false, Lanes(lane, lane_count, subgroup));
+  let sum = sum_segment(work_of(number), Lanes(lane, lane_count, subgroup));
   if (lane == 0u && subgroup == 0u) { store_partial(number, sum); }
 }

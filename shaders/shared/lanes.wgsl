@@ -21,3 +21,10 @@ fn lanes_before(sum: Num, place: u32) -> Num {
   if (place == 0u) { return identity(); }
   return other;
 }
+
+// Sum of all lanes, in lane 0 (other lanes hold sums of their successors).
+fn sum_lanes(v: Num, lanes: Lanes) -> Num {
+  var sum = v;
+  for (var d = 1u; d < lanes.size; d = d << 1u) { sum = combine(sum, subgroupShuffleDown(sum, d)); }
+  return sum;
+}
