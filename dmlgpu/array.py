@@ -20,14 +20,22 @@ class Tensor:
     __slots__ = ("__weakref__", "_lease", "desc", "device", "key", "offset", "whole")
 
     def __init__(
-        self, device: Device, lease: Lease, desc: TensorDesc, offset: int, whole: bool = False
+        self,
+        device: Device,
+        lease: Lease,
+        desc: TensorDesc,
+        offset: int,
+        whole: bool = False,
+        number: int = -1,
     ) -> None:
         self.device = device
         self.whole = whole  # nothing else lies in the buffer: rounding up the end is harmless
         self.desc = desc
         self.offset = offset
         self._lease = lease
-        self.key = (lease.storage.serial, offset, device.desc_number(desc), whole)
+        if number < 0:
+            number = device.desc_number(desc)
+        self.key = (lease.storage.serial, offset, number, whole)
 
     @property
     def storage(self) -> Storage:

@@ -30,6 +30,7 @@ class Call:
     storages: tuple[Storage, ...]
     nbytes: int
     held: tuple[Lease, ...]  # scratch
+    copies: tuple[tuple[Any, int, Any, int, int], ...] = ()  # instead of dispatches
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ class CompiledOperator:
                     "this device binds every tensor at execution"
                 )
         self.plan = operator.plan(desc, device.gpu.facts)
+        self._size = self.output_desc.total_tensor_size_in_bytes
+        self._number = device.desc_number(self.output_desc)
         self._uniforms: dict[int, Any] = {}
         self._calls: dict[Any, Call] = {}
 
@@ -74,9 +77,11 @@ class CompiledOperator:
     def __call__(self, *inputs: Any, out: Tensor | None = None) -> Tensor:
         device = self.device
         device.check_usable()
-        if out is None:
-            out = device.empty(self.output_desc)
         with device.lock:
+            if out is None:
+                out = Tensor(
+                    device, device.take(self._size), self.output_desc, 0, True, self._number
+                )
             try:
                 key = (*[tensor.key for tensor in inputs], out.key)
             except AttributeError:  # an array among the inputs, or something that is no tensor
@@ -182,13 +187,21 @@ class CompiledOperator:
             lease = self.device.scratch(i, size)
             held.append(lease)
             places[name] = Range(lease.storage, 0, -(-size // UNIT) * UNIT, True)
-        dispatches = tuple(
-            self._bind_dispatch(i, dispatch, places)
-            for i, dispatch in enumerate(self.plan.dispatches)
-        )
+        dispatches: tuple[tuple[Any, Any, int, int], ...] = ()
+        copies: tuple[tuple[Any, int, Any, int, int], ...] = ()
+        if self.plan.copies and inputs[0].buffer is not out.buffer:
+            copies = tuple(
+                (inputs[0].buffer, inputs[0].offset + source, out.buffer, out.offset + to, size)
+                for source, to, size in self.plan.copies
+            )
+        else:
+            dispatches = tuple(
+                self._bind_dispatch(i, dispatch, places)
+                for i, dispatch in enumerate(self.plan.dispatches)
+            )
         storages = tuple({p.storage.serial: p.storage for p in places.values()}.values())
         nbytes = sum(places[name].size for name in tensors)
-        call = Call(dispatches, storages, nbytes, tuple(held))
+        call = Call(dispatches, storages, nbytes, tuple(held), copies)
         if len(self._calls) >= CALL_LIMIT:
             for old in list(self._calls):
                 self.drop_call(old)

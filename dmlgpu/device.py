@@ -90,6 +90,7 @@ class Device:
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
         self._pool = Pool(gpu.buffer, self._forget, POOL_LIMIT[gpu.facts.is_cpu])
+        self.take = self._pool.take  # room for so many bytes; the lock must be held
 
     def __enter__(self) -> Device:
         return self
@@ -253,6 +254,10 @@ class Device:
         for pipeline, group, x, y in call.dispatches:
             self.gpu.dispatch(pipeline, group, x, y)
 
+    def _copy_all(self, call: Call) -> None:
+        for copy in call.copies:
+            self.gpu.copy(*copy)
+
     def profile(self) -> Profile:
         """Measures GPU time: `with device.profile() as p: ...; print(p)`."""
         self.check_usable()
@@ -264,8 +269,11 @@ class Device:
         if self.profiling is None:
             for pipeline, group, x, y in call.dispatches:
                 gpu.dispatch(pipeline, group, x, y)
+            for copy in call.copies:
+                gpu.copy(*copy)
         else:
-            self.profiling.timed(name, call.nbytes, lambda: self._dispatch_all(call))
+            copies = (lambda: self._copy_all(call)) if call.copies else None
+            self.profiling.timed(name, call.nbytes, lambda: self._dispatch_all(call), copies)
         batch = self.batch
         for storage in call.storages:
             storage.batch = batch

@@ -69,14 +69,18 @@ def is_nested(dims: tuple[Dim, ...]) -> bool:
     )
 
 
-def widen(bits: int, dims: tuple[Dim, ...], *offsets: int) -> tuple[int, tuple[Dim, ...], int]:
-    """The widest elements, up to 32 bits, that move as one: (bits, dims, how many fit in one).
+def widen(
+    bits: int, dims: tuple[Dim, ...], *starts: int, most: int = 128
+) -> tuple[int, tuple[Dim, ...], int]:
+    """The widest elements, up to 128 bits, that move as one: (bits, dims, how many fit in one).
 
     Neighbours travel together when the innermost loop walks both tensors one by one and every
-    other step and every one of `offsets` keeps pairs together.
+    other step and every one of `starts` keeps pairs together.
     """
+    given = bits, dims
     grouped = 1
-    while bits < 32:
+    offsets = starts
+    while bits < most:
         *outer, last = dims
         whole = (last.size, *offsets, *(d.out for d in outer), *(d.source for d in outer))
         if (last.out, last.source, last.tuple_) != (1, 1, 0) or any(n % 2 for n in whole):
@@ -85,4 +89,6 @@ def widen(bits: int, dims: tuple[Dim, ...], *offsets: int) -> tuple[int, tuple[D
         offsets = tuple(n // 2 for n in offsets)
         bits *= 2
         grouped *= 2
+    if bits == 64 and given[0] < 64:  # two words side by side are no better than two words
+        return widen(given[0], given[1], *starts, most=32)
     return bits, dims, grouped

@@ -9,6 +9,8 @@ from dmlgpu.layout import Dim, count, extent, fold, is_nested, widen
 from dmlgpu.operator import Adapter, Dispatch, Plan, Value, eight
 
 WG_SIZE = 256
+COPY_BYTES = 8192  # shortest run that a CPU adapter moves sooner with a buffer copy
+COPY_RUNS = 4096  # most runs recorded that way
 SPARSE_FACTOR = 4  # an output with more gaps than this is written element by element
 
 
@@ -33,10 +35,12 @@ def move(
 ) -> Plan:
     """The dispatch that copies `loops` of elements of `bits` bits each."""
     strides = gather.strides if gather else ()
-    bits, dims, grouped = widen(bits, fold(loops), source_base, *strides)
+    folded = fold(loops)
+    dense = is_nested(folded) and extent(folded) <= SPARSE_FACTOR * count(folded) + 64
+    most = 128 if dense else 32
+    bits, dims, grouped = widen(bits, folded, source_base, *strides, most=most)
     elements = count(dims)
     reached = extent(dims)
-    dense = is_nested(dims) and reached <= SPARSE_FACTOR * elements + 64
     last = dims[-1]
     invocations = -(-reached * bits // 128) if dense else elements
     params: dict[str, Value] = {
@@ -47,12 +51,16 @@ def move(
         "source_strides": eight([d.source for d in dims]),
     }
     bindings = {"input": "input_tensor", "output": "output_tensor"}
-    slots = {"move": "move_dense" if dense else "move_sparse"}
-    constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims), "BITS": bits}
-    if dense:
+    kind = "units" if dense and bits == 128 else "dense" if dense else "sparse"
+    slots = {"move": f"move_{kind}"}
+    constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims)}
+    if kind != "units":
+        constants["BITS"] = bits
+    if kind != "sparse":
+        constants["PAIRS"] = int(not adapter.is_cpu)
+    if kind == "dense":
         constants["STEP"] = last.source if last.source in (1, -1, 2) else 0
         constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
-        constants["PAIRS"] = int(not adapter.is_cpu)
     if gather:
         params["index_step"] = gather.index_step
         params["tuple_strides"] = eight([d.tuple_ for d in dims])
@@ -63,4 +71,20 @@ def move(
         constants["TUPLE"] = len(gather.sizes)
     per_group = WG_SIZE * (1 + constants.get("PAIRS", 0))
     workgroups = -(-invocations // per_group)
-    return Plan((Dispatch(shader, workgroups, params, bindings, slots, constants),))
+    copies = _copies(bits, dims, source_base // grouped) if adapter.is_cpu and not gather else ()
+    dispatch = Dispatch(shader, workgroups, params, bindings, slots, constants)
+    return Plan((dispatch,), copies=copies)
+
+
+def _copies(bits: int, dims: tuple[Dim, ...], source_base: int) -> tuple[tuple[int, int, int], ...]:
+    """The runs of a copy in bytes, where they are long, few and whole words; else none."""
+    *outer, last = dims
+    size = last.size * bits // 8
+    if (last.out, last.source) != (1, 1) or size < COPY_BYTES or bits < 32:
+        return ()
+    if count(tuple(outer)) > COPY_RUNS:
+        return ()
+    runs = [(source_base, 0)]
+    for d in outer:
+        runs = [(s + c * d.source, o + c * d.out) for s, o in runs for c in range(d.size)]
+    return tuple((s * bits // 8, o * bits // 8, size) for s, o in runs)

@@ -54,10 +54,15 @@ class Dispatch:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The dispatches of one operator call, in order, and the bytes of scratch memory they share."""
+    """The dispatches of one operator call, in order, and the bytes of scratch memory they share.
+
+    `copies`, where there are any, do the same as the dispatches with plain buffer copies from the
+    first input to the output, when the two are different buffers: (source, target, size) in bytes.
+    """
 
     dispatches: tuple[Dispatch, ...]
     scratch: Mapping[str, int] = field(default_factory=dict)
+    copies: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

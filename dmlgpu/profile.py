@@ -66,17 +66,28 @@ class Profile:
             self._queries.destroy()
             self._resolved.destroy()
 
-    def timed(self, name: str, nbytes: int, record: Callable[[], None]) -> None:
-        """Lets `record` append dispatches to a pass of its own, between two timestamps."""
+    def timed(
+        self,
+        name: str,
+        nbytes: int,
+        record: Callable[[], None],
+        copies: Callable[[], None] | None = None,
+    ) -> None:
+        """Lets `record` append dispatches to a pass of its own, between two timestamps.
+
+        Copies happen outside any pass: they go between two passes, each with one timestamp.
+        """
         if 2 * len(self._pending) == QUERIES:
             self._collect()
         first = 2 * len(self._pending)
-        writes = {
-            "query_set": self._queries,
-            "beginning_of_pass_write_index": first,
-            "end_of_pass_write_index": first + 1,
-        }
-        self._device.gpu.in_pass(writes, record)
+        begin = {"query_set": self._queries, "beginning_of_pass_write_index": first}
+        end = {"query_set": self._queries, "end_of_pass_write_index": first + 1}
+        if copies is None:
+            self._device.gpu.in_pass({**begin, **end}, record)
+        else:
+            self._device.gpu.in_pass(begin, record)
+            copies()
+            self._device.gpu.in_pass(end, record)
         self._pending.append((name, nbytes))
 
     def _collect(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from functools import cached_property
 from math import gcd, prod
@@ -116,6 +116,7 @@ class TensorDesc:
     total_tensor_size_in_bytes: int
     guaranteed_base_offset_alignment: int
     flags: TensorFlags
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -155,6 +156,11 @@ class TensorDesc:
                 f"at most {UINT32_MAX} are allowed"
             )
         self._check_bytes(total_tensor_size_in_bytes, guaranteed_base_offset_alignment)
+        fields = (self.data_type, self.sizes, strides, self.total_tensor_size_in_bytes)
+        put(self, "_hash", hash((*fields, self.guaranteed_base_offset_alignment, self.flags)))
+
+    def __hash__(self) -> int:
+        return self._hash  # taken once: descriptions are keys of every cache
 
     def _check_bytes(self, total: int | None, alignment: int) -> None:
         put = object.__setattr__

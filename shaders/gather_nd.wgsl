@@ -13,7 +13,6 @@ struct Params {
   gather_strides: array<vec4<u32>, 2>,
 }
 @group(0) @binding(0) var<uniform> params: Params;
-#bind read input: u32
 #bind read indices: u32
 #import move
 #import index

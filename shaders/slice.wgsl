@@ -7,7 +7,6 @@ struct Params {
   source_strides: array<vec4<u32>, 2>,
 }
 @group(0) @binding(0) var<uniform> params: Params;
-#bind read input: u32
 #import move
 
 fn tuple_stride(d: u32) -> u32 { return 0u; }

@@ -1,35 +1,17 @@
 // Copies elements into an output whose addresses name their coordinates: one invocation owns 16
 // bytes of the output, gaps between elements included, so no two invocations share a word.
-// Needs params.{count, source_base, sizes, out_strides, source_strides}, load_input, tuple_stride
-// and resolve. The innermost loop steps through the output one element at a time.
+// Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride and resolve.
+// The innermost loop steps through the output one element at a time.
+#bind read input: u32
 #bind write output: vec4<u32>
+#import place
 override WG_SIZE: u32 = 256;
-override RANK: u32 = 1;
 override BITS: u32 = 32;
 override STEP: i32 = 0; // source step of the innermost loop where it is 1, -1 or 2
 override TUPLE_PER_ELEMENT: bool = false; // the innermost loop also steps through index tuples
 override PAIRS: bool = false;
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
 override PER_WORD: u32 = max(32u / BITS, 1u);
-
-struct Place {
-  source: u32,
-  tuple_at: u32,
-  inner: u32, // coordinate in the innermost loop; beyond its size in a gap
-  in_gap: bool, // an outer coordinate is beyond its size
-}
-
-fn source_stride(d: u32) -> u32 { return params.source_strides[d / 4u][d % 4u]; }
-
-fn place(address: u32) -> Place {
-  var rest = address;
-  var at = Place(params.source_base, 0u, 0u, false);
-  #repeat 7: if (RANK > $u + 1u) { let c = rest / params.out_strides[$u / 4u][$u % 4u]; rest -= c * params.out_strides[$u / 4u][$u % 4u]; at.source += c * source_stride($u); at.tuple_at += c * tuple_stride($u); at.in_gap = at.in_gap || c >= params.sizes[$u / 4u][$u % 4u]; }
-  at.inner = rest;
-  at.source += rest * source_stride(RANK - 1u);
-  at.tuple_at += rest * tuple_stride(RANK - 1u);
-  return at;
-}
 
 // Element `e` of the input: one word, or two for 64 bits.
 fn element(e: u32) -> vec2<u32> {
@@ -174,6 +156,9 @@ fn main(
   }
   for (var k = 0u; k < units; k++) {
     let unit = first + k * WG_SIZE;
-    if (unit < params.count) { store_output(unit, across(unit)); }
+    if (unit < params.count) {
+      let at = place(unit * UNIT);
+      if (stays(at)) { store_output(unit, within(at)); } else { store_output(unit, across(unit)); }
+    }
   }
 }
