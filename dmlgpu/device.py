@@ -86,6 +86,7 @@ class Device:
         self._numbers: dict[TensorDesc, int] = {}
         self._pipelines: dict[Any, Any] = {}
         self._compiled: OrderedDict[Any, CompiledOperator] = OrderedDict()
+        self.remembered: dict[Any, CompiledOperator] = {}  # by the arguments of a function
         self._reports: list[tuple[CompiledOperator, Lease]] = []
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
@@ -108,6 +109,7 @@ class Device:
                 return
             self._closed = "the device is closed"
             self._compiled.clear()
+            self.remembered.clear()
             self._pipelines.clear()
             self.gpu.close()
             if self._owned and os.getpid() == self._process:
@@ -218,6 +220,13 @@ class Device:
             if len(self._compiled) > COMPILED_LIMIT:
                 self._compiled.popitem(last=False)
         return compiled
+
+    def remember(self, key: Any, operator: CompiledOperator) -> None:
+        """Keeps an operator under the arguments of the function that needed it; bounded."""
+        with self.lock:
+            if len(self.remembered) >= COMPILED_LIMIT:
+                self.remembered.clear()
+            self.remembered[key] = operator
 
     def flush(self) -> None:
         """Submits what is recorded."""

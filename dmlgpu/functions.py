@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import builtins
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dmlgpu.array import Tensor
+from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import Device
 from dmlgpu.errors import IndexRangeError, InvalidDescError
 from dmlgpu.ops.cumulative import AxisDirection, CumulativeProductDesc, CumulativeSummationDesc
@@ -36,18 +37,18 @@ def default_device() -> Device:
 def slice(x: Any, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> Tensor:
     """SLICE: `sizes` elements per dimension, from `offsets` on, every `strides`-th."""
     device, source, desc = _input(x)
-    sizes = integers("SLICE: sizes", sizes, 0, 2**32 - 1)
-    out = _packed("SLICE: sizes", desc.data_type, sizes)
-    op = device.compile(
-        SliceDesc(
+
+    def describe() -> SliceDesc:
+        wanted = integers("SLICE: sizes", sizes, 0, 2**32 - 1)
+        return SliceDesc(
             input_tensor=desc,
-            output_tensor=out,
+            output_tensor=_packed("SLICE: sizes", desc.data_type, wanted),
             offsets=tuple(offsets),
-            sizes=sizes,
+            sizes=wanted,
             strides=tuple(strides),
         )
-    )
-    return op(source)
+
+    return _compiled(device, "slice", (desc, _key(offsets, sizes, strides)), describe)(source)
 
 
 def slice1(
@@ -59,22 +60,24 @@ def slice1(
 ) -> Tensor:
     """SLICE1: steps through a window, from its far end where a stride is negative."""
     device, source, desc = _input(x)
-    windows = integers("SLICE1: input_window_sizes", input_window_sizes, 0, 2**32 - 1)
-    steps = integers("SLICE1: input_window_strides", input_window_strides, -(2**31), 2**31 - 1)
-    if output_sizes is None:  # what check refuses anyway counts as one element here
-        pairs = zip(windows, steps, strict=False)
-        output_sizes = [reachable(size, step) if size and step else 1 for size, step in pairs]
-    out = _packed("SLICE1: output_sizes", desc.data_type, output_sizes or desc.sizes)
-    op = device.compile(
-        Slice1Desc(
+
+    def describe() -> Slice1Desc:
+        sizes = integers("SLICE1: input_window_sizes", input_window_sizes, 0, 2**32 - 1)
+        steps = integers("SLICE1: input_window_strides", input_window_strides, -(2**31), 2**31 - 1)
+        wanted = output_sizes
+        if wanted is None:  # what check refuses anyway counts as one element here
+            pairs = zip(sizes, steps, strict=False)
+            wanted = [reachable(size, step) if size and step else 1 for size, step in pairs]
+        return Slice1Desc(
             input_tensor=desc,
-            output_tensor=out,
+            output_tensor=_packed("SLICE1: output_sizes", desc.data_type, wanted or desc.sizes),
             input_window_offsets=tuple(input_window_offsets),
-            input_window_sizes=windows,
+            input_window_sizes=sizes,
             input_window_strides=steps,
         )
-    )
-    return op(source)
+
+    windows = _key(input_window_offsets, input_window_sizes, input_window_strides, output_sizes)
+    return _compiled(device, "slice1", (desc, windows), describe)(source)
 
 
 def gather_nd(
@@ -108,16 +111,17 @@ def cumulative_summation(
 ) -> Tensor:
     """CUMULATIVE_SUMMATION: running sums along an axis; a negative axis counts from the end."""
     device, source, desc = _input(x)
-    op = device.compile(
-        CumulativeSummationDesc(
+
+    def describe() -> CumulativeSummationDesc:
+        return CumulativeSummationDesc(
             input_tensor=desc,
             output_tensor=TensorDesc(desc.data_type, desc.sizes),
             axis=_axis("CUMULATIVE_SUMMATION", axis, desc.rank),
             axis_direction=axis_direction,
             has_exclusive_sum=exclusive,
         )
-    )
-    return op(source)
+
+    return _compiled(device, "sum", (desc, axis, axis_direction, exclusive), describe)(source)
 
 
 def cumulative_product(
@@ -128,16 +132,36 @@ def cumulative_product(
 ) -> Tensor:
     """CUMULATIVE_PRODUCT: running products along an axis; a negative axis counts from the end."""
     device, source, desc = _input(x)
-    op = device.compile(
-        CumulativeProductDesc(
+
+    def describe() -> CumulativeProductDesc:
+        return CumulativeProductDesc(
             input_tensor=desc,
             output_tensor=TensorDesc(desc.data_type, desc.sizes),
             axis=_axis("CUMULATIVE_PRODUCT", axis, desc.rank),
             axis_direction=axis_direction,
             has_exclusive_product=exclusive,
         )
-    )
-    return op(source)
+
+    return _compiled(device, "product", (desc, axis, axis_direction, exclusive), describe)(source)
+
+
+def _compiled(
+    device: Device, name: str, arguments: Hashable, describe: Callable[[], Any]
+) -> CompiledOperator:
+    """The operator these arguments describe: remembered, or described and compiled."""
+    try:
+        known = device.remembered.get((name, arguments))
+    except TypeError:  # an argument that is not hashable is not an integer: describing says so
+        return device.compile(describe())
+    if known is None:
+        known = device.compile(describe())
+        device.remember((name, arguments), known)
+    return known
+
+
+def _key(*arrays: Any) -> Any:
+    """Array arguments as one hashable value; what is no sequence stands for itself."""
+    return tuple(tuple(a) if isinstance(a, (list, tuple)) else a for a in arrays)
 
 
 def _device(*values: Any) -> Device:
@@ -251,6 +275,32 @@ def _reshaped(x: Tensor, sizes: tuple[int, ...]) -> Tensor:
 
 def take_slice(x: Tensor, index: Any) -> Tensor:
     """`x[index]` for integers, slices, Ellipsis and None, as one SLICE1."""
+    parts = index if isinstance(index, tuple) else (index,)
+    key = tuple(
+        (p.start, p.stop, p.step) if isinstance(p, builtins.slice) else (type(p), p) for p in parts
+    )
+    shape: list[int] = []
+
+    def describe() -> Slice1Desc:
+        offsets, windows, steps, sizes = _windows(x, index)
+        shape[:] = sizes
+        reached = [reachable(size, step) for size, step in zip(windows, steps, strict=True)]
+        return Slice1Desc(
+            input_tensor=x.desc,
+            output_tensor=TensorDesc(x.desc.data_type, reached),
+            input_window_offsets=tuple(offsets),
+            input_window_sizes=tuple(windows),
+            input_window_strides=tuple(steps),
+        )
+
+    op = _compiled(x.device, "index", (x.desc, key), describe)
+    if shape:
+        op.shapes[key] = tuple(shape)
+    return _reshaped(op(x), op.shapes[key])
+
+
+def _windows(x: Tensor, index: Any) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Offsets, sizes and strides of the window that a basic index names, and the result's sizes."""
     entries = list(index) if isinstance(index, tuple) else [index]
     taken = sum(entry is not None and entry is not Ellipsis for entry in entries)
     if taken > x.ndim:
@@ -283,7 +333,7 @@ def take_slice(x: Tensor, index: Any) -> Tensor:
         steps.append(step if count > 1 else 1)
     if len(shape) > MAX_RANK:
         raise InvalidDescError(f"the index gives {len(shape)} dimensions; at most {MAX_RANK}")
-    return _reshaped(slice1(x, offsets, windows, steps), tuple(shape) or (1,))
+    return offsets, windows, steps, shape or [1]
 
 
 def _span(entry: builtins.slice, axis: int, size: int) -> tuple[int, int, int]:
