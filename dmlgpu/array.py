@@ -78,7 +78,10 @@ class Tensor:
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """A copy of the elements in host memory."""
-        return strided_view(self.device.read(self), self.desc, writeable=False).copy()
+        raw = self.device.read(self)
+        if self.desc.is_packed:
+            return raw[: self.nbytes].view(self.dtype).reshape(self.shape)
+        return strided_view(raw, self.desc, writeable=False).copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:

@@ -17,6 +17,7 @@ import wgpu
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
 from dmlgpu.operator import Adapter
+from dmlgpu.transfer import Transfers
 from dmlgpu.wgsl import Shader
 
 STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
@@ -24,9 +25,9 @@ _UNIFORM = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
 _READ = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
 
 _WANTED_FEATURES = ("subgroup", "timestamp-query", "shader-int64")
+MAPPABLE = "mappable-primary-buffers"  # tensors can be mapped themselves; only wise on a CPU
 NVIDIA = 0x10DE  # PCI vendor number
 _KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "cpu"}
-STAGING_LIMIT = 64 << 20  # bytes of read-back memory kept
 _PREFERENCE = ("discrete", "integrated", "virtual", "unknown", "cpu")
 
 
@@ -159,11 +160,15 @@ class Gpu:
             max_workgroup_storage=int(limits["max-compute-workgroup-storage-size"]),
         )
         self.queue = device.queue
+        direct = self.facts.is_cpu and MAPPABLE in features
+        self._storage_usage = (
+            STORAGE | (wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.MAP_WRITE) * direct
+        )
         self.recorded = 0
         self._encoder: Any = None
         self._pass: Any = None
         self._pipeline: Any = None
-        self._staging: Any = None
+        self._transfers = Transfers(self)
         self._marker: Any = None  # a copy between these two is done when all before it is
 
     @classmethod
@@ -171,6 +176,8 @@ class Gpu:
         """Opens the adapter asked for with all the room it has."""
         info, adapter = choose(wanted)
         features = [f for f in _WANTED_FEATURES if f in adapter.features]
+        if info.kind == "cpu" and MAPPABLE in adapter.features:
+            features.append(MAPPABLE)
         limits = {
             name: value
             for name, value in adapter.limits.items()
@@ -196,7 +203,7 @@ class Gpu:
                 f"{what} needs a buffer of {size} bytes; {self.info.name} allows {self.max_buffer}"
             )
         with translated(f"allocating {size} bytes"):
-            return self.device.create_buffer(size=size, usage=STORAGE)
+            return self.device.create_buffer(size=size, usage=self._storage_usage)
 
     def check_usage(self, buffer: Any) -> None:
         """Raises unless tensors can lie in a buffer made elsewhere."""
@@ -273,10 +280,10 @@ class Gpu:
     def copy(self, source: Any, at: int, target: Any, to: int, size: int) -> None:
         """Records a copy of `size` bytes between buffers."""
         with translated("recording a copy"):
-            self._copies().copy_buffer_to_buffer(source, at, target, to, size)
+            self.outside_pass().copy_buffer_to_buffer(source, at, target, to, size)
         self.recorded += 1
 
-    def _copies(self) -> Any:
+    def outside_pass(self) -> Any:
         """The open encoder, outside any pass."""
         if self._pass is not None:
             self._pass.end()
@@ -288,15 +295,15 @@ class Gpu:
     def in_pass(self, timestamp_writes: Mapping[str, Any], record: Callable[[], None]) -> None:
         """Lets `record` fill a pass of its own that writes timestamps at both ends."""
         with translated("recording a timed pass"):
-            self._pass = self._copies().begin_compute_pass(timestamp_writes=timestamp_writes)
+            self._pass = self.outside_pass().begin_compute_pass(timestamp_writes=timestamp_writes)
         record()
         with translated("recording a timed pass"):
-            self._copies()
+            self.outside_pass()
 
     def resolve(self, queries: Any, count: int, target: Any) -> None:
         """Records that the first `count` timestamps go to a buffer."""
         with translated("resolving timestamps"):
-            self._copies().resolve_query_set(queries, 0, count, target, 0)
+            self.outside_pass().resolve_query_set(queries, 0, count, target, 0)
 
     def flush(self) -> None:
         """Submits what is recorded."""
@@ -310,31 +317,15 @@ class Gpu:
             self.queue.submit([encoder.finish()])
         self.recorded = 0
 
-    def write(self, buffer: Any, offset: int, data: Any) -> None:
+    def write(self, buffer: Any, offset: int, data: np.ndarray[Any, Any]) -> None:
         """Writes host bytes into a buffer that nothing recorded but unsubmitted uses."""
         with translated(f"uploading {data.nbytes} bytes"):
-            self.queue.write_buffer(buffer, offset, data)
+            self._transfers.write(buffer, offset, data)
 
     def read(self, buffer: Any, offset: int, target: np.ndarray[Any, Any]) -> None:
         """Fills `target` (bytes) from a buffer, after everything recorded so far."""
-        size = target.nbytes
-        with translated(f"reading back {size} bytes"):
-            chunk = min(size, STAGING_LIMIT)
-            if self._staging is None or self._staging.size < chunk:
-                if self._staging is not None:
-                    self._staging.destroy()
-                self._staging = self.device.create_buffer(
-                    size=-(-chunk // 4096) * 4096, usage=_READ
-                )
-            for at in range(0, size, chunk):
-                part = min(chunk, size - at)
-                self._copies().copy_buffer_to_buffer(buffer, offset + at, self._staging, 0, part)
-                self.flush()
-                self._staging.map_sync(wgpu.MapMode.READ, 0, part)
-                view = np.frombuffer(self._staging.read_mapped(0, part, copy=False), np.uint8)
-                target[at : at + part] = view
-                del view
-                self._staging.unmap()
+        with translated(f"reading back {target.nbytes} bytes"):
+            self._transfers.read(buffer, offset, target)
 
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""
@@ -343,7 +334,7 @@ class Gpu:
                 ahead = self.device.create_buffer(size=16, usage=wgpu.BufferUsage.COPY_SRC)
                 self._marker = (ahead, self.device.create_buffer(size=16, usage=_READ))
             ahead, marker = self._marker
-            self._copies().copy_buffer_to_buffer(ahead, 0, marker, 0, 16)
+            self.outside_pass().copy_buffer_to_buffer(ahead, 0, marker, 0, 16)
             self.flush()
             marker.map_sync(wgpu.MapMode.READ, 0, 16)
             marker.unmap()
@@ -351,4 +342,5 @@ class Gpu:
     def close(self) -> None:
         """Drops the recording and the staging memory."""
         self._encoder = self._pass = self._pipeline = None
-        self._staging = self._marker = None
+        self._transfers.close()
+        self._marker = None
