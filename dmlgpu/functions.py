@@ -204,20 +204,38 @@ def _axis(operator: str, axis: int, rank: int) -> int:
 
 
 def _gather(x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Tensor:
-    name = "GATHER_ND" if batch is None else "GATHER_ND1"
     device = _device(x, indices)
     source = x if isinstance(x, Tensor) else _array(x)
     index = indices if isinstance(indices, Tensor) else _array(indices)
+    descs = (_desc(source), _desc(index))
+
+    def describe() -> Any:
+        return _gather_desc(descs[0], descs[1], real, real_index, batch)
+
+    op = _compiled(device, "gather", (descs, real, real_index, batch), describe)
+    desc = op.desc
+    rank = desc.input_tensor.rank
+    result = op(_padded(source, rank), _padded(index, rank))
+    kept = desc.input_dimension_count - (batch or 0) - desc.indices_tensor.sizes[-1]
+    natural = desc.indices_dimension_count - 1 + kept
+    return _reshaped(result, result.shape[rank - natural :] or (1,))
+
+
+def _gather_desc(
+    source: TensorDesc, index: TensorDesc, real: Any, real_index: Any, batch: Any
+) -> GatherNdDesc | GatherNd1Desc:
+    """The description of a gather, its tensors padded to one rank that also holds the result."""
+    name = "GATHER_ND" if batch is None else "GATHER_ND1"
     counts = {
-        "input_dimension_count": source.ndim if real is None else real,
-        "indices_dimension_count": index.ndim if real_index is None else real_index,
+        "input_dimension_count": source.rank if real is None else real,
+        "indices_dimension_count": index.rank if real_index is None else real_index,
         "batch_dimension_count": batch or 0,
     }
     known = {n: integer(f"{name}: {n}", v, 0, 2**32 - 1) for n, v in counts.items()}
     n_real, n_index, n_batch = known.values()
-    rank = builtins.max(source.ndim, index.ndim)
-    sizes = (1,) * (rank - source.ndim) + tuple(source.shape)
-    index_sizes = (1,) * (rank - index.ndim) + tuple(index.shape)
+    rank = builtins.max(source.rank, index.rank)
+    sizes = (1,) * (rank - source.rank) + source.sizes
+    index_sizes = (1,) * (rank - index.rank) + index.sizes
     natural: tuple[int, ...] = (1,)
     kept = n_real - n_batch - index_sizes[-1]
     if kept >= 0 and 1 <= n_real <= rank and 1 <= n_index <= rank:  # else check names the fault
@@ -228,21 +246,16 @@ def _gather(x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Ten
             f"{name}: the result has sizes {natural}, {rank} dimensions; at most {MAX_RANK} are "
             "allowed"
         )
-    source, index = _padded(source, rank), _padded(index, rank)
     fields: dict[str, Any] = {
-        "input_tensor": _desc(source),
-        "indices_tensor": _desc(index),
-        "output_tensor": TensorDesc(
-            _desc(source).data_type, (1,) * (rank - len(natural)) + natural
-        ),
+        "input_tensor": _padded_desc(source, rank),
+        "indices_tensor": _padded_desc(index, rank),
+        "output_tensor": TensorDesc(source.data_type, (1,) * (rank - len(natural)) + natural),
         "input_dimension_count": n_real,
         "indices_dimension_count": n_index,
     }
     if batch is None:
-        op = device.compile(GatherNdDesc(**fields))
-    else:
-        op = device.compile(GatherNd1Desc(**fields, batch_dimension_count=n_batch))
-    return _reshaped(op(source, index), natural)
+        return GatherNdDesc(**fields)
+    return GatherNd1Desc(**fields, batch_dimension_count=n_batch)
 
 
 def _desc(x: Any) -> TensorDesc:
@@ -256,15 +269,18 @@ def _padded(x: Any, rank: int) -> Any:
         return x
     if not isinstance(x, Tensor):
         return x.reshape((1,) * missing + x.shape)
-    desc = x.desc
-    strides = None if desc.strides is None else (0,) * missing + desc.strides
-    return x.view(
-        TensorDesc(
-            desc.data_type,
-            (1,) * missing + desc.sizes,
-            strides,
-            total_tensor_size_in_bytes=desc.total_tensor_size_in_bytes,
-        )
+    return x.view(_padded_desc(x.desc, rank))
+
+
+def _padded_desc(desc: TensorDesc, rank: int) -> TensorDesc:
+    missing = rank - desc.rank
+    if not missing:
+        return desc
+    return TensorDesc(
+        desc.data_type,
+        (1,) * missing + desc.sizes,
+        None if desc.strides is None else (0,) * missing + desc.strides,
+        total_tensor_size_in_bytes=desc.total_tensor_size_in_bytes,
     )
 
 

@@ -28,7 +28,7 @@ _WANTED_FEATURES = ("subgroup", "timestamp-query", "shader-int64")
 MAPPABLE = "mappable-primary-buffers"  # tensors can be mapped themselves; only wise on a CPU
 NVIDIA = 0x10DE  # PCI vendor number
 _KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "cpu"}
-_PREFERENCE = ("discrete", "integrated", "virtual", "unknown", "cpu")
+_PREFERENCE = ("discrete", "integrated", "unknown", "cpu")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class AdapterInfo:
     """One adapter of this machine."""
 
     name: str
-    kind: str  # discrete, integrated, cpu, virtual, unknown
+    kind: str  # discrete, integrated, cpu, unknown
     backend: str  # Vulkan, Metal, D3D12, OpenGL
     driver: str
     index: int  # in the order the machine lists them
@@ -92,7 +92,7 @@ def choose(wanted: AdapterInfo | str | None) -> tuple[AdapterInfo, Any]:
     asked = "adapter"
     if wanted is None and os.environ.get("DMLGPU_ADAPTER"):
         wanted, asked = os.environ["DMLGPU_ADAPTER"], "DMLGPU_ADAPTER"
-    if wanted is None:
+    if wanted is None or wanted == "":
         return min(listed, key=lambda pair: _PREFERENCE.index(pair[0].kind))
     if isinstance(wanted, AdapterInfo):
         matches = [pair for pair in listed if pair[0] == wanted]
@@ -299,6 +299,13 @@ class Gpu:
         record()
         with translated("recording a timed pass"):
             self.outside_pass()
+
+    def timestamps(self, count: int) -> tuple[Any, Any]:
+        """A set of timestamp queries and the buffer they are resolved into."""
+        with translated("making timestamp queries"):
+            queries = self.device.create_query_set(type="timestamp", count=count)
+            usage = "QUERY_RESOLVE|COPY_SRC"
+            return queries, self.device.create_buffer(size=8 * count, usage=usage)
 
     def resolve(self, queries: Any, count: int, target: Any) -> None:
         """Records that the first `count` timestamps go to a buffer."""

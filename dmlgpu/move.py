@@ -9,7 +9,8 @@ from dmlgpu.layout import Dim, count, extent, fold, is_nested, widen
 from dmlgpu.operator import Adapter, Dispatch, Plan, Value, eight
 
 WG_SIZE = 256
-COPY_BYTES = 8192  # shortest run that a CPU adapter moves sooner with a buffer copy
+RUN = 16  # units side by side that an invocation of a CPU adapter copies, when there are many
+COPY_BYTES = 2048  # shortest run that a CPU adapter moves sooner with a buffer copy
 COPY_RUNS = 4096  # most runs recorded that way
 SPARSE_FACTOR = 4  # an output with more gaps than this is written element by element
 
@@ -58,6 +59,7 @@ def move(
         constants["BITS"] = bits
     if kind != "sparse":
         constants["PAIRS"] = int(not adapter.is_cpu)
+        constants["RUN"] = run_units(invocations) if adapter.is_cpu else 1
     if kind == "dense":
         constants["STEP"] = last.source if last.source in (1, -1, 2) else 0
         constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
@@ -69,11 +71,16 @@ def move(
         bindings["indices"] = "indices_tensor"
         slots["index"] = gather.index
         constants["TUPLE"] = len(gather.sizes)
-    per_group = WG_SIZE * (1 + constants.get("PAIRS", 0))
+    per_group = WG_SIZE * max(1 + constants.get("PAIRS", 0), constants.get("RUN", 1))
     workgroups = -(-invocations // per_group)
     copies = _copies(bits, dims, source_base // grouped) if adapter.is_cpu and not gather else ()
     dispatch = Dispatch(shader, workgroups, params, bindings, slots, constants)
     return Plan((dispatch,), copies=copies)
+
+
+def run_units(units: int) -> int:
+    """Units per invocation on a CPU: few where that would leave lanes idle."""
+    return RUN if units >= 64 * RUN * WG_SIZE else 1
 
 
 def _copies(bits: int, dims: tuple[Dim, ...], source_base: int) -> tuple[tuple[int, int, int], ...]:

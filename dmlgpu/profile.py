@@ -53,16 +53,16 @@ class Profile:
         with device.lock:
             if device.profiling is not None:
                 raise DeviceError("the device is being profiled already")
-            self._queries = gpu.create_query_set(type="timestamp", count=QUERIES)
-            self._resolved = gpu.create_buffer(size=8 * QUERIES, usage="QUERY_RESOLVE|COPY_SRC")
             device.flush()
+            self._queries, self._resolved = device.gpu.timestamps(QUERIES)
             device.profiling = self
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._device.lock:
             self._device.profiling = None
-            self._collect()
+            if kind is None:
+                self._collect()
             self._queries.destroy()
             self._resolved.destroy()
 

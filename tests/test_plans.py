@@ -15,7 +15,6 @@ from dmlgpu import TensorDesc
 from dmlgpu.compiled import grid
 from dmlgpu.device import operator_of
 from dmlgpu.layout import Dim, count, extent, fold, is_nested, widen
-from dmlgpu.move import WG_SIZE
 from dmlgpu.operator import Adapter, Dispatch, Plan
 from dmlgpu.ops import OPERATORS
 from dmlgpu.scan import COLUMNS_AHEAD
@@ -26,7 +25,14 @@ _ROOMY: dict[str, Any] = {"max_workgroup_size": 1024, "max_workgroup_storage": 3
 ADAPTERS = {
     "least": PORTABLE,
     "software": Adapter(is_cpu=True, subgroup_min=4, subgroup_max=128, int64=True, **_ROOMY),
-    "discrete": Adapter(subgroup_min=32, subgroup_max=32, int64=True, keeps_running=True, **_ROOMY),
+    "discrete": Adapter(
+        subgroup_min=32,
+        subgroup_max=32,
+        int64=True,
+        exact_halves=True,
+        keeps_running=True,
+        **_ROOMY,
+    ),
     "integrated": Adapter(subgroup_min=8, subgroup_max=32, **_ROOMY),
     "mobile": Adapter(subgroup_min=32, subgroup_max=64, int64=True, **_ROOMY),
 }
@@ -212,17 +218,23 @@ def test_nesting(dims: tuple[Dim, ...], nested: bool) -> None:
 @pytest.mark.parametrize(
     ("bits", "dims", "offset", "widened"),
     [
-        (8, (Dim(64, 1, 1),), 0, (32, (Dim(16, 1, 1),), 4)),
+        (8, (Dim(64, 1, 1),), 0, (128, (Dim(4, 1, 1),), 16)),
+        (8, (Dim(64, 1, 1),), 4, (32, (Dim(16, 1, 1),), 4)),
+        (8, (Dim(64, 1, 1),), 8, (32, (Dim(16, 1, 1),), 4)),  # 64 bits are no better than 32
         (8, (Dim(64, 1, 1),), 2, (16, (Dim(32, 1, 1),), 2)),
         (8, (Dim(64, 1, 1),), 3, (8, (Dim(64, 1, 1),), 1)),
         (8, (Dim(62, 1, 1),), 0, (16, (Dim(31, 1, 1),), 2)),
-        (16, (Dim(64, 1, 1),), 0, (32, (Dim(32, 1, 1),), 2)),
-        (16, (Dim(5, 64, 72), Dim(64, 1, 1)), 8, (32, (Dim(5, 32, 36), Dim(32, 1, 1)), 2)),
+        (16, (Dim(64, 1, 1),), 0, (128, (Dim(8, 1, 1),), 8)),
+        (16, (Dim(5, 64, 72), Dim(64, 1, 1)), 8, (128, (Dim(5, 8, 9), Dim(8, 1, 1)), 8)),
+        (16, (Dim(5, 64, 66), Dim(64, 1, 1)), 8, (32, (Dim(5, 32, 33), Dim(32, 1, 1)), 2)),
         (16, (Dim(5, 64, 65), Dim(64, 1, 1)), 8, (16, (Dim(5, 64, 65), Dim(64, 1, 1)), 1)),
         (16, (Dim(64, 1, -1),), 0, (16, (Dim(64, 1, -1),), 1)),
         (16, (Dim(64, 1, 1, 1),), 0, (16, (Dim(64, 1, 1, 1),), 1)),
-        (32, (Dim(64, 1, 1),), 0, (32, (Dim(64, 1, 1),), 1)),
-        (64, (Dim(64, 1, 1),), 0, (64, (Dim(64, 1, 1),), 1)),
+        (32, (Dim(64, 1, 1),), 0, (128, (Dim(16, 1, 1),), 4)),
+        (32, (Dim(5, 16, -8), Dim(8, 1, 1)), 32, (128, (Dim(5, 4, -2), Dim(2, 1, 1)), 4)),
+        (32, (Dim(66, 1, 1),), 0, (32, (Dim(66, 1, 1),), 1)),
+        (64, (Dim(64, 1, 1),), 0, (128, (Dim(32, 1, 1),), 2)),
+        (64, (Dim(63, 1, 1),), 0, (64, (Dim(63, 1, 1),), 1)),
     ],
 )
 def test_widening(
@@ -232,72 +244,18 @@ def test_widening(
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
-def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int) -> None:
-    dispatch = one(copy(TensorDesc(T[f"UINT{bits}"], (2, 3, 512))))
-    assert dispatch.shader == "slice"
-    assert dispatch.params["count"] == 2 * 3 * 512 * bits // 128
-    assert dispatch.workgroups == -(-2 * 3 * 512 * bits // 128 // (2 * WG_SIZE))
-    assert dispatch.slots["move"] == "move_dense"
+def test_widening_stops_where_it_is_told(bits: int) -> None:
+    """Elements that are written one by one gain nothing beyond a word."""
+    wide = max(bits, 32)
+    made = (wide, (Dim(64 * bits // wide, 1, 1),), wide // bits)
+    assert widen(bits, (Dim(64, 1, 1),), 0, most=32) == made
 
 
-def test_a_reversed_slice_starts_at_the_far_end() -> None:
-    desc = copy(TensorDesc(T.INT32, (4, 10)), offsets=(1, 2), windows=(2, 6), steps=(1, -1))
-    dispatch = one(desc)
-    assert dispatch.params["source_base"] == 1 * 10 + 7
-    strides = dispatch.params["source_strides"]
-    assert isinstance(strides, tuple)
-    assert strides[:2] == (10, 0xFFFFFFFF)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "strides", "kernel"),
-    [
-        ((64, 64), None, "move_dense"),
-        ((64, 64), (1, 64), "move_dense"),  # permuted: every address still names its element
-        ((64, 64), (100, 1), "move_dense"),  # padded rows
-        ((64, 64), (1000, 1), "move_sparse"),  # mostly gaps
-        ((64, 64), (128, 2), "move_sparse"),  # no run of neighbours
-        ((2, 3), (2, 3), "move_sparse"),  # rows interleave
-    ],
-    ids=["packed", "permuted", "padded", "far apart", "every second", "interleaved"],
-)
-def test_the_layout_of_the_output_picks_the_kernel(
-    sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str
-) -> None:
-    dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
-    assert dispatch.slots["move"] == kernel
-    if kernel == "move_sparse":
-        assert dispatch.params["count"] == prod(sizes)
-        assert dispatch.workgroups == -(-prod(sizes) // WG_SIZE)
-
-
-@pytest.mark.parametrize("index_type", [T.INT32, T.UINT32, T.INT64, T.UINT64])
-def test_a_gather_decodes_its_index_type(index_type: T) -> None:
-    dispatch = one(rows(TensorDesc(T.FLOAT32, (100, 8, 32)), (5, 2), index_type))
-    snippet = index_type.name.lower().replace("uint", "u").replace("int", "i")
-    assert dispatch.shader == "gather_nd"
-    assert dispatch.slots["index"] == f"index_{snippet}"
-    assert dispatch.constants["TUPLE"] == 2
-    sizes, strides = dispatch.params["gather_sizes"], dispatch.params["gather_strides"]
-    assert isinstance(sizes, tuple)
-    assert isinstance(strides, tuple)
-    assert (sizes[:2], strides[:2]) == ((100, 8), (256, 32))
-    assert dispatch.params["count"] == 5 * 32 * 4 // 16
-
-
-def test_batches_step_through_the_input() -> None:
-    desc = dml.GatherNd1Desc(
-        input_tensor=TensorDesc(T.FLOAT32, (3, 10, 4)),
-        indices_tensor=TensorDesc(T.INT32, (3, 2, 1)),
-        output_tensor=TensorDesc(T.FLOAT32, (3, 2, 4)),
-        input_dimension_count=3,
-        indices_dimension_count=3,
-        batch_dimension_count=1,
-    )
-    params = one(desc).params
-    assert params["sizes"] == (3, 2, 4, 0, 0, 0, 0, 0)
-    assert params["source_strides"] == (40, 0, 1, 0, 0, 0, 0, 0)
-    assert params["tuple_strides"] == (2, 1, 0, 0, 0, 0, 0, 0)
+def test_every_start_limits_widening() -> None:
+    """The strides that index values are multiplied with are starts too."""
+    dims = (Dim(5, 64, 0, 1), Dim(64, 1, 1))
+    assert widen(8, dims, 0, 640, 64) == (128, (Dim(5, 4, 0, 1), Dim(4, 1, 1)), 16)
+    assert widen(8, dims, 0, 644, 64) == (32, (Dim(5, 16, 0, 1), Dim(16, 1, 1)), 4)
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)

@@ -10,6 +10,7 @@ override BITS: u32 = 32;
 override STEP: i32 = 0; // source step of the innermost loop where it is 1, -1 or 2
 override TUPLE_PER_ELEMENT: bool = false; // the innermost loop also steps through index tuples
 override PAIRS: bool = false;
+override RUN: u32 = 1;
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
 override PER_WORD: u32 = max(32u / BITS, 1u);
 
@@ -137,28 +138,42 @@ fn stays(at: Place) -> bool {
   return !at.in_gap && at.inner + UNIT <= params.sizes[inner / 4u][inner % 4u];
 }
 
-// Two units per invocation where PAIRS, so that the loads of both are under way at once.
+// Two units per invocation where PAIRS, a workgroup apart, so that the loads of both are under way
+// at once; else RUN units side by side, for adapters on which a run of one's own is cheaper.
 @compute @workgroup_size(WG_SIZE)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let units = select(1u, 2u, PAIRS);
-  let first = (group.x + group.y * groups.x) * units * WG_SIZE + lane;
+  let number = group.x + group.y * groups.x;
   if (PAIRS) {
+    let first = number * 2u * WG_SIZE + lane;
     #repeat 2: let unit$ = first + $u * WG_SIZE; let at$ = place(unit$ * UNIT);
     if (unit1 < params.count && stays(at0) && stays(at1)) {
       #repeat 2: let v$ = within(at$);
       #repeat 2: store_output(unit$, v$);
       return;
     }
+    for (var unit = first; unit < min(first + 2u * WG_SIZE, params.count); unit += WG_SIZE) {
+      store_output(unit, across(unit));
+    }
+    return;
   }
-  for (var k = 0u; k < units; k++) {
-    let unit = first + k * WG_SIZE;
-    if (unit < params.count) {
-      let at = place(unit * UNIT);
-      if (stays(at)) { store_output(unit, within(at)); } else { store_output(unit, across(unit)); }
+  let inner = RANK - 1u;
+  let size = params.sizes[inner / 4u][inner % 4u];
+  let first = (number * WG_SIZE + lane) * RUN;
+  var at = place(first * UNIT);
+  for (var unit = first; unit < min(first + RUN, params.count); unit++) {
+    if (at.inner >= size) { at = place(unit * UNIT); }
+    if (stays(at)) {
+      store_output(unit, within(at));
+      at.inner += UNIT;
+      at.source += UNIT * source_stride(inner);
+      at.tuple_at += UNIT * tuple_stride(inner);
+    } else {
+      store_output(unit, across(unit));
+      at.inner = size; // look it up again
     }
   }
 }

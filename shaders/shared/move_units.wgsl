@@ -7,26 +7,48 @@
 #import place
 override WG_SIZE: u32 = 256;
 override PAIRS: bool = false;
+override RUN: u32 = 1;
+
+fn is_real(at: Place) -> bool {
+  let inner = RANK - 1u;
+  return !at.in_gap && at.inner < params.sizes[inner / 4u][inner % 4u];
+}
 
 fn unit_at(at: Place) -> vec4<u32> {
-  let inner = RANK - 1u;
-  if (at.in_gap || at.inner >= params.sizes[inner / 4u][inner % 4u]) { return vec4<u32>(); }
+  if (!is_real(at)) { return vec4<u32>(); }
   return load_input(resolve(at.source, at.tuple_at));
 }
 
+// Two units per invocation where PAIRS, a workgroup apart, so that the loads of both are under way
+// at once; else RUN units side by side, of which only those that begin a run are looked up.
 @compute @workgroup_size(WG_SIZE)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let first = (group.x + group.y * groups.x) * select(1u, 2u, PAIRS) * WG_SIZE + lane;
+  let number = group.x + group.y * groups.x;
   if (PAIRS) {
-    // Two units, so that the loads of both are under way at once.
+    let first = number * 2u * WG_SIZE + lane;
     #repeat 2: let unit$ = first + $u * WG_SIZE; let at$ = place(unit$);
     #repeat 2: let v$ = unit_at(at$);
     #repeat 2: if (unit$ < params.count) { store_output(unit$, v$); }
-  } else if (first < params.count) {
-    store_output(first, unit_at(place(first)));
+    return;
+  }
+  let inner = RANK - 1u;
+  let size = params.sizes[inner / 4u][inner % 4u];
+  let first = (number * WG_SIZE + lane) * RUN;
+  let end = min(first + RUN, params.count);
+  for (var unit = first; unit < end;) {
+    let at = place(unit);
+    if (is_real(at)) {
+      let source = resolve(at.source, at.tuple_at);
+      let run = min(size - at.inner, end - unit);
+      for (var k = 0u; k < run; k++) { store_output(unit + k, load_input(source + k)); }
+      unit += run;
+    } else {
+      store_output(unit, vec4<u32>());
+      unit += 1u;
+    }
   }
 }

@@ -1,23 +1,33 @@
-"""Every scan kernel against NumPy, whichever of them this adapter would choose by itself."""
+"""Every scan kernel against NumPy, whichever of them this adapter would choose by itself.
+
+Each kernel meets each type, in shapes and directions that take turns; HYPOTHESIS_PROFILE=long runs
+every combination.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
 
 import numpy as np
+import oracle
 import pytest
 
 import dmlgpu as dml
 from dmlgpu import scan
+from dmlgpu.compiled import CompiledOperator
+from dmlgpu.device import operator_of
 from dmlgpu.operator import Adapter
 
-pytestmark = pytest.mark.gpu
-
-TYPES = ("float32", "float16", "uint16", "int32", "uint64")
+TYPES = ("float32", "float16", "uint16", "int32", "uint64")  # one for each way to calculate
+# Of the two cases of each type: backward, exclusive, product, in place.
+TURNS = list(zip("0101010101", "0011001100", "0110100101", "1001011001", strict=True))
 
 # kernel: shapes and axes it can take; sizes straddle tiles, rounds and workgroups
-CASES = {
+SHAPES: dict[str, list[tuple[tuple[int, ...], int]]] = {
     "walk": [((3, 5000), 1), ((7, 300, 3), 1)],
     "rows": [((5, 64), 1), ((2, 9000), 1), ((2, 777), 1)],
     "groups": [((3, 4096), 1), ((2, 9000), 1), ((2, 777), 1), ((3, 1001, 2), 1), ((2, 70_001), 1)],
@@ -25,97 +35,149 @@ CASES = {
     "columns": [((70, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1)],
     "columns_chain": [((1500, 64), 0), ((2, 1100, 72), 1), ((513, 264), 0)],
 }
+SHADERS = {kernel: f"cumulative_{kernel}" for kernel in SHAPES} | {"walk": "cumulative"}
+LEAST_LANES = 4  # of any subgroup: a line that `lanes` takes has no more units
+
+
+@dataclass(frozen=True)
+class Case:
+    kernel: str
+    dtype: str
+    shape: tuple[int, ...]
+    axis: int
+    backward: bool
+    exclusive: bool
+    product: bool
+    in_place: bool
+
+    def __str__(self) -> str:
+        words = [self.kernel, self.dtype, "x".join(map(str, self.shape))]
+        flags = ("backward", "exclusive", "product", "in_place")
+        return "-".join([*words, *(flag for flag in flags if getattr(self, flag))])
+
+    @property
+    def desc(self) -> Any:
+        tensor = dml.TensorDesc(dml.DataType.from_numpy(self.dtype), self.shape)
+        name = "Product" if self.product else "Summation"
+        flag = "has_exclusive_product" if self.product else "has_exclusive_sum"
+        made: Any = getattr(dml, f"Cumulative{name}Desc")
+        return made(
+            input_tensor=tensor,
+            output_tensor=tensor,
+            axis=self.axis,
+            axis_direction=int(self.backward),
+            **{flag: self.exclusive},
+        )
+
+
+def shapes_for(kernel: str, dtype: str) -> list[tuple[tuple[int, ...], int]]:
+    per_unit = 16 // np.dtype(dtype).itemsize
+    longest = LEAST_LANES * per_unit if kernel == "lanes" else 1 << 30
+    return [(shape, axis) for shape, axis in SHAPES[kernel] if shape[axis] <= longest]
+
+
+def every_case() -> Iterator[Case]:
+    for kernel, dtype in product(SHAPES, TYPES):
+        for (shape, axis), *flags in product(shapes_for(kernel, dtype), *[(False, True)] * 4):
+            yield Case(kernel, dtype, shape, axis, *flags)
+
+
+def some_cases() -> Iterator[Case]:
+    """Shapes, directions, operators and places in turn, out of step with each other."""
+    for kernel in SHAPES:
+        for n, turn in enumerate(TURNS):
+            dtype = TYPES[n // 2]
+            fitting = shapes_for(kernel, dtype)
+            shape, axis = fitting[n % len(fitting)]
+            yield Case(kernel, dtype, shape, axis, *(flag == "1" for flag in turn))
+
+
+def test_some_cases_miss_no_kernel_type_shape_or_direction() -> None:
+    cases = list(some_cases())
+    assert set(cases) <= set(every_case())
+    assert {(c.kernel, c.dtype) for c in cases} == set(product(SHAPES, TYPES))
+    assert {(c.kernel, (c.shape, c.axis)) for c in cases} == {
+        (kernel, shape) for kernel, shapes in SHAPES.items() for shape in shapes
+    }
+    both = (False, True)
+    assert {(c.kernel, c.dtype, c.product) for c in cases} == set(product(SHAPES, TYPES, both))
+    assert {(c.kernel, c.dtype, c.in_place) for c in cases} == set(product(SHAPES, TYPES, both))
+    every_flag = set(product(SHAPES, both, both))
+    assert {(c.kernel, c.backward, c.exclusive) for c in cases} == every_flag
+    assert {(c.kernel, c.product, c.in_place) for c in cases} == every_flag
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[dml.Device]:
-    with dml.Device() as device:
-        yield device
+def opened(device: dml.Device) -> Iterator[dml.Device]:
+    """A device of these tests' own: it keeps pipelines that nothing else uses."""
+    with dml.Device(device.adapter) as made:
+        yield made
 
 
-def values(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+def values(case: Case) -> oracle.Array:
+    """Numbers whose sums or products are exact in whatever order they are taken."""
     rng = np.random.default_rng(7)
-    if dtype.startswith("float"):
-        return rng.integers(-3, 4, shape).astype(dtype)  # sums stay exact
-    return rng.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
+    if not case.dtype.startswith("float"):
+        x = rng.integers(0, np.iinfo(case.dtype).max, case.shape, case.dtype, endpoint=True)
+        return x | 1 if case.product else x  # even factors would soon make every product 0
+    if not case.product:
+        return rng.integers(-3, 4, case.shape).astype(case.dtype)
+    x = np.moveaxis(rng.choice([-1.0, 1.0], case.shape), case.axis, -1)
+    x[..., ::14] *= 2  # and half as much before it doubles again
+    x[..., 7::14] /= 2
+    return np.ascontiguousarray(np.moveaxis(x, -1, case.axis)).astype(case.dtype)
 
 
-def reference(x: np.ndarray, axis: int, backward: bool, exclusive: bool) -> np.ndarray:
-    y = np.flip(x, axis) if backward else x
-    exact = np.cumsum(y, axis, dtype=np.float64 if x.dtype.kind == "f" else x.dtype)
-    if exclusive:
-        exact = exact - y if x.dtype.kind == "f" else (exact - y).astype(x.dtype)
-    result = np.flip(exact, axis) if backward else exact
-    return result.astype(x.dtype)
+def reference(case: Case, x: oracle.Array) -> oracle.Array:
+    exact = oracle.scan(
+        x,
+        case.axis,
+        decreasing=case.backward,
+        exclusive=case.exclusive,
+        product=case.product,
+        accumulator=np.float64 if x.dtype.kind == "f" else x.dtype,
+    )
+    return exact.astype(x.dtype)
 
 
-def usable(kernel: str, device: dml.Device) -> bool:
+def usable(kernel: str, facts: Adapter) -> bool:
     """Single-pass kernels wait for other workgroups, which only some adapters keep running."""
-    facts = device.gpu.facts
-    if kernel.endswith("chain"):
+    if kernel == "columns_chain":
         return facts.keeps_running and facts.subgroup_min >= scan.CHAIN_LANES
-    return kernel not in ("rows", "lanes", "groups") or facts.subgroup_min >= 4
+    return kernel not in ("rows", "lanes", "groups") or facts.subgroup_min >= LEAST_LANES
 
 
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.gpu
 @pytest.mark.parametrize(
-    ("kernel", "shape", "axis"),
-    [(kernel, *case) for kernel, cases in CASES.items() for case in cases],
+    "case",
+    list(every_case() if os.environ.get("HYPOTHESIS_PROFILE") == "long" else some_cases()),
     ids=str,
 )
 def test_kernel_agrees_with_numpy(
-    kernel: str,
-    shape: tuple[int, ...],
-    axis: int,
-    dtype: str,
-    opened: dml.Device,
-    monkeypatch: pytest.MonkeyPatch,
+    case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not usable(kernel, opened):
-        pytest.skip(f"{opened.adapter.name} cannot run {kernel}")
-    x = values(dtype, shape)
-    data_type = dml.DataType.from_numpy(dtype)
-    tensor = dml.TensorDesc(data_type, shape)
-    for backward, exclusive in ((False, False), (True, False), (False, True), (True, True)):
-        desc = dml.CumulativeSummationDesc(
-            input_tensor=tensor,
-            output_tensor=tensor,
-            axis=axis,
-            axis_direction=int(backward),
-            has_exclusive_sum=exclusive,
-        )
-        problem = scan.Scan.of(
-            fold="sum",
-            data_type=data_type,
-            sizes=shape,
-            in_strides=tensor.effective_strides,
-            out_strides=tensor.effective_strides,
-            axis=axis,
-            backward=backward,
-            exclusive=exclusive,
-        )
-        facts = opened.gpu.facts
-        if kernel == "lanes" and problem.axis_units > facts.subgroup_min:
-            continue
-        if kernel.startswith("columns") and not scan.fits_columns(problem):
-            continue
-        monkeypatch.setattr(scan, "choose", lambda *_: kernel)
-        opened._compiled.clear()
-        op = opened.compile(desc)
-        assert kernel in op.plan.dispatches[-1].shader.replace("cumulative", "walk_")
-        expected = reference(x, axis, backward, exclusive)
-        given = opened.tensor(x)
-        first = op(given).numpy()
-        np.testing.assert_array_equal(first, expected)
-        assert op(given, out=given) is given  # in place, and the same bits again
+    if not usable(case.kernel, opened.gpu.facts):
+        pytest.skip(f"{opened.adapter.name} cannot run {case.kernel}")
+    monkeypatch.setattr(scan, "choose", lambda *_: case.kernel)
+    op = CompiledOperator(opened, operator_of(case.desc), case.desc)
+    assert op.plan.dispatches[-1].shader == SHADERS[case.kernel]
+    x = values(case)
+    expected = reference(case, x)
+    given = opened.tensor(x)
+    if case.in_place:
+        assert op(given, out=given) is given
         np.testing.assert_array_equal(given.numpy(), expected)
+        return
+    first = op(given)
+    np.testing.assert_array_equal(first.numpy(), expected)
+    assert op(given).tobytes() == first.tobytes()  # the same bits every time
 
 
-def chosen(
-    shape: tuple[int, ...], axis: int, adapter: Adapter, dtype: dml.DataType = dml.DataType.FLOAT32
-) -> str:
+def problem(
+    shape: tuple[int, ...], axis: int, dtype: dml.DataType = dml.DataType.FLOAT32
+) -> scan.Scan:
     strides = dml.TensorDesc(dtype, shape).effective_strides
-    problem = scan.Scan.of(
+    return scan.Scan.of(
         fold="sum",
         data_type=dtype,
         sizes=shape,
@@ -125,10 +187,10 @@ def chosen(
         backward=False,
         exclusive=False,
     )
-    return scan.choose(problem, adapter)
 
 
 GPU = Adapter(subgroup_min=32, subgroup_max=32, keeps_running=True, max_workgroup_storage=49152)
+CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
 
 
 @pytest.mark.parametrize(
@@ -136,23 +198,64 @@ GPU = Adapter(subgroup_min=32, subgroup_max=32, keeps_running=True, max_workgrou
     [
         ((65536, 4096), 1, "groups"),
         ((65536, 4096), 0, "columns_chain"),
+        ((512, 4096), 0, "columns"),  # short enough for few columns
+        ((513, 4096), 0, "columns_chain"),
         ((64, 1024, 4096), 1, "columns"),
+        ((513, 65532), 0, "columns_chain"),
+        ((513, 65536), 0, "columns"),  # 16,384 columns of 16 bytes
         ((1 << 22, 64), 1, "lanes"),
         ((1 << 28,), 0, "groups"),
-        ((100,), 0, "lanes"),
-        ((1000,), 0, "rows"),
+        ((128,), 0, "lanes"),  # a unit for each lane
+        ((129,), 0, "rows"),
+        ((1024,), 0, "rows"),  # two rounds of four units for each lane
+        ((1025,), 0, "groups"),
+        ((500, 5, 3), 1, "walk"),  # 1,500 lines of elements that are apart
+        ((300, 5, 3), 1, "lanes"),
     ],
 )
 def test_a_gpu_chooses(shape: tuple[int, ...], axis: int, kernel: str) -> None:
-    assert chosen(shape, axis, GPU) == kernel
+    assert scan.choose(problem(shape, axis), GPU) == kernel
 
 
 def test_without_subgroups_or_progress_long_lines_are_walked() -> None:
-    assert chosen((1 << 28,), 0, Adapter()) == "walk"
-    assert chosen((65536, 4096), 0, replace(GPU, keeps_running=False)) == "walk"
+    chosen = {
+        scan.choose(problem((1 << 28,), 0), Adapter()),
+        scan.choose(problem((65536, 4096), 0), replace(GPU, keeps_running=False)),
+        scan.choose(problem((65536, 4096), 0), replace(GPU, subgroup_min=16)),
+    }
+    assert chosen == {"walk"}
 
 
-def test_a_cpu_chooses_long_private_runs() -> None:
-    cpu = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
-    assert chosen((4096, 4096), 0, cpu) == "columns"
-    assert chosen((4096, 4096), 1, cpu) == "walk"
+@pytest.mark.parametrize(
+    ("shape", "axis", "kernel"),
+    [
+        ((4096, 4096), 0, "columns"),
+        ((4096, 4096), 1, "walk"),
+        ((4096, 64), 0, "columns"),
+        ((4096, 60), 0, "walk"),  # 15 columns leave a CPU idle
+        ((8 * 65_535, 64), 0, "columns"),
+        ((8 * 65_535 + 1, 64), 0, "walk"),  # some drivers stop a loop there
+    ],
+)
+def test_a_cpu_chooses_long_private_runs(shape: tuple[int, ...], axis: int, kernel: str) -> None:
+    assert scan.choose(problem(shape, axis), CPU) == kernel
+
+
+@pytest.mark.parametrize(
+    ("shape", "segments"),
+    [
+        ((1, 65_536), 1),  # 16 tiles of 1,024 units
+        ((1, 65_537), 9),  # 17 tiles, two to a segment
+        ((64, 1 << 20), 128),  # 8,192 segments in all
+        ((1023, 1 << 20), 9),
+        ((1024, 1 << 20), 1),  # as many lines as fill a GPU
+    ],
+)
+def test_few_long_lines_take_three_passes(shape: tuple[int, int], segments: int) -> None:
+    made = scan.plan_scan(problem(shape, 1), GPU)
+    assert {dispatch.shader for dispatch in made.dispatches} == {"cumulative_groups"}
+    entries = ["reduce", "scan", "scan_carried"] if segments > 1 else ["scan"]
+    assert [dispatch.entry for dispatch in made.dispatches] == entries
+    assert made.dispatches[-1].params["segments"] == segments
+    assert made.dispatches[-1].workgroups == shape[0] * segments
+    assert sum(made.scratch.values()) == (4 * shape[0] * segments if segments > 1 else 0)
