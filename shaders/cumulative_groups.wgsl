@@ -52,8 +52,13 @@ fn sum_segment(work: Work, lanes: Lanes) -> Num {
   var run = identity();
   for (var at = begin; at < end; at += stride) {
     #repeat 8: let held$ = take_round(work.line.source, at + $u * lanes.size + lanes.id, end);
-    #repeat 8: run = combine(run, sum_lanes(total(values(held$)), lanes));
+    if (EXACT) {
+      #repeat 8: run = combine(run, total(values(held$)));
+    } else {
+      #repeat 8: run = combine(run, sum_lanes(total(values(held$)), lanes));
+    }
   }
+  if (EXACT) { run = sum_lanes(run, lanes); }
   if (lanes.id == 0u) { wg_totals[lanes.group] = run; }
   workgroupBarrier();
   var sum = identity();

@@ -101,7 +101,7 @@ def check_copy(
     """Output words are input words plus one; every other word of every buffer keeps its value."""
     owner, offset, size = places["input"]
     given = buffers[owner][offset // 4 : (offset + size) // 4].copy()
-    count = size // 4 if kernel == "word" else -(-size // 16)
+    count = -(-size // 16) if kernel == "unit" else size // 4
     after, access = run(kernel, buffers, places, counted(count), **how)
     assert wanted(access), access
     target, offset, size = places["output"]
@@ -112,7 +112,7 @@ def check_copy(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("kernel", ["unit", "word"])
+@pytest.mark.parametrize("kernel", ["unit", "word", "repeat"])
 @pytest.mark.parametrize("size", [16, 160, 20, 28, 132])
 def test_two_buffers_from_their_start(run: Runner, kernel: str, size: int) -> None:
     """A tensor whose last 16 bytes are not its own is written word by word."""
@@ -139,7 +139,7 @@ def test_offsets_below_the_alignment_are_passed_on(run: Runner, kernel: str, siz
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("kernel", ["unit", "word"])
+@pytest.mark.parametrize("kernel", ["unit", "word", "repeat"])
 @pytest.mark.parametrize("size", [64, 52])
 def test_in_place_the_input_is_the_outputs_binding(run: Runner, kernel: str, size: int) -> None:
     check_copy(

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from test_plans import every_plan
 
+from dmlgpu import scan, wgsl
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "dmlgpu"
 SHADERS = ROOT / "shaders"
@@ -66,6 +68,37 @@ def test_snippets_have_no_params_and_no_uniforms(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(SHADERS.rglob("*.wgsl")), ids=name_of)
 def test_a_shader_opens_with_what_it_does(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("// ")
+
+
+@pytest.mark.parametrize("path", sorted(SHADERS.rglob("*.wgsl")), ids=name_of)
+def test_every_directive_is_one_that_assembly_knows(path: Path) -> None:
+    """A misspelt one would stay in the text, for the driver to refuse."""
+    known = (wgsl._IMPORT, wgsl._BIND, wgsl._REPEAT)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.lstrip().startswith("#"):
+            assert any(pattern.match(line) for pattern in known), line
+            assert "//" not in line, f"a comment would hide what follows it on the line: {line}"
+        else:
+            assert "#" not in line, line
+            assert "$" not in line, line
+
+
+@pytest.mark.parametrize(
+    ("shader", "name", "value"),
+    [
+        ("cumulative_lanes", "ROUNDS", scan.ROW_ROUNDS),
+        ("cumulative_rows", "ROUNDS", scan.ROW_ROUNDS),
+        ("cumulative_groups", "ROUNDS", scan.ROW_ROUNDS),
+        ("cumulative_columns", "AHEAD", scan.COLUMNS_AHEAD),
+        ("cumulative_columns_chain", "COLUMNS", scan.TILE_COLUMNS),
+        ("cumulative_columns_chain", "STEPS", scan.TILE_STEPS),
+    ],
+)
+def test_plans_and_shaders_agree_on_a_constant(shader: str, name: str, value: int) -> None:
+    """Lines are repeated as often as the constant says, for it cannot count them itself."""
+    text = (SHADERS / f"{shader}.wgsl").read_text(encoding="utf-8")
+    assert f"const {name} = {value}u;" in text
+    assert name == "COLUMNS" or f"#repeat {value}: " in text
 
 
 def imports(path: Path) -> set[str]:

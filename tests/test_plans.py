@@ -15,7 +15,7 @@ from dmlgpu import TensorDesc
 from dmlgpu.compiled import grid
 from dmlgpu.device import operator_of
 from dmlgpu.layout import Dim, count, extent, fold, is_nested, widen
-from dmlgpu.operator import Adapter, Dispatch, Plan
+from dmlgpu.operator import Adapter, Dispatch, Plan, eight
 from dmlgpu.ops import OPERATORS
 from dmlgpu.scan import COLUMNS_AHEAD
 from dmlgpu.wgsl import Shader, assemble, binds, pack_params
@@ -116,7 +116,8 @@ def descriptions() -> Iterator[Any]:
     ):
         flags: dict[str, Any] = {"axis_direction": backward, f"has_exclusive_{kind}": not backward}
         for axis, sizes in product(
-            (0, 1, 2), ((2, 3, 5), (64, 64, 16), (5000, 1, 64), (4, 70000, 1))
+            (0, 1, 2),
+            ((2, 3, 5), (64, 64, 16), (5000, 1, 64), (4, 70000, 1), (3, 500, 1), (500, 5, 3)),
         ):
             yield running(kind, TensorDesc(data_type, sizes), axis, **flags)
         yield running(kind, TensorDesc(data_type, (1, 1 << 24)), 1, **flags)
@@ -258,6 +259,60 @@ def test_every_start_limits_widening() -> None:
     assert widen(8, dims, 0, 644, 64) == (32, (Dim(5, 16, 0, 1), Dim(16, 1, 1)), 4)
 
 
+def test_a_reversed_slice_starts_at_the_far_end() -> None:
+    desc = copy(TensorDesc(T.INT32, (4, 10)), offsets=(1, 2), windows=(2, 6), steps=(1, -1))
+    dispatch = one(desc)
+    assert dispatch.params["source_base"] == 1 * 10 + 7
+    strides = dispatch.params["source_strides"]
+    assert isinstance(strides, tuple)
+    assert strides[:2] == (10, 0xFFFFFFFF)
+
+
+@pytest.mark.parametrize("index_type", [T.INT32, T.UINT32, T.INT64, T.UINT64])
+def test_a_gather_decodes_its_index_type(index_type: T) -> None:
+    dispatch = one(rows(TensorDesc(T.FLOAT32, (100, 8, 32)), (5, 2), index_type))
+    snippet = index_type.name.lower().replace("uint", "u").replace("int", "i")
+    assert dispatch.shader == "gather_nd"
+    assert dispatch.slots["index"] == f"index_{snippet}"
+    assert dispatch.constants["TUPLE"] == 2
+    sizes, strides = dispatch.params["gather_sizes"], dispatch.params["gather_strides"]
+    assert isinstance(sizes, tuple)
+    assert isinstance(strides, tuple)
+    assert (sizes[:2], strides[:2]) == ((100, 8), (8 * 32 // 4, 32 // 4))  # in units
+    assert dispatch.slots["move"] == "move_units"
+    assert dispatch.params["count"] == 5 * 32 * 4 // 16
+
+
+@pytest.mark.parametrize(("last", "scale"), [(32, 4), (33, 1), (34, 1)])
+def test_a_gather_steps_in_units_where_all_blocks_are_whole(last: int, scale: int) -> None:
+    """Blocks of 33 and 34 words start within a unit: they move by the word."""
+    dispatch = one(rows(TensorDesc(T.FLOAT32, (100, 8, last)), (5, 2), T.INT32))
+    assert dispatch.slots["move"] == ("move_units" if scale == 4 else "move_dense")
+    params = dispatch.params
+    assert params["sizes"] == eight([5, last // scale])
+    assert params["gather_strides"] == eight([8 * last // scale, last // scale])
+    assert params["tuple_strides"] == eight([2, 0])
+    assert params["index_step"] == 1
+    assert params["count"] == -(-5 * last * 4 // 16)
+
+
+def test_batches_step_through_the_input() -> None:
+    desc = dml.GatherNd1Desc(
+        input_tensor=TensorDesc(T.FLOAT32, (3, 10, 4)),
+        indices_tensor=TensorDesc(T.INT32, (3, 2, 1)),
+        output_tensor=TensorDesc(T.FLOAT32, (3, 2, 4)),
+        input_dimension_count=3,
+        indices_dimension_count=3,
+        batch_dimension_count=1,
+    )
+    params = one(desc).params
+    assert params["sizes"] == eight([3, 2, 1])
+    assert params["out_strides"] == eight([2, 1, 1])
+    assert params["source_strides"] == eight([10, 0, 1])  # rows of one unit
+    assert params["tuple_strides"] == eight([2, 1, 0])
+    assert params["gather_strides"] == eight([1])
+
+
 @pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
 @pytest.mark.parametrize("sizes", [(1, 1 << 24), (1 << 24, 1), (1 << 28, 1), (64, 1 << 20)])
 @pytest.mark.parametrize("data_type", [T.FLOAT32, T.FLOAT16, T.INT64], ids=lambda t: t.name)
@@ -266,8 +321,10 @@ def test_long_lines_take_few_passes_and_little_scratch(
 ) -> None:
     source = TensorDesc(data_type, sizes)
     made = plan(running("sum", source, axis=int(sizes[1] > 1)), adapter)
-    assert 2 <= len(made.dispatches) <= 7
-    assert sum(made.scratch.values()) <= source.total_tensor_size_in_bytes // 64
+    in_groups = adapter.subgroup_min > 0 and not adapter.is_cpu
+    assert len(made.dispatches) in ((3,) if in_groups else (3, 5, 7))
+    less = 1024 if in_groups else 64
+    assert sum(made.scratch.values()) <= source.total_tensor_size_in_bytes // less
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
@@ -286,7 +343,7 @@ def test_no_loop_on_a_software_adapter_passes_65535_steps() -> None:
             if dispatch.shader == "cumulative_columns":
                 steps = dispatch.params["axis_size"]
                 assert isinstance(steps, int)
-                units = steps // COLUMNS_AHEAD
+                units = -(-steps // COLUMNS_AHEAD)
             assert isinstance(units, int)
             assert units <= 65_535
 

@@ -58,6 +58,26 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   if (id.x < params.count) { store_output(id.x, v); }
 }
 """
+REPEAT = """\
+struct Params { count: u32, bias: i32, }
+@group(0) @binding(0) var<uniform> params: Params;
+#bind read input: u32
+#import four
+#bind write output: u32
+@compute @workgroup_size(16)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let i = 4u * id.x;
+  let bias = bitcast<u32>(params.bias);
+  let words = four(i);
+  #repeat 4: if (i + $u < params.count) { store_output(i + $u, words[$] + bias); }
+}
+"""
+FOUR = """\
+fn four(i: u32) -> vec4<u32> {
+  #repeat 4: let v$ = load_input(i + $u);
+  return vec4<u32>(v0, v1, v2, v3);
+}
+"""
 FILES = {
     "unit": KERNEL.replace("ELEMENT", "vec4<u32>"),
     "word": KERNEL.replace("ELEMENT", "u32"),
@@ -65,6 +85,9 @@ FILES = {
     "shared/word_body": BODY.replace("ELEMENT", "u32"),
     "report": REPORT,
     "mixed": MIXED,
+    "repeat": REPEAT,
+    "shared/four": FOUR,
+    "counts": "#repeat 1: a$;\n#repeat 12: $\n\t #repeat 2: f($, $u);\n#repeat 0: b\nlast\n",
     "outer": "#import first\n#import second\nfn main() {}\n#bind read a: u32\n",
     "shared/first": "#import second\nfn first() {}\n#bind write b: u32\n",
     "shared/second": "fn second() {}\n#import third\n",
@@ -158,6 +181,29 @@ def test_snippets_import_in_turn_and_each_comes_once() -> None:
     for name in ("first", "second", "other"):
         assert shader.text.count(f"fn {name}()") == 1
     assert [slot.name for slot in shader.slots] == ["a", "b"]
+
+
+def test_a_repeated_line_is_written_out_on_one_line() -> None:
+    assert assemble("counts", {}).text.splitlines() == [
+        "a0;",
+        "0 1 2 3 4 5 6 7 8 9 10 11",
+        "f(0, 0u); f(1, 1u);",
+        "",
+        "last",
+    ]
+
+
+def test_kernels_and_snippets_repeat_without_moving_other_lines() -> None:
+    shader = made("repeat")
+    lines = shader.text.splitlines()
+    kernel, snippet = FILES["repeat"].splitlines(), FILES["shared/four"].splitlines()
+    assert len(lines) == len(kernel) + len(snippet)
+    for number, line in enumerate(kernel + snippet):
+        if "#" not in line:
+            assert lines[number] == line
+    assert lines[len(kernel) + 1] == " ".join(f"let v{k} = load_input(i + {k}u);" for k in range(4))
+    assert "#" not in shader.text
+    assert "$" not in shader.text
 
 
 def test_a_missing_shader_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,12 @@ fn within(at: Place) -> vec4<u32> {
     return vec4<u32>(load_input(e0), load_input(e1), load_input(e2), load_input(e3));
   }
   var v = vec4<u32>();
+  if (PAIRS) {
+    #repeat 16: var e$ = 0u; if (UNIT > $u) { e$ = resolve(at.source + $u * step, at.tuple_at + $u * tuple_step); }
+    #repeat 16: var w$ = vec2<u32>(); if (UNIT > $u) { w$ = element(e$); }
+    #repeat 16: if (UNIT > $u) { v = with_element(v, $u, w$); }
+    return v;
+  }
   for (var k = 0u; k < UNIT; k++) {
     v = with_element(v, k, element(resolve(at.source + k * step, at.tuple_at + k * tuple_step)));
   }

@@ -1,6 +1,7 @@
 // FLOAT16 values in FLOAT32 arithmetic, converted by the hardware: only for adapters that are known
 // to round to nearest-even, to overflow to infinity and to keep denormals, as num_f16.wgsl does.
 alias Num = f32;
+const EXACT = false; // the order of operations decides the last bits
 const PER_UNIT = 8u;
 const NUM_WORDS = 1u;
 fn zero() -> Num { return 0.0; }

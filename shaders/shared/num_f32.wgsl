@@ -1,5 +1,6 @@
 // FLOAT32 arithmetic.
 alias Num = f32;
+const EXACT = false; // the order of operations decides the last bits
 const PER_UNIT = 4u;
 const NUM_WORDS = 1u;
 fn zero() -> Num { return 0.0; }

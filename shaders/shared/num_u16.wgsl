@@ -1,5 +1,6 @@
 // UINT16 arithmetic: 32-bit running values, of which the low half is the exact result.
 alias Num = u32;
+const EXACT = true; // any order of additions gives the same bits
 const PER_UNIT = 8u;
 const NUM_WORDS = 1u;
 fn zero() -> Num { return 0u; }

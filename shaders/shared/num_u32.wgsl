@@ -1,5 +1,6 @@
 // INT32 and UINT32 arithmetic: modulo 2^32 the two have the same bits.
 alias Num = u32;
+const EXACT = true; // any order of additions gives the same bits
 const PER_UNIT = 4u;
 const NUM_WORDS = 1u;
 fn zero() -> Num { return 0u; }

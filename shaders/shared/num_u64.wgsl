@@ -1,5 +1,6 @@
 // INT64 and UINT64 arithmetic modulo 2^64 on two words, low word first.
 alias Num = vec2<u32>;
+const EXACT = true; // any order of additions gives the same bits
 const PER_UNIT = 2u;
 const NUM_WORDS = 2u;
 fn zero() -> Num { return vec2<u32>(0u, 0u); }

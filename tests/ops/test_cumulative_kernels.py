@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
+from test_plans import ADAPTERS, descriptions, every_plan, plan
 
 import dmlgpu as dml
+from dmlgpu import DataType as T
 from dmlgpu import scan
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import operator_of
@@ -30,12 +32,14 @@ TURNS = list(zip("0101010101", "0011001100", "0110100101", "1001011001", strict=
 SHAPES: dict[str, list[tuple[tuple[int, ...], int]]] = {
     "walk": [((3, 5000), 1), ((7, 300, 3), 1)],
     "rows": [((5, 64), 1), ((2, 9000), 1), ((2, 777), 1)],
-    "groups": [((3, 4096), 1), ((2, 9000), 1), ((2, 777), 1), ((3, 1001, 2), 1), ((2, 70_001), 1)],
+    "groups": [((3, 4096), 1), ((2, 9000), 1), ((2, 777), 1), ((3, 1001, 2), 1)],
+    "passes": [((2, 90_000), 1), ((2, 90_001), 1), ((2, 45_001, 2), 1)],  # groups in segments
     "lanes": [((1000, 16), 1), ((640, 8), 1), ((333, 3), 1), ((132, 2), 1), ((70, 11, 5), 1)],
     "columns": [((70, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1)],
     "columns_chain": [((1500, 64), 0), ((2, 1100, 72), 1), ((513, 264), 0)],
 }
-SHADERS = {kernel: f"cumulative_{kernel}" for kernel in SHAPES} | {"walk": "cumulative"}
+SHADERS = {kernel: f"cumulative_{kernel}" for kernel in SHAPES}
+SHADERS |= {"walk": "cumulative", "passes": "cumulative_groups"}
 LEAST_LANES = 4  # of any subgroup: a line that `lanes` takes has no more units
 
 
@@ -57,7 +61,7 @@ class Case:
 
     @property
     def desc(self) -> Any:
-        tensor = dml.TensorDesc(dml.DataType.from_numpy(self.dtype), self.shape)
+        tensor = dml.TensorDesc(T.from_numpy(self.dtype), self.shape)
         name = "Product" if self.product else "Summation"
         flag = "has_exclusive_product" if self.product else "has_exclusive_sum"
         made: Any = getattr(dml, f"Cumulative{name}Desc")
@@ -144,7 +148,7 @@ def usable(kernel: str, facts: Adapter) -> bool:
     """Single-pass kernels wait for other workgroups, which only some adapters keep running."""
     if kernel == "columns_chain":
         return facts.keeps_running and facts.subgroup_min >= scan.CHAIN_LANES
-    return kernel not in ("rows", "lanes", "groups") or facts.subgroup_min >= LEAST_LANES
+    return kernel in ("walk", "columns") or facts.subgroup_min >= LEAST_LANES
 
 
 @pytest.mark.gpu
@@ -158,9 +162,15 @@ def test_kernel_agrees_with_numpy(
 ) -> None:
     if not usable(case.kernel, opened.gpu.facts):
         pytest.skip(f"{opened.adapter.name} cannot run {case.kernel}")
-    monkeypatch.setattr(scan, "choose", lambda *_: case.kernel)
+    in_passes = case.kernel == "passes"
+    monkeypatch.setattr(scan, "choose", lambda *_: "groups" if in_passes else case.kernel)
+    if in_passes:
+        monkeypatch.setattr(scan, "ONE_PASS", 0)
+        monkeypatch.setattr(scan, "GROUP_TILES", 5)
     op = CompiledOperator(opened, operator_of(case.desc), case.desc)
     assert op.plan.dispatches[-1].shader == SHADERS[case.kernel]
+    if SHADERS[case.kernel] == "cumulative_groups":
+        assert len(op.plan.dispatches) == (3 if in_passes else 1)
     x = values(case)
     expected = reference(case, x)
     given = opened.tensor(x)
@@ -173,13 +183,11 @@ def test_kernel_agrees_with_numpy(
     assert op(given).tobytes() == first.tobytes()  # the same bits every time
 
 
-def problem(
-    shape: tuple[int, ...], axis: int, dtype: dml.DataType = dml.DataType.FLOAT32
-) -> scan.Scan:
-    strides = dml.TensorDesc(dtype, shape).effective_strides
+def problem(shape: tuple[int, ...], axis: int, data_type: T = T.FLOAT32) -> scan.Scan:
+    strides = dml.TensorDesc(data_type, shape).effective_strides
     return scan.Scan.of(
         fold="sum",
-        data_type=dtype,
+        data_type=data_type,
         sizes=shape,
         in_strides=strides,
         out_strides=strides,
@@ -259,3 +267,84 @@ def test_few_long_lines_take_three_passes(shape: tuple[int, int], segments: int)
     assert made.dispatches[-1].params["segments"] == segments
     assert made.dispatches[-1].workgroups == shape[0] * segments
     assert sum(made.scratch.values()) == (4 * shape[0] * segments if segments > 1 else 0)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "rows"),
+    [(T.FLOAT32, 32), (T.FLOAT16, 16), (T.UINT64, 16)],
+    ids=["FLOAT32", "FLOAT16", "UINT64"],
+)
+def test_a_single_pass_clears_all_that_it_publishes_through(data_type: T, rows: int) -> None:
+    """Tiles are 8 columns of 16 bytes by so many rows of 16 steps."""
+    made = scan.plan_scan(problem((70_000, 520), 0, data_type), GPU)
+    clear, run = made.dispatches
+    assert (clear.shader, run.shader) == ("cumulative_clear", "cumulative_columns_chain")
+    columns = 520 * data_type.bits // 128
+    across, down = -(-columns // 8), -(-70_000 // (16 * rows))
+    assert run.params["columns"] == columns
+    assert (run.params["tiles_across"], run.params["tiles_down"]) == (across, down)
+    assert run.workgroups == across * down
+    assert run.constants == {"WG_SIZE": 8 * rows, "RANK": 1, "EXCLUSIVE": 0}
+    pieces = 4 if data_type.bits == 64 else 2  # of 16 bits, each in a word with a flag
+    words = 4 + across * down * 8 * (128 // data_type.bits) * pieces
+    assert made.scratch == {"status": 4 * words}
+    assert clear.params == {"count": words // 4}
+    assert clear.workgroups == -(-words // 4 // 256)
+
+
+def test_each_adapter_gets_the_scans_it_can_run() -> None:
+    """Most kernels need subgroups; the one that waits needs 32 lanes and an adapter that runs on.
+
+    A CPU walks: its subgroups are a few lanes of one core.
+    """
+    scans = [desc for desc in descriptions() if hasattr(desc, "axis")]
+    used = {
+        name: {dispatch.shader for desc in scans for dispatch in plan(desc, adapter).dispatches}
+        for name, adapter in ADAPTERS.items()
+    }
+    walks = {"cumulative", "cumulative_columns"}
+    subgroups = {f"cumulative_{kernel}" for kernel in ("lanes", "rows", "groups")}
+    assert used == {
+        "least": walks,
+        "software": walks,
+        "discrete": walks | subgroups | {"cumulative_columns_chain", "cumulative_clear"},
+        "integrated": walks | subgroups,
+        "mobile": walks | subgroups,
+    }
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
+def test_exact_halves_change_the_conversion_and_nothing_else(adapter: Adapter) -> None:
+    for desc in descriptions():
+        inexact = plan(desc, replace(adapter, exact_halves=False))
+        exact = plan(desc, replace(adapter, exact_halves=True))
+        if hasattr(desc, "axis") and desc.input_tensor.data_type == T.FLOAT16:
+            assert exact.dispatches[-1].slots["num"] == "num_f16_hardware"
+        renamed = [
+            replace(d, slots={k: v.replace("_hardware", "") for k, v in d.slots.items()})
+            for d in exact.dispatches
+        ]
+        assert replace(exact, dispatches=tuple(renamed)) == inexact
+
+
+def test_segments_cover_their_lines_and_hand_on_a_partial_each() -> None:
+    """As many passes down as up, and between them one that needs no partials."""
+    for desc, made in every_plan():
+        segmented = [d for d in made.dispatches if "segments" in d.params]
+        if not segmented:
+            continue
+        levels = len(made.scratch)
+        entries = ["reduce"] * levels + ["scan"] + ["scan_carried"] * levels
+        assert [d.entry for d in made.dispatches] == entries
+        assert [d.params["segments"] == 1 for d in segmented] == [e == "scan" for e in entries]
+        size = 8 if desc.input_tensor.data_type.bits == 64 else 4
+        for level, (name, scratch) in enumerate(made.scratch.items()):
+            down, up = segmented[level], segmented[-1 - level]
+            assert down.bindings["partials"] == up.bindings["partials"] == name
+            assert segmented[level + 1].bindings["input"] == name
+            assert segmented[-2 - level].bindings["output"] == name
+            assert scratch == down.params["lines"] * down.params["segments"] * size
+            assert down.params == up.params
+        for d in segmented:
+            full = d.params["segment_units"] * (d.params["segments"] - 1)
+            assert full < d.params["axis_units"] <= full + d.params["segment_units"]
