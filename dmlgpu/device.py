@@ -118,12 +118,12 @@ class Device:
     @property
     def is_usable(self) -> bool:
         """Whether the device is open and belongs to this process."""
-        return not self._closed and os.getpid() == self._process
+        return not self._closed and not self.gpu.lost and os.getpid() == self._process
 
     def check_usable(self) -> None:
         """Raises when the device is closed, lost, or belongs to another process."""
-        if self._closed:
-            raise DeviceLostError(self._closed)
+        if self._closed or self.gpu.lost:
+            raise DeviceLostError(self._closed or self.gpu.lost)
         if os.getpid() != self._process:
             raise DeviceError(
                 "this device was made in another process; make a new Device after fork"

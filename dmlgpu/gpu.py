@@ -165,6 +165,7 @@ class Gpu:
             STORAGE | (wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.MAP_WRITE) * direct
         )
         self.recorded = 0
+        self.lost = ""  # what was being done when the device went away
         self._encoder: Any = None
         self._pass: Any = None
         self._pipeline: Any = None
@@ -196,13 +197,27 @@ class Gpu:
             )
         return cls(_describe(-1, device.adapter), device)
 
+    @contextlib.contextmanager
+    def _doing(self, doing: str) -> Iterator[None]:
+        """`translated`, and the loss of the device is remembered."""
+        try:
+            with translated(doing):
+                yield
+        except DeviceLostError as error:
+            raise self._noted(error) from None
+
+    def _noted(self, error: DeviceError) -> DeviceError:
+        if isinstance(error, DeviceLostError):
+            self.lost = str(error)
+        return error
+
     def buffer(self, size: int, what: str = "a tensor") -> Any:
         """A new storage buffer of `size` bytes."""
         if size > self.max_buffer:
             raise OutOfMemoryError(
                 f"{what} needs a buffer of {size} bytes; {self.info.name} allows {self.max_buffer}"
             )
-        with translated(f"allocating {size} bytes"):
+        with self._doing(f"allocating {size} bytes"):
             return self.device.create_buffer(size=size, usage=self._storage_usage)
 
     def check_usage(self, buffer: Any) -> None:
@@ -216,7 +231,7 @@ class Gpu:
 
     def uniform(self, data: bytes) -> Any:
         """A uniform buffer holding `data`."""
-        with translated("making a uniform buffer"):
+        with self._doing("making a uniform buffer"):
             return self.device.create_buffer_with_data(data=data, usage=_UNIFORM)
 
     def pipeline(self, shader: Shader, entry: str, constants: Mapping[str, int]) -> Any:
@@ -230,7 +245,7 @@ class Gpu:
         except (wgpu.GPUError, RuntimeError) as error:
             lost = _as_device_error(f"compiling {shader.label}", error)
             if isinstance(lost, DeviceLostError):
-                raise lost from None
+                raise self._noted(lost) from None
             detail = " ".join(str(error).split())
             raise DeviceError(
                 f"{shader.label} does not compile on {self.info}: {detail[:600]}"
@@ -251,7 +266,7 @@ class Gpu:
             {"binding": binding, "resource": {"buffer": buffer, "offset": offset, "size": size}}
             for binding, buffer, offset, size in ranges
         ]
-        with translated("binding tensors"):
+        with self._doing("binding tensors"):
             layout = pipeline.get_bind_group_layout(0)
             return self.device.create_bind_group(layout=layout, entries=entries)
 
@@ -267,7 +282,7 @@ class Gpu:
             open_pass.set_bind_group(0, bind_group)
             open_pass.dispatch_workgroups(x, y)
         except (wgpu.GPUError, RuntimeError) as error:
-            raise _as_device_error("recording a dispatch", error) from None
+            raise self._noted(_as_device_error("recording a dispatch", error)) from None
         self.recorded += 1
 
     def _open_pass(self) -> Any:
@@ -279,7 +294,7 @@ class Gpu:
 
     def copy(self, source: Any, at: int, target: Any, to: int, size: int) -> None:
         """Records a copy of `size` bytes between buffers."""
-        with translated("recording a copy"):
+        with self._doing("recording a copy"):
             self.outside_pass().copy_buffer_to_buffer(source, at, target, to, size)
         self.recorded += 1
 
@@ -294,22 +309,22 @@ class Gpu:
 
     def in_pass(self, timestamp_writes: Mapping[str, Any], record: Callable[[], None]) -> None:
         """Lets `record` fill a pass of its own that writes timestamps at both ends."""
-        with translated("recording a timed pass"):
+        with self._doing("recording a timed pass"):
             self._pass = self.outside_pass().begin_compute_pass(timestamp_writes=timestamp_writes)
         record()
-        with translated("recording a timed pass"):
+        with self._doing("recording a timed pass"):
             self.outside_pass()
 
     def timestamps(self, count: int) -> tuple[Any, Any]:
         """A set of timestamp queries and the buffer they are resolved into."""
-        with translated("making timestamp queries"):
+        with self._doing("making timestamp queries"):
             queries = self.device.create_query_set(type="timestamp", count=count)
             usage = "QUERY_RESOLVE|COPY_SRC"
             return queries, self.device.create_buffer(size=8 * count, usage=usage)
 
     def resolve(self, queries: Any, count: int, target: Any) -> None:
         """Records that the first `count` timestamps go to a buffer."""
-        with translated("resolving timestamps"):
+        with self._doing("resolving timestamps"):
             self.outside_pass().resolve_query_set(queries, 0, count, target, 0)
 
     def flush(self) -> None:
@@ -317,7 +332,7 @@ class Gpu:
         if self._encoder is None:
             return
         encoder, self._encoder = self._encoder, None
-        with translated("submitting work"):
+        with self._doing("submitting work"):
             if self._pass is not None:
                 self._pass.end()
                 self._pass = self._pipeline = None
@@ -326,17 +341,17 @@ class Gpu:
 
     def write(self, buffer: Any, offset: int, data: np.ndarray[Any, Any]) -> None:
         """Writes host bytes into a buffer that nothing recorded but unsubmitted uses."""
-        with translated(f"uploading {data.nbytes} bytes"):
+        with self._doing(f"uploading {data.nbytes} bytes"):
             self._transfers.write(buffer, offset, data)
 
     def read(self, buffer: Any, offset: int, target: np.ndarray[Any, Any]) -> None:
         """Fills `target` (bytes) from a buffer, after everything recorded so far."""
-        with translated(f"reading back {target.nbytes} bytes"):
+        with self._doing(f"reading back {target.nbytes} bytes"):
             self._transfers.read(buffer, offset, target)
 
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""
-        with translated("waiting for the GPU"):
+        with self._doing("waiting for the GPU"):
             if self._marker is None:
                 ahead = self.device.create_buffer(size=16, usage=wgpu.BufferUsage.COPY_SRC)
                 self._marker = (ahead, self.device.create_buffer(size=16, usage=_READ))
