@@ -1,9 +1,15 @@
-"""Moves: how a copy is planned, and every way to run it against NumPy on layouts of all kinds."""
+"""Moves: how a copy is planned, and every way to run it against NumPy on layouts of all kinds.
+
+Each way meets each width of elements, in layouts that take turns; HYPOTHESIS_PROFILE=long runs
+every combination.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -143,6 +149,8 @@ BY_ELEMENT = ("sparse", "dense", "dense in pairs", "dense in runs")
 BY_UNIT = ("units", "units in pairs", "units in runs")
 EVERY = ("copies", *BY_UNIT, *BY_ELEMENT)
 WIDTHS = (8, 16, 32, 64)
+INDEX_TYPES = (T.INT64, T.UINT32, T.INT32, T.UINT64)
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 LAYOUTS: dict[str, tuple[tuple[str, ...], tuple[int, ...], dict[str, Any]]] = {
     "rows": (EVERY, (5, 7, 48), {"offsets": (1, 2, 16), "windows": (4, 5, 32)}),
     "backwards": (EVERY, (5, 7, 48), {"windows": (4, 5, 32), "steps": (-1, -2, 1)}),
@@ -171,6 +179,21 @@ GATHERS: dict[str, tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]] = {
     "odd_rows": (BY_ELEMENT, (50, 33), (140, 1)),
     "elements": (BY_ELEMENT, (50, 33), (700, 2)),
 }
+
+
+def cases(layouts: dict[str, Any], every: bool = LONG) -> list[tuple[str, str, int]]:
+    """(layout, way, width): one width for each layout and way, or all."""
+    return [
+        (layout, way, width)
+        for i, (layout, (ways, *_)) in enumerate(layouts.items())
+        for way, (k, width) in product(ways, enumerate(WIDTHS))
+        if every or k == (i + EVERY.index(way)) % len(WIDTHS)
+    ]
+
+
+@pytest.mark.parametrize(("layouts", "ways"), [(LAYOUTS, EVERY), (GATHERS, BY_ELEMENT)])
+def test_every_way_meets_every_width(layouts: dict[str, Any], ways: tuple[str, ...]) -> None:
+    assert {case[1:] for case in cases(layouts, every=False)} >= set(product(ways, WIDTHS))
 
 
 @pytest.fixture(scope="module")
@@ -234,10 +257,7 @@ def bits_of(desc: TensorDesc, seed: int = 0) -> tuple[bytes, oracle.Array]:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("bits", WIDTHS)
-@pytest.mark.parametrize(
-    ("layout", "way"), [(name, way) for name, (ways, *_) in LAYOUTS.items() for way in ways]
-)
+@pytest.mark.parametrize(("layout", "way", "bits"), cases(LAYOUTS))
 def test_every_way_to_slice(forced: Forced, layout: str, way: str, bits: int) -> None:
     _, sizes, how = LAYOUTS[layout]
     how = dict(how)
@@ -250,16 +270,10 @@ def test_every_way_to_slice(forced: Forced, layout: str, way: str, bits: int) ->
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(
-    ("bits", "index_type"), list(zip(WIDTHS, (T.INT64, T.UINT32, T.INT32, T.UINT64), strict=True))
-)
-@pytest.mark.parametrize(
-    ("layout", "way"), [(name, way) for name, (ways, *_) in GATHERS.items() for way in ways]
-)
-def test_every_way_to_gather(
-    forced: Forced, layout: str, way: str, bits: int, index_type: T
-) -> None:
+@pytest.mark.parametrize(("layout", "way", "bits"), cases(GATHERS))
+def test_every_way_to_gather(forced: Forced, layout: str, way: str, bits: int) -> None:
     _, sizes, index_sizes = GATHERS[layout]
+    index_type = INDEX_TYPES[WIDTHS.index(bits)]
     desc = rows(TensorDesc(T[f"UINT{bits}"], sizes), index_sizes, index_type)
     data, x = bits_of(desc.input_tensor)
     most = np.array(sizes[: index_sizes[-1]])
