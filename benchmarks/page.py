@@ -28,19 +28,10 @@ NOTHING = "Not measured yet."
 
 Row = dict[str, Any]
 
-NARROW = "a scalar gather of a narrow type does more work per byte"
 THREE_PASSES = "the line is read twice and written once: three passes can give 0.67 at most"
-REASONS = {  # as found on the H200
-    ("gather rows of 16", "float32"): (
-        "random pieces of 64 bytes are bound by access to DRAM, not by the kernel"
-    ),
-    ("gather scalars", "float16"): NARROW,
-    ("gather scalars", "uint8"): NARROW,
+REASONS = {  # as found on the H200; rows that are not here have no known one
     ("gather scalars, int64 indices", "float32"): (
         "the limit reads one index of 4 bytes per element, the workload two of 8"
-    ),
-    ("cumsum axis 0", "float16"): (
-        "bound by the traffic of its tiles, heavy with conversions, in workgroup memory"
     ),
     **{("cumsum one line", dtype): THREE_PASSES for dtype in SHORT},
 }
