@@ -6,6 +6,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from dmlgpu.tensor import DataType, TensorDesc, integer
 from dmlgpu.wgsl import Access, Shader, assemble
 
 COMPILED_LIMIT = 512  # descriptions whose compiled operator a device keeps
+PIPELINE_LIMIT = 512  # compiled shaders a device keeps
+NUMBERED_LIMIT = 1 << 16  # tensor descriptions a device has numbers for
 BATCH_LIMIT = 64  # dispatches recorded before they are submitted
 BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
 POOL_LIMIT = {True: 1 << 30, False: 8 << 30}  # bytes kept for reuse, on a CPU and on a GPU
@@ -84,7 +87,8 @@ class Device:
         self.profiling: Profile | None = None
         self._batch_bytes = 0
         self._numbers: dict[TensorDesc, int] = {}
-        self._pipelines: dict[Any, Any] = {}
+        self._next_number = count()
+        self._pipelines: OrderedDict[Any, Any] = OrderedDict()
         self._compiled: OrderedDict[Any, CompiledOperator] = OrderedDict()
         self.remembered: dict[Any, CompiledOperator] = {}  # by the arguments of a function
         self._reports: list[tuple[CompiledOperator, Lease]] = []
@@ -133,7 +137,9 @@ class Device:
         """A small number that stands for a description wherever equality is all that matters."""
         number = self._numbers.get(desc)
         if number is None:
-            number = self._numbers.setdefault(desc, len(self._numbers))
+            if len(self._numbers) >= NUMBERED_LIMIT:
+                self._numbers.clear()  # numbers go on rising: none ever means two descriptions
+            number = self._numbers.setdefault(desc, next(self._next_number))
         return number
 
     @property
@@ -329,6 +335,8 @@ class Device:
             shader = assemble(dispatch.shader, dispatch.slots, access)
             pipeline = self.gpu.pipeline(shader, dispatch.entry, dispatch.constants)
             found = self._pipelines[key] = (pipeline, shader)
+            if len(self._pipelines) > PIPELINE_LIMIT:
+                self._pipelines.popitem(last=False)  # calls bound to it keep it
         return found
 
     def remember_use(self, serials: Iterable[int], operator: CompiledOperator, key: Any) -> None:
