@@ -118,27 +118,22 @@ fn first_elements(m: u32) -> vec4<u32> {
 }
 
 // Any unit, run by run: each is read as if it filled the unit, and only its own bits are kept.
-// `at` goes along where it stays in one run, and is looked up again where not `known`.
-fn filled(unit: u32, at: ptr<function, Place>, known: ptr<function, bool>) -> vec4<u32> {
+fn across(unit: u32) -> vec4<u32> {
   let inner = RANK - 1u;
   let size = params.sizes[inner / 4u][inner % 4u];
   let outer = max(RANK, 2u) - 2u;
   let pitch = select(0xffffffffu, params.out_strides[outer / 4u][outer % 4u], RANK > 1u);
-  let step = source_stride(inner);
-  let tuple_step = tuple_stride(inner);
   var v = vec4<u32>();
   var done = 0u;
   while (done < UNIT) {
-    if (!*known) { *at = place(unit * UNIT + done); }
-    let now = *at;
-    let in_run = now.inner < size;
-    let m = min(UNIT - done, select(pitch, size, in_run) - now.inner);
-    if (in_run && !now.in_gap) {
-      let start = Place(now.source - done * step, now.tuple_at - done * tuple_step, 0u, false);
-      v |= within(start) & first_elements(done + m) & ~first_elements(done);
+    var at = place(unit * UNIT + done);
+    let in_run = at.inner < size;
+    let m = min(UNIT - done, select(pitch, size, in_run) - at.inner);
+    if (in_run && !at.in_gap) {
+      at.source -= done * source_stride(inner);
+      at.tuple_at -= done * tuple_stride(inner);
+      v |= within(at) & first_elements(done + m) & ~first_elements(done);
     }
-    *at = Place(now.source + m * step, now.tuple_at + m * tuple_step, now.inner + m, now.in_gap);
-    *known = in_run && now.inner + m < size;
     done += m;
   }
   return v;
@@ -166,17 +161,25 @@ fn main(
       #repeat 2: store_output(unit$, v$);
       return;
     }
+    for (var unit = first; unit < min(first + 2u * WG_SIZE, params.count); unit += WG_SIZE) {
+      store_output(unit, across(unit));
+    }
+    return;
   }
-  // One loop serves both: a workgroup apart, each unit is looked up; side by side, only some are.
-  let stride = select(1u, WG_SIZE, PAIRS);
-  let units = select(RUN, 2u, PAIRS);
-  let first = select((number * WG_SIZE + lane) * RUN, number * 2u * WG_SIZE + lane, PAIRS);
-  var at: Place;
-  var known = false;
-  for (var k = 0u; k < units; k++) {
-    let unit = first + k * stride;
-    if (unit >= params.count) { return; }
-    if (PAIRS) { known = false; }
-    store_output(unit, filled(unit, &at, &known));
+  let inner = RANK - 1u;
+  let size = params.sizes[inner / 4u][inner % 4u];
+  let first = (number * WG_SIZE + lane) * RUN;
+  var at = place(first * UNIT);
+  for (var unit = first; unit < min(first + RUN, params.count); unit++) {
+    if (at.inner >= size) { at = place(unit * UNIT); }
+    if (stays(at)) {
+      store_output(unit, within(at));
+      at.inner += UNIT;
+      at.source += UNIT * source_stride(inner);
+      at.tuple_at += UNIT * tuple_stride(inner);
+    } else {
+      store_output(unit, across(unit));
+      at.inner = size; // look it up again
+    }
   }
 }
