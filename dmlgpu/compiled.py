@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CALL_LIMIT = 256  # bound calls one operator keeps
 UNIT = 16  # bytes
+COPY_SRC, COPY_DST = 4, 8  # bits of a buffer's usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ class CompiledOperator:
             places[name] = Range(lease.storage, 0, -(-size // UNIT) * UNIT, True)
         dispatches: tuple[tuple[Any, Any, int, int], ...] = ()
         copies: tuple[tuple[Any, int, Any, int, int], ...] = ()
-        if self.plan.copies and inputs[0].buffer is not out.buffer:
+        if self.plan.copies and _copyable(inputs[0].buffer, out.buffer):
             copies = tuple(
                 (inputs[0].buffer, inputs[0].offset + source, out.buffer, out.offset + to, size)
                 for source, to, size in self.plan.copies
@@ -288,6 +289,11 @@ def _check_fits(where: str, given: TensorDesc, wanted: TensorDesc) -> None:
         raise BindingError(
             f"{where} is {_in_words(given)}; the description says {_in_words(wanted)}"
         )
+
+
+def _copyable(source: Any, target: Any) -> bool:
+    """Whether plain copies can go from one buffer to the other; foreign ones may lack the usage."""
+    return source is not target and bool(source.usage & COPY_SRC and target.usage & COPY_DST)
 
 
 def _in_words(desc: TensorDesc) -> str:

@@ -7,6 +7,7 @@ arrays alone. Outputs are packed.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -121,7 +122,7 @@ def cumulative_summation(
             has_exclusive_sum=exclusive,
         )
 
-    return _compiled(device, "sum", (desc, axis, axis_direction, exclusive), describe)(source)
+    return _compiled(device, "sum", (desc, _key(axis, axis_direction, exclusive)), describe)(source)
 
 
 def cumulative_product(
@@ -142,7 +143,9 @@ def cumulative_product(
             has_exclusive_product=exclusive,
         )
 
-    return _compiled(device, "product", (desc, axis, axis_direction, exclusive), describe)(source)
+    return _compiled(device, "product", (desc, _key(axis, axis_direction, exclusive)), describe)(
+        source
+    )
 
 
 def _compiled(
@@ -160,8 +163,13 @@ def _compiled(
 
 
 def _key(*arrays: Any) -> Any:
-    """Array arguments as one hashable value; what is no sequence stands for itself."""
-    return tuple(tuple(a) if isinstance(a, (list, tuple)) else a for a in arrays)
+    """Array arguments as one hashable value; what is no sequence stands for itself.
+
+    Types belong to it: 1.0 equals 1, but only one of them is an index.
+    """
+    return tuple(
+        (*a, *map(type, a)) if isinstance(a, (list, tuple)) else (type(a), a) for a in arrays
+    )
 
 
 def _device(*values: Any) -> Device:
@@ -212,7 +220,7 @@ def _gather(x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Ten
     def describe() -> Any:
         return _gather_desc(descs[0], descs[1], real, real_index, batch)
 
-    op = _compiled(device, "gather", (descs, real, real_index, batch), describe)
+    op = _compiled(device, "gather", (descs, _key(real, real_index, batch)), describe)
     desc = op.desc
     rank = desc.input_tensor.rank
     result = op(_padded(source, rank), _padded(index, rank))
@@ -292,9 +300,7 @@ def _reshaped(x: Tensor, sizes: tuple[int, ...]) -> Tensor:
 def take_slice(x: Tensor, index: Any) -> Tensor:
     """`x[index]` for integers, slices, Ellipsis and None, as one SLICE1."""
     parts = index if isinstance(index, tuple) else (index,)
-    key = tuple(
-        (p.start, p.stop, p.step) if isinstance(p, builtins.slice) else (type(p), p) for p in parts
-    )
+    key = _key(*((p.start, p.stop, p.step) if isinstance(p, builtins.slice) else p for p in parts))
     shape: list[int] = []
 
     def describe() -> Slice1Desc:
@@ -310,9 +316,11 @@ def take_slice(x: Tensor, index: Any) -> Tensor:
         )
 
     op = _compiled(x.device, "index", (x.desc, key), describe)
-    if shape:
+    if not shape:  # remembered
+        return _reshaped(op(x), op.shapes[key])
+    with contextlib.suppress(TypeError):  # an entry that is not hashable is not remembered
         op.shapes[key] = tuple(shape)
-    return _reshaped(op(x), op.shapes[key])
+    return _reshaped(op(x), tuple(shape))
 
 
 def _windows(x: Tensor, index: Any) -> tuple[list[int], list[int], list[int], list[int]]:

@@ -61,6 +61,8 @@ def move(
         constants["PAIRS"] = int(not adapter.is_cpu)
         constants["RUN"] = run_units(invocations) if adapter.is_cpu else 1
     if kind == "dense":
+        at_once = last.tuple_ != 0 and not adapter.is_cpu
+        slots["tuples"] = "tuples_at_once" if at_once else "tuples_loop"
         constants["STEP"] = last.source if last.source in (1, -1, 2) else 0
         constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
     if gather:

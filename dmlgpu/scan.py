@@ -329,8 +329,8 @@ def _pass(
         groups = -(-lines * segments // WALK_WG)
         return Dispatch("cumulative", groups, params, bindings, slots, constants, entry)
     wg = ROW_WG
-    while wg > 64 and wg // 2 * ROW_ROUNDS >= scan.axis_units:
-        wg //= 2
+    while wg > 128 and wg // 2 * ROW_ROUNDS >= scan.axis_units:
+        wg //= 2  # never below the largest subgroup there is
     constants["WG_SIZE"] = wg
     groups = lines * segments
     return Dispatch("cumulative_groups", groups, params, bindings, slots, constants, entry)

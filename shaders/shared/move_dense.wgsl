@@ -5,6 +5,7 @@
 #bind read input: u32
 #bind write output: vec4<u32>
 #import place
+#import tuples
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;
 override STEP: i32 = 0; // source step of the innermost loop where it is 1, -1 or 2
@@ -13,6 +14,7 @@ override PAIRS: bool = false;
 override RUN: u32 = 1;
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
 override PER_WORD: u32 = max(32u / BITS, 1u);
+override LAST_WORD: u32 = 0xffffffffu / PER_WORD;
 
 // Element `e` of the input: one word, or two for 64 bits.
 fn element(e: u32) -> vec2<u32> {
@@ -34,13 +36,15 @@ fn with_element(unit: vec4<u32>, k: u32, value: vec2<u32>) -> vec4<u32> {
   return v;
 }
 
-// The 16 bytes that start at sub-word element `e`.
+// The 16 bytes that start at sub-word element `e`, which may lie before the tensor's first: element
+// addresses wrap at 2^32, so word addresses must wrap where those do.
 fn funnel(e: u32) -> vec4<u32> {
   let w = e / PER_WORD;
   let shift = e % PER_WORD * BITS;
-  let a = vec4<u32>(load_input(w), load_input(w + 1u), load_input(w + 2u), load_input(w + 3u));
+  let a = vec4<u32>(load_input(w), load_input((w + 1u) & LAST_WORD),
+    load_input((w + 2u) & LAST_WORD), load_input((w + 3u) & LAST_WORD));
   if (shift == 0u) { return a; }
-  let b = vec4<u32>(a.yzw, load_input(w + 4u));
+  let b = vec4<u32>(a.yzw, load_input((w + 4u) & LAST_WORD));
   return (a >> vec4<u32>(shift)) | (b << vec4<u32>(32u - shift));
 }
 
@@ -97,17 +101,7 @@ fn within(at: Place) -> vec4<u32> {
     #repeat 4: let e$ = resolve(at.source + $u * step, at.tuple_at + $u * tuple_step);
     return vec4<u32>(load_input(e0), load_input(e1), load_input(e2), load_input(e3));
   }
-  var v = vec4<u32>();
-  if (PAIRS) {
-    #repeat 16: var e$ = 0u; if (UNIT > $u) { e$ = resolve(at.source + $u * step, at.tuple_at + $u * tuple_step); }
-    #repeat 16: var w$ = vec2<u32>(); if (UNIT > $u) { w$ = element(e$); }
-    #repeat 16: if (UNIT > $u) { v = with_element(v, $u, w$); }
-    return v;
-  }
-  for (var k = 0u; k < UNIT; k++) {
-    v = with_element(v, k, element(resolve(at.source + k * step, at.tuple_at + k * tuple_step)));
-  }
-  return v;
+  return by_tuples(at.source, step, at.tuple_at, tuple_step);
 }
 
 // The bits of the first `m` elements of a unit.
