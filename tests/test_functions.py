@@ -250,3 +250,38 @@ def test_results_feed_further_operators(device: dml.Device) -> None:
     t = device.tensor(x)
     out = dml.cumulative_summation(dml.gather_nd(t[:, ::-1], np.array([[2], [0]])), -1)
     assert np.array_equal(out.numpy(), np.cumsum(x[:, ::-1][[2, 0]], -1, dtype=np.int32))
+
+
+@pytest.mark.gpu
+def test_an_index_array_of_no_dimensions_is_an_integer(device: dml.Device) -> None:
+    values = np.arange(1, 21, dtype=np.uint8)
+    x = device.tensor(values)
+    assert x[np.array(2)].numpy() == values[2]
+    np.testing.assert_array_equal(x[np.array(1) :].numpy(), values[1:])
+
+
+@pytest.mark.gpu
+def test_a_float_is_refused_also_after_the_equal_integer(device: dml.Device) -> None:
+    x = device.tensor(np.ones((4, 4), np.float32))
+    _ = x[1:], dml.cumulative_summation(x, 1), dml.slice(x, [0, 0], [1, 1], [1, 1])
+    with pytest.raises(dml.InvalidDescError):
+        _ = x[1.0:]
+    with pytest.raises(dml.InvalidDescError, match="axis"):
+        dml.cumulative_summation(x, 1.0)
+    with pytest.raises(dml.InvalidDescError, match="offsets"):
+        dml.slice(x, [0.0, 0], [1, 1], [1, 1])
+
+
+@pytest.mark.gpu
+def test_narrow_elements_reversed_up_to_the_first(device: dml.Device) -> None:
+    for count in (5, 20, 33):
+        values = np.arange(1, count + 1, dtype=np.uint8)
+        np.testing.assert_array_equal(device.tensor(values)[::-1].numpy(), values[::-1])
+
+
+@pytest.mark.gpu
+def test_a_wrapped_buffer_needs_no_copy_usage(device: dml.Device) -> None:
+    values = np.arange(4096, dtype=np.float32)
+    raw = device.gpu.device.create_buffer_with_data(data=values, usage="STORAGE")
+    x = device.wrap(raw, dml.TensorDesc(dml.DataType.FLOAT32, values.shape))
+    np.testing.assert_array_equal(x[1:].numpy(), values[1:])

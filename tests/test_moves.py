@@ -60,7 +60,8 @@ def test_a_cpu_takes_many_units_in_runs(units: int, run: int, odd: int) -> None:
     """A run for each of 64 workgroups; with an odd byte behind them the units are not whole."""
     desc = copy(TensorDesc(T.UINT8, (16 * units - odd,)))
     dispatch = one(desc, SOFTWARE)
-    assert dispatch.slots == {"move": "move_dense" if odd else "move_units"}
+    expected = {"move": "move_dense", "tuples": "tuples_loop"} if odd else {"move": "move_units"}
+    assert dispatch.slots == expected
     assert (dispatch.constants["RUN"], dispatch.constants["PAIRS"]) == (run, 0)
     assert dispatch.params["count"] == units
     assert dispatch.workgroups == -(-units // (run * WG_SIZE))
@@ -87,7 +88,8 @@ def test_the_layout_of_the_output_picks_the_kernel(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str, rest: dict[str, int]
 ) -> None:
     dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
-    assert dispatch.slots == {"move": kernel}
+    tuples = {"tuples": "tuples_loop"} if kernel == "move_dense" else {}
+    assert dispatch.slots == {"move": kernel, **tuples}
     constants = {"WG_SIZE": WG_SIZE, "RANK": 2 if strides else 1, **rest}
     if kernel != "move_units":
         constants["BITS"] = 32
