@@ -24,7 +24,7 @@ STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsag
 _UNIFORM = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
 _READ = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
 
-_WANTED_FEATURES = ("subgroup", "timestamp-query", "shader-int64")
+_WANTED_FEATURES = ("subgroup", "timestamp-query")
 MAPPABLE = "mappable-primary-buffers"  # tensors can be mapped themselves; only wise on a CPU
 NVIDIA = 0x10DE  # PCI vendor number
 _KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "cpu"}
@@ -153,7 +153,6 @@ class Gpu:
             is_cpu=info.kind == "cpu",
             subgroup_min=lanes[0],
             subgroup_max=lanes[1],
-            int64="shader-int64" in features,
             exact_halves=int(adapter.info.get("vendor_id", 0)) == NVIDIA,
             keeps_running=info.kind == "discrete" and info.backend in ("Vulkan", "D3D12"),
             max_workgroup_size=int(limits["max-compute-invocations-per-workgroup"]),

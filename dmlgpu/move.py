@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dmlgpu.layout import Dim, count, extent, fold, is_nested, widen
 from dmlgpu.operator import Adapter, Dispatch, Plan, Value, eight
@@ -23,7 +22,6 @@ class Gather:
     index_step: int
     sizes: tuple[int, ...]  # of the input dimensions the coordinates select from
     strides: tuple[int, ...]
-    params: Mapping[str, Value] = field(default_factory=dict)
 
 
 def move(

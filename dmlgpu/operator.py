@@ -7,7 +7,7 @@ and dispatch sizes are all testable on a machine that has none.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -28,7 +28,6 @@ class Adapter:
     is_cpu: bool = False
     subgroup_min: int = 0  # 0: no subgroup operations
     subgroup_max: int = 0
-    int64: bool = False
     exact_halves: bool = False  # pack2x16float and unpack2x16float do what IEEE 754 says
     keeps_running: bool = False  # a workgroup that has started is not starved by one that waits
     max_workgroup_size: int = 256
@@ -149,8 +148,3 @@ def eight(values: list[int] | tuple[int, ...], fill: int = 0) -> tuple[int, ...]
     """`values` as the eight 32-bit words a shader reads, two's complement where negative."""
     words = [v & 0xFFFFFFFF for v in values]
     return tuple(words + [fill] * (MAX_RANK - len(words)))
-
-
-def desc_repr(desc: Any) -> str:
-    """The fields of a description on one line, for labels and messages."""
-    return ", ".join(f"{f.name}={getattr(desc, f.name)!r}" for f in fields(desc))

@@ -24,17 +24,16 @@ PORTABLE = Adapter()
 _ROOMY: dict[str, Any] = {"max_workgroup_size": 1024, "max_workgroup_storage": 32768}
 ADAPTERS = {
     "least": PORTABLE,
-    "software": Adapter(is_cpu=True, subgroup_min=4, subgroup_max=128, int64=True, **_ROOMY),
+    "software": Adapter(is_cpu=True, subgroup_min=4, subgroup_max=128, **_ROOMY),
     "discrete": Adapter(
         subgroup_min=32,
         subgroup_max=32,
-        int64=True,
         exact_halves=True,
         keeps_running=True,
         **_ROOMY,
     ),
     "integrated": Adapter(subgroup_min=8, subgroup_max=32, **_ROOMY),
-    "mobile": Adapter(subgroup_min=32, subgroup_max=64, int64=True, **_ROOMY),
+    "mobile": Adapter(subgroup_min=32, subgroup_max=64, **_ROOMY),
 }
 
 

@@ -1,5 +1,6 @@
 // FLOAT16 values in FLOAT32 arithmetic, converted by the hardware: only for adapters that are known
 // to round to nearest-even, to overflow to infinity and to keep denormals, as num_f16.wgsl does.
+#import units_of_eight
 alias Num = f32;
 const EXACT = false; // the order of operations decides the last bits
 const PER_UNIT = 8u;
@@ -20,10 +21,6 @@ fn floats_to_halves(v: vec4<f32>) -> vec4<u32> {
 }
 fn encode(v: Num) -> vec2<u32> { return vec2<u32>(floats_to_halves(vec4<f32>(v)).x, 0u); }
 fn decode(w: vec2<u32>) -> Num { return halves_to_floats(w.xxxx).x; }
-struct Nums { // the elements of 16 bytes
-  a: vec4<Num>,
-  b: vec4<Num>,
-}
 fn unpack(u: vec4<u32>) -> Nums {
   return Nums(vec4<f32>(unpack2x16float(u.x), unpack2x16float(u.y)),
     vec4<f32>(unpack2x16float(u.z), unpack2x16float(u.w)));
@@ -32,36 +29,3 @@ fn pack(n: Nums) -> vec4<u32> {
   return vec4<u32>(pack2x16float(n.a.xy), pack2x16float(n.a.zw), pack2x16float(n.b.xy),
     pack2x16float(n.b.zw));
 }
-fn side_by_side_4(a: vec4<Num>, b: vec4<Num>) -> vec4<Num> {
-  return vec4<Num>(combine(a.x, b.x), combine(a.y, b.y), combine(a.z, b.z), combine(a.w, b.w));
-}
-fn side_by_side(a: Nums, b: Nums) -> Nums {
-  return Nums(side_by_side_4(a.a, b.a), side_by_side_4(a.b, b.b));
-}
-// Results of a unit that begins from `start`.
-fn running(start: Num, n: Nums) -> Nums {
-  let a = running_4(start, n.a);
-  return Nums(a, running_4(a.w, n.b));
-}
-fn running_4(start: Num, n: vec4<Num>) -> vec4<Num> {
-  let a = combine(start, n.x);
-  let b = combine(a, n.y);
-  let c = combine(b, n.z);
-  return vec4<Num>(a, b, c, combine(c, n.w));
-}
-fn shifted(start: Num, n: Nums) -> Nums {
-  return Nums(vec4<Num>(start, n.a.xyz), vec4<Num>(n.a.w, n.b.xyz));
-}
-fn last(n: Nums) -> Num { return n.b.w; }
-fn total(n: Nums) -> Num {
-  return combine(combine(combine(combine(combine(combine(combine(n.a.x, n.a.y), n.a.z), n.a.w),
-    n.b.x), n.b.y), n.b.z), n.b.w);
-}
-fn turned(n: Nums) -> Nums { return Nums(n.b.wzyx, n.a.wzyx); }
-fn from_array(a: array<Num, 8>) -> Nums {
-  return Nums(vec4<Num>(a[0], a[1], a[2], a[3]), vec4<Num>(a[4], a[5], a[6], a[7]));
-}
-fn to_array(n: Nums) -> array<Num, 8> {
-  return array<Num, 8>(n.a.x, n.a.y, n.a.z, n.a.w, n.b.x, n.b.y, n.b.z, n.b.w);
-}
-fn identities() -> Nums { return Nums(vec4<Num>(identity()), vec4<Num>(identity())); }
