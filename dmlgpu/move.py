@@ -56,11 +56,10 @@ def move(
     if kind != "units":
         constants["BITS"] = bits
     if kind != "sparse":
-        constants["PAIRS"] = int(not adapter.is_cpu)
+        constants["PAIRS"] = int(not adapter.is_cpu and not (last.tuple_ and bits >= 32))
         constants["RUN"] = run_units(invocations) if adapter.is_cpu else 1
     if kind == "dense":
-        at_once = last.tuple_ != 0 and not adapter.is_cpu
-        slots["tuples"] = "tuples_at_once" if at_once else "tuples_loop"
+        slots["tuples"] = _tuples(bits, last, gather, adapter)
         constants["STEP"] = last.source if last.source in (1, -1, 2) else 0
         constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
     if gather:
@@ -70,12 +69,25 @@ def move(
         params["gather_strides"] = eight([s // grouped for s in strides])
         bindings["indices"] = "indices_tensor"
         slots["index"] = gather.index
+        packed = slots.get("tuples") == "tuples_packed"
+        slots["indices"] = "indices_units" if packed else "indices_words"
         constants["TUPLE"] = len(gather.sizes)
     per_group = WG_SIZE * max(1 + constants.get("PAIRS", 0), constants.get("RUN", 1))
     workgroups = -(-invocations // per_group)
     copies = _copies(bits, dims, source_base // grouped) if adapter.is_cpu and not gather else ()
     dispatch = Dispatch(shader, workgroups, params, bindings, slots, constants)
     return Plan((dispatch,), copies=copies)
+
+
+def _tuples(bits: int, last: Dim, gather: Gather | None, adapter: Adapter) -> str:
+    """The snippet that fills a unit whose elements each have an index tuple of their own."""
+    if adapter.is_cpu or not gather or not last.tuple_:
+        return "tuples_loop"
+    coordinates = len(gather.sizes)
+    words = coordinates * (2 if gather.index.endswith("64") else 1)
+    packed = last.tuple_ == coordinates and (coordinates == 1 or gather.index_step == 1)
+    fits = words in (1, 2, 4) and 128 // bits * words >= 4
+    return "tuples_packed" if packed and fits else "tuples_at_once"
 
 
 def run_units(units: int) -> int:

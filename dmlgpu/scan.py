@@ -171,7 +171,7 @@ def plan_scan(scan: Scan, adapter: Adapter) -> Plan:
     if kernel in ("rows", "lanes"):
         return Plan((_in_subgroups(scan, kernel, adapter),))
     if kernel == "columns":
-        return Plan((_columns(scan),))
+        return Plan((_columns(scan, adapter),))
     if kernel == "columns_chain":
         return _columns_chain(scan)
     scratch: dict[str, int] = {}
@@ -219,12 +219,13 @@ def _in_subgroups(scan: Scan, kernel: str, adapter: Adapter) -> Dispatch:
     return Dispatch(f"cumulative_{kernel}", groups, params, bindings, slots, constants)
 
 
-def _columns(scan: Scan) -> Dispatch:
+def _columns(scan: Scan, adapter: Adapter) -> Dispatch:
     unit = scan.per_unit
     scan = scan.in_columns()
     columns = count(scan.lines)
     params = {**_common(scan, unit), "columns": columns}
     constants = {"WG_SIZE": COLUMNS_WG, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
+    constants["EARLY"] = int(not adapter.is_cpu)
     bindings = {"input": scan.input, "output": scan.output}
     groups = -(-columns // COLUMNS_WG)
     return Dispatch("cumulative_columns", groups, params, bindings, _slots(scan), constants)
