@@ -1,5 +1,6 @@
 """DirectML's operators on any GPU: WGSL compute shaders through wgpu, with NumPy in and out."""
 
+from dmlgpu import ops
 from dmlgpu.array import Tensor
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import Device, validate
@@ -23,9 +24,9 @@ from dmlgpu.functions import (
     slice1,
 )
 from dmlgpu.gpu import AdapterInfo, adapters
-from dmlgpu.ops.cumulative import AxisDirection, CumulativeProductDesc, CumulativeSummationDesc
-from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
-from dmlgpu.ops.slice import Slice1Desc, SliceDesc
+from dmlgpu.ops.cumulative import *  # noqa: F403
+from dmlgpu.ops.gather_nd import *  # noqa: F403
+from dmlgpu.ops.slice import *  # noqa: F403
 from dmlgpu.support import FeatureLevel
 from dmlgpu.tensor import DataType, TensorDesc, TensorFlags
 
@@ -33,24 +34,17 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdapterInfo",
-    "AxisDirection",
     "BindingError",
     "CompiledOperator",
-    "CumulativeProductDesc",
-    "CumulativeSummationDesc",
     "DataType",
     "Device",
     "DeviceError",
     "DeviceLostError",
     "DmlError",
     "FeatureLevel",
-    "GatherNd1Desc",
-    "GatherNdDesc",
     "IndexRangeError",
     "InvalidDescError",
     "OutOfMemoryError",
-    "Slice1Desc",
-    "SliceDesc",
     "Tensor",
     "TensorDesc",
     "TensorFlags",
@@ -66,3 +60,6 @@ __all__ = [
     "slice1",
     "validate",
 ]
+__all__ += ops.cumulative.__all__
+__all__ += ops.gather_nd.__all__
+__all__ += ops.slice.__all__

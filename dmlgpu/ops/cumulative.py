@@ -17,6 +17,8 @@ from dmlgpu.scan import Scan, plan_scan
 from dmlgpu.support import RANK_1_8, RANK_4, Allowed, FeatureLevel
 from dmlgpu.tensor import UINT32_MAX, DataType, TensorDesc, integer
 
+__all__ = ["AxisDirection", "CumulativeProductDesc", "CumulativeSummationDesc"]
+
 # UINT16 comes from the older text of both pages, INT32 from the newer one: both are accepted.
 FIVE = frozenset(
     {DataType.FLOAT32, DataType.FLOAT16, DataType.INT32, DataType.UINT32, DataType.UINT16}
@@ -139,3 +141,4 @@ CUMULATIVE_PRODUCT = Operator(
     partial(plan, "product", "has_exclusive_product"),
     in_place=True,
 )
+OPERATORS: tuple[Operator[Any], ...] = (CUMULATIVE_PRODUCT, CUMULATIVE_SUMMATION)
