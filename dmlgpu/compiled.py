@@ -48,6 +48,14 @@ class Range:
         """The size, rounded up to 16 bytes where nothing else can lie there."""
         return -(-self.size // UNIT) * UNIT if self.whole else self.size
 
+    def part(self, span: tuple[int, int] | None) -> Range:
+        """Some of the bytes; those behind the last are not there."""
+        if span is None:
+            return self
+        start, end = span
+        size = min(end, self.size) - start
+        return Range(self.storage, self.offset + start, size, self.whole and end >= self.size)
+
 
 class CompiledOperator:
     """Runs one description. Inputs come in the description's order, as tensors or arrays."""
@@ -222,7 +230,10 @@ class CompiledOperator:
     ) -> tuple[Any, Any, int, int]:
         gpu = self.device.gpu
         modes = binds(dispatch.shader, dispatch.slots)
-        named = {name: places[field] for name, field in dispatch.bindings.items()}
+        named = {
+            name: places[field].part(dispatch.spans.get(field))
+            for name, field in dispatch.bindings.items()
+        }
         access, spans = _reach(
             self.operator.name, named, modes, gpu.offset_alignment, gpu.max_binding
         )

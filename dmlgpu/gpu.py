@@ -157,6 +157,7 @@ class Gpu:
             keeps_running=info.kind == "discrete" and info.backend in ("Vulkan", "D3D12"),
             max_workgroup_size=int(limits["max-compute-invocations-per-workgroup"]),
             max_workgroup_storage=int(limits["max-compute-workgroup-storage-size"]),
+            max_binding=self.max_binding,
         )
         self.queue = device.queue
         direct = self.facts.is_cpu and MAPPABLE in features

@@ -120,7 +120,8 @@ def plan(fold: str, flag: str, d: AnyDesc, adapter: Adapter) -> Plan:
         backward=d.axis_direction is AxisDirection.DECREASING,
         exclusive=bool(getattr(d, flag)),
     )
-    return plan_scan(scan, adapter)
+    largest = max(source.total_tensor_size_in_bytes, output.total_tensor_size_in_bytes)
+    return plan_scan(scan, adapter, largest)
 
 
 CUMULATIVE_SUMMATION = Operator(

@@ -170,11 +170,13 @@ def plan(d: AnyDesc, adapter: Adapter) -> Plan:
     picked = slice(first + batch, first + batch + coordinates)
     gather = Gather(
         index=f"index_{_index_snippet(indices.data_type)}",
+        index_bits=indices.data_type.bits,
         index_step=indices.effective_strides[-1],
         sizes=source.sizes[picked],
         strides=source.effective_strides[picked],
     )
-    return move("gather_nd", source.data_type.bits, loops, 0, gather, adapter)
+    largest = max(t.total_tensor_size_in_bytes for t in (source, indices, output))
+    return move("gather_nd", source.data_type.bits, loops, 0, gather, adapter, largest)
 
 
 def _index_snippet(data_type: DataType) -> str:

@@ -151,7 +151,8 @@ def _copy(
         )
     ]
     base = sum(start * stride for start, stride in zip(starts, strides, strict=True))
-    return move("slice", source.data_type.bits, loops, base, None, adapter)
+    largest = max(source.total_tensor_size_in_bytes, output.total_tensor_size_in_bytes)
+    return move("slice", source.data_type.bits, loops, base, None, adapter, largest)
 
 
 SLICE = Operator("SLICE", 60, SliceDesc, SLICE_SUPPORT, check_slice, plan_slice)
