@@ -18,7 +18,7 @@ from dmlgpu.gpu import AdapterInfo, Gpu
 from dmlgpu.memory import Lease, Memory, Pool
 from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
-from dmlgpu.profile import Profile
+from dmlgpu.profile import Profile, Recorder
 from dmlgpu.support import FeatureLevel, feature_level
 from dmlgpu.tensor import DataType, TensorDesc, integer
 from dmlgpu.wgsl import Access, Shader, assemble
@@ -84,7 +84,7 @@ class Device:
         self._owned = owned
         self._process = os.getpid()
         self._closed = ""
-        self.profiling: Profile | None = None
+        self.profiling: Recorder | None = None
         self._batch_bytes = 0
         self._numbers: dict[TensorDesc, int] = {}
         self._next_number = count()

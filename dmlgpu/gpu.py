@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import wgpu
+from wgpu.backends.wgpu_native import lib as native
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
 from dmlgpu.operator import Adapter
@@ -320,6 +321,11 @@ class Gpu:
             queries = self.device.create_query_set(type="timestamp", count=count)
             usage = "QUERY_RESOLVE|COPY_SRC"
             return queries, self.device.create_buffer(size=8 * count, usage=usage)
+
+    @property
+    def timestamp_period(self) -> float:
+        """Nanoseconds of one tick of the timestamps: 1 on some adapters, 10 or 83.3 on others."""
+        return float(native.wgpuQueueGetTimestampPeriod(self.queue._internal))
 
     def resolve(self, queries: Any, count: int, target: Any) -> None:
         """Records that the first `count` timestamps go to a buffer."""

@@ -16,6 +16,7 @@ import pytest
 
 import dmlgpu as dml
 from dmlgpu import catalogue, cli, gpu
+from dmlgpu.cli import cases, demo, info, output
 from dmlgpu.ops import OPERATORS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,7 +55,7 @@ def test_a_wrong_command_line_is_one_sentence(
     capsys: pytest.CaptureFixture[str], argv: list[str]
 ) -> None:
     status, out, err = run(capsys, *argv)
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert is_one_sentence(err)
 
 
@@ -89,8 +90,9 @@ def test_operators_at_a_level(capsys: pytest.CaptureFixture[str], level: str) ->
 @pytest.mark.parametrize("level", ["3.5", "7.0", "three", ""])
 def test_a_level_that_is_none_is_refused(capsys: pytest.CaptureFixture[str], level: str) -> None:
     status, out, err = run(capsys, "operators", "--level", level)
-    assert (status, out) == (1, "")
-    assert err.startswith(f"dmlgpu: level is {level!r}; it must be one of 1.0, 2.0, 2.1, 3.0")
+    assert (status, out) == (2, "")
+    rule = f"level is {level!r}; it must be one of 1.0, 2.0, 2.1, 3.0"
+    assert err.startswith(f"dmlgpu: argument --level: {rule}")
     assert is_one_sentence(err)
 
 
@@ -143,7 +145,7 @@ def test_types_are_gathered_by_kind() -> None:
     ],
 )
 def test_bytes_are_told_in_their_unit(count: int, text: str) -> None:
-    assert cli.bytes_text(count) == text
+    assert output.bytes_text(count) == text
 
 
 @pytest.mark.parametrize(
@@ -171,7 +173,7 @@ def test_the_choice_is_explained(
     monkeypatch.setattr(gpu, "_listed", lambda: tuple((info, None) for info in listed))
     monkeypatch.setenv("DMLGPU_ADAPTER", wanted)
     assert gpu.choose(None)[0] == chosen
-    assert cli.chosen_because(chosen, dml.adapters()) == because
+    assert info.chosen_because(chosen, dml.adapters()) == because
 
 
 @pytest.mark.parametrize("command", ["info", "demo"])
@@ -243,10 +245,10 @@ def test_demo_runs_every_operator_and_agrees(
 def test_demo_fails_where_a_result_differs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], device: dml.Device
 ) -> None:
-    first, *_, last = cli.demo_cases()
+    first, *_, last = cases.demo_cases()
     wrong = replace(first, numpy=lambda x: x[:, 1::2, ::2].copy())
     worse = replace(last, numpy=lambda x: np.cumprod(x, -1) * 1.001)
-    monkeypatch.setattr(cli, "demo_cases", lambda: [wrong, last, worse])
+    monkeypatch.setattr(demo, "demo_cases", lambda: [wrong, last, worse])
     status, out, err = run(capsys, "demo")
     assert status == 1
     assert "DIFFERS" in out
@@ -254,18 +256,18 @@ def test_demo_fails_where_a_result_differs(
 
 
 def test_a_wrong_shape_is_no_agreement() -> None:
-    *_, case = cli.demo_cases()
-    assert cli.verdict(case, np.ones((3, 3), np.float32)) == (False, "DIFFERS")
+    *_, case = cases.demo_cases()
+    assert cases.verdict(case, np.ones((3, 3), np.float32)) == (False, "DIFFERS")
 
 
 def test_colour_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cli.styled("text", cli.BOLD) == "text"
+    assert output.styled("text", output.BOLD) == "text"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("WT_SESSION", "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert cli.styled("text", cli.BOLD) == "\033[1mtext\033[0m"
+    assert output.styled("text", output.BOLD) == "\033[1mtext\033[0m"
     monkeypatch.setenv("NO_COLOR", "1")
-    assert cli.styled("text", cli.BOLD) == "text"
+    assert output.styled("text", output.BOLD) == "text"
 
 
 def command(*argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -281,9 +283,9 @@ def command(*argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
 
 def test_as_a_module_from_outside() -> None:
     done = command("operators", "--level", "9.9")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("dmlgpu: level is '9.9'")
+    assert "level is '9.9'" in done.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the shell is POSIX's")
