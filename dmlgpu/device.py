@@ -13,6 +13,7 @@ import numpy as np
 
 from dmlgpu.array import Tensor, laid_out
 from dmlgpu.compiled import Call, CompiledOperator
+from dmlgpu.dump import dump_wgsl
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, InvalidDescError
 from dmlgpu.gpu import AdapterInfo, Gpu
 from dmlgpu.memory import Lease, Memory, Pool
@@ -333,6 +334,7 @@ class Device:
         found = self._pipelines.get(key)
         if found is None:
             shader = assemble(dispatch.shader, dispatch.slots, access)
+            dump_wgsl(shader, dispatch)
             pipeline = self.gpu.pipeline(shader, dispatch.entry, dispatch.constants)
             found = self._pipelines[key] = (pipeline, shader)
             if len(self._pipelines) > PIPELINE_LIMIT:
