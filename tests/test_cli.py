@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -43,7 +42,7 @@ def is_one_sentence(err: str) -> bool:
 def test_without_a_command_it_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys)
     assert (status, err) == (0, "")
-    assert all(command in out for command in ("demo", "info", "operators"))
+    assert all(command in out for command in ("bench", "demo", "explain", "info", "operators"))
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -288,9 +287,40 @@ def test_as_a_module_from_outside() -> None:
     assert "level is '9.9'" in done.stderr
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the shell is POSIX's")
-def test_a_reader_that_stops_early_is_no_error() -> None:
-    line = f"{sys.executable} -m dmlgpu operators --markdown | head -n 1"
-    done = subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.stdout.startswith("| operator |")
-    assert done.stderr == ""
+@pytest.mark.gpu
+def test_demo_as_json(capsys: pytest.CaptureFixture[str], device: dml.Device) -> None:
+    status, out, err = run(capsys, "demo", "--json", "--adapter", device.adapter.name)
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert dml.AdapterInfo(**found["adapter"]) == device.adapter
+    assert sorted(row["operator"] for row in found["rows"]) == NAMES
+    assert all(row["agrees"] and row["gpu_ms"] > 0 for row in found["rows"])
+
+
+@pytest.mark.parametrize("command", ["info", "demo", "bench"])
+def test_an_adapter_can_be_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.setattr(gpu, "_listed", lambda: ((SOFT, None), (CARD, None)))
+    status, out, err = run(capsys, command, "--adapter", "Radeon")
+    assert (status, out) == (1, "")
+    assert err.startswith("dmlgpu: adapter is 'Radeon'; this machine has: llvmpipe")
+    assert info.chosen_because(CARD, [SOFT, CARD], "gef") == "--adapter is 'gef'"
+
+
+@pytest.mark.parametrize("command", ["info", "operators", "explain", "demo", "bench"])
+def test_every_command_has_help_with_examples(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    status, out, err = run(capsys, command, "--help")
+    assert (status, err) == (0, "")
+    assert f"examples:\n  dmlgpu {command}" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(2.5, "2.5 s"), (0.00125, "1.25 ms"), (134e-6, "134 us"), (8e-11, "0.08 ns"), (0.0, "0 ns")],
+)
+def test_times_are_told_in_their_unit(seconds: float, text: str) -> None:
+    assert output.time_text(seconds) == text

@@ -170,34 +170,46 @@ def describe(operator: Operator[Any], args: argparse.Namespace) -> Any:
     """The description that the options give, completed."""
     given = {o.field: getattr(args, o.field) for o in OPTIONS[operator.desc]}
     fields = {name: value for name, value in given.items() if value is not None}
-    return operator.desc(**_COMPLETE[operator.desc](fields))
+    try:
+        return operator.desc(**_COMPLETE[operator.desc](fields))
+    except InvalidDescError as error:
+        message = str(error).replace("TensorDesc:", f"{operator.name}: output_tensor:")
+        raise InvalidDescError(message) from None
 
 
 def _packed(like: TensorDesc, sizes: Sequence[int]) -> TensorDesc:
     return TensorDesc(like.data_type, sizes)
 
 
+def _columns(source: TensorDesc, *lists: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """(size, and one entry of each list) per dimension; the rules name lists of another length."""
+    padded = [(*values, *(1,) * source.rank)[: source.rank] for values in lists]
+    return list(zip(source.sizes, *padded, strict=True))
+
+
+def _reached(window: int, stride: int) -> int:
+    """Elements of the output; what the rules refuse counts as one."""
+    return reachable(window, stride) if window > 0 and stride else 1
+
+
 def _complete_slice(fields: Fields) -> Fields:
     source: TensorDesc = fields["input_tensor"]
     offsets = fields.setdefault("offsets", (0,) * source.rank)
     strides = fields.setdefault("strides", (1,) * source.rank)
-    if "sizes" not in fields:
-        spans = zip(source.sizes, offsets, strides, strict=False)
-        fields["sizes"] = tuple(
-            reachable(n - o, k) if n > o and k else 1 for n, o, k in spans
-        )  # check names the fault of those that count as 1 here
-    return {"output_tensor": _packed(source, fields["sizes"])} | fields
+    most = tuple(_reached(n - o, k) for n, o, k in _columns(source, offsets, strides))
+    sizes = fields.setdefault("sizes", most)
+    made = [max(1, size) for _, size in _columns(source, sizes)]
+    return {"output_tensor": _packed(source, made)} | fields
 
 
 def _complete_slice1(fields: Fields) -> Fields:
     source: TensorDesc = fields["input_tensor"]
     offsets = fields.setdefault("input_window_offsets", (0,) * source.rank)
     strides = fields.setdefault("input_window_strides", (1,) * source.rank)
-    windows = tuple(max(1, n - o) for n, o in zip(source.sizes, offsets, strict=False))
-    sizes = fields.setdefault("input_window_sizes", windows)
-    pairs = zip(sizes, strides, strict=False)
-    made = [reachable(n, k) if n > 0 and k else 1 for n, k in pairs]
-    return {"output_tensor": _packed(source, made or source.sizes)} | fields
+    most = tuple(max(1, n - o) for n, o in _columns(source, offsets))
+    sizes = fields.setdefault("input_window_sizes", most)
+    made = [_reached(window, k) for _, window, k in _columns(source, sizes, strides)]
+    return {"output_tensor": _packed(source, made)} | fields
 
 
 def _complete_scan(fields: Fields) -> Fields:

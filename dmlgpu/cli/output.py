@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TextIO
 
 BOLD, GREEN, RED = "1", "32", "31"
-NARROWEST = 20  # columns that wrapped text keeps, however narrow the terminal is
+NARROWEST = 16  # columns that wrapped text keeps, however narrow the terminal is
 
 
 def is_terminal(stream: TextIO | None = None) -> bool:
