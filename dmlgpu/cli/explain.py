@@ -210,4 +210,7 @@ def _pairs(values: dict[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        strides = f", strides {_value(value['strides'])}" if value["strides"] else ""
+        return f"{value['data_type']} {'x'.join(map(str, value['sizes']))}{strides}"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -95,9 +95,12 @@ def _uniform(name: str, value: Value) -> int | list[int]:
 
 def _field(value: Any) -> Any:
     if isinstance(value, TensorDesc):
-        sizes = "x".join(map(str, value.sizes))
-        strides = "" if value.is_packed else f", strides {', '.join(map(str, value.strides or ()))}"
-        return f"{value.data_type.name} {sizes}{strides}"
+        return {
+            "data_type": value.data_type.name,
+            "sizes": list(value.sizes),
+            "strides": None if value.is_packed else list(value.effective_strides),
+            "bytes": value.total_tensor_size_in_bytes,
+        }
     if isinstance(value, IntEnum):
         return value.name
     return list(value) if isinstance(value, tuple) else value

@@ -69,6 +69,7 @@ def machine(asked: str | None = None) -> dict[str, Any]:
             "max_subgroup_size": gpu.facts.subgroup_max,
         }
         features = sorted(str(feature) for feature in gpu.device.features)
+        offered = sorted({str(f) for f in gpu.device.adapter.features} - set(features))
     return {
         "versions": {
             "dmlgpu": dml.__version__,
@@ -85,6 +86,7 @@ def machine(asked: str | None = None) -> dict[str, Any]:
         },
         "limits": limits,
         "features": features,
+        "features_not_used": offered,
     }
 
 
@@ -108,4 +110,6 @@ def run(args: argparse.Namespace) -> int:
         amount = bytes_text(value) if name.endswith("_bytes") else f"{value:,}"
         print_fact(name.removesuffix("_bytes").replace("_", " "), amount, 30)
     print_fact("features", ", ".join(found["features"]) or "none", 30)
+    unused = len(found["features_not_used"])
+    print_fact("features not used", f"{unused}, listed by --json", 30)
     return 0
