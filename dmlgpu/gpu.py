@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import wgpu
-from wgpu.backends.wgpu_native import lib as native
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
 from dmlgpu.operator import Adapter
@@ -325,6 +324,7 @@ class Gpu:
     @property
     def timestamp_period(self) -> float:
         """Nanoseconds of one tick of the timestamps: 1 on some adapters, 10 or 83.3 on others."""
+        native = wgpu.backends.wgpu_native.lib
         return float(native.wgpuQueueGetTimestampPeriod(self.queue._internal))
 
     def resolve(self, queries: Any, count: int, target: Any) -> None:
