@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import dmlgpu as dml
 from dmlgpu.cli.bench import add_bench
 from dmlgpu.cli.demo import add_demo
-from dmlgpu.cli.explain import add_explain
+from dmlgpu.cli.explain import add_explain, rewritten
 from dmlgpu.cli.info import add_info
 from dmlgpu.cli.operators import add_operators
 from dmlgpu.cli.parser import Parser, fail
@@ -34,16 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # adapter names may hold any character
-    parser = _parser()
     try:
-        args = parser.parse_args(argv)
-        if args.run is None:
-            parser.print_help()
-            return 0
-        status: int = args.run(args)
-        sys.stdout.flush()
-    except DmlError as error:
-        return fail(str(error))
+        try:
+            return _run(sys.argv[1:] if argv is None else argv)
+        finally:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader has seen enough; nothing may be flushed at exit either
@@ -51,6 +46,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:  # a full disk, for one
         return fail(f"the output cannot be written: {error.strerror}")
+
+
+def _run(words: Sequence[str]) -> int:
+    parser = _parser()
+    args = parser.parse_args(rewritten(words))
+    if args.run is None:
+        parser.print_help()
+        return 0
+    try:
+        status: int = args.run(args)
+    except DmlError as error:
+        sys.stdout.flush()
+        return fail(str(error))
     return status
 
 

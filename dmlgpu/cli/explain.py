@@ -63,18 +63,16 @@ ASSUMED = {
 }
 
 
-def _rewritten(words: list[str]) -> list[str]:
-    """The operator's name in any case; lists that begin with a minus sign as values."""
-    if not words or words[0].startswith("-"):
-        return words
-    return [words[0].lower().removeprefix("dml_operator_"), *_joined(words[1:])]
+def rewritten(words: Sequence[str]) -> list[str]:
+    """`explain SLICE1 --strides -1,2` as `explain slice1 --strides=-1,2`, which argparse reads.
 
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """`--strides -1,2` as `--strides=-1,2`: argparse would take the value for an option."""
-    joined: list[str] = []
-    for word in words:
-        if re.match(r"-\d", word) and joined and re.fullmatch(r"--[a-z1-9-]+", joined[-1]):
+    Operators may be written in any case, and a list that begins with a minus sign is no option.
+    """
+    if len(words) < 2 or words[0] != "explain":
+        return list(words)
+    joined = ["explain", words[1].lower().removeprefix("dml_operator_")]
+    for word in words[2:]:
+        if re.match(r"-\d", word) and re.fullmatch(r"--[a-z1-9-]+", joined[-1]):
             joined[-1] += f"={word}"
         else:
             joined.append(word)
@@ -85,7 +83,6 @@ def add_explain(commands: Commands) -> None:
     """Adds the command, with a command of its own for each operator."""
     text = "the dispatches a description becomes, bytes moved and the least time for them"
     parser = add_command(commands, "explain", run, text, EXAMPLES)
-    parser.rewrite = _rewritten
     names = parser.add_subparsers(title="operators", metavar="OPERATOR", required=True)
     for operator in OPERATORS:
         _add_operator(names, operator)

@@ -23,12 +23,6 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**options, allow_abbrev=False)
-        self.rewrite: Callable[[list[str]], list[str]] | None = None  # the words, before all else
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, after `rewrite`."""
-        words = list(sys.argv[1:] if args is None else args)
-        return super().parse_known_args(self.rewrite(words) if self.rewrite else words, namespace)
 
     def error(self, message: str) -> NoReturn:
         raise SystemExit(fail(f"{message}; see {self.prog} --help", USAGE))
@@ -36,7 +30,6 @@ class Parser(argparse.ArgumentParser):
 
 def fail(sentence: str, status: int = 1) -> int:
     """Says why a command failed, and returns its exit status."""
-    sys.stdout.flush()
     print(f"dmlgpu: {sentence}", file=sys.stderr)
     return status
 
