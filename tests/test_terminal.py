@@ -112,7 +112,7 @@ def test_info_fits_a_terminal(columns: int) -> None:
 def test_tables_fit_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    monkeypatch.setattr(output, "is_terminal", lambda: True)
+    monkeypatch.setattr(output, "is_terminal", lambda stream: True)
     monkeypatch.setenv("COLUMNS", str(columns))
     widths = {"operator": 20, "task": 23, "result": 15, "GPU ms": 7, "verdict": 0}
     table = output.Table(widths, right=("GPU ms",))

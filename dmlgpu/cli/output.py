@@ -14,15 +14,14 @@ BOLD, GREEN, RED = "1", "32", "31"
 NARROWEST = 16  # columns that wrapped text keeps, however narrow the terminal is
 
 
-def is_terminal(stream: TextIO | None = None) -> bool:
-    """Whether a person is looking on."""
-    stream = stream or sys.stdout
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a person is looking on, at something that can move its cursor."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def styled(text: str, code: str) -> str:
     """`text` in a terminal style; plain where the output is no terminal or wants none."""
-    plain = not is_terminal() or os.environ.get("NO_COLOR")
+    plain = not is_terminal(sys.stdout) or os.environ.get("NO_COLOR")
     if plain or (os.name == "nt" and "WT_SESSION" not in os.environ):
         return text
     return f"\033[{code}m{text}\033[0m"
@@ -30,7 +29,7 @@ def styled(text: str, code: str) -> str:
 
 def wrapped(text: str, width: int) -> list[str]:
     """The lines of a text in so many columns, where a terminal needs them; else the text."""
-    if not is_terminal():
+    if not is_terminal(sys.stdout):
         return [text]
     return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
 
@@ -51,7 +50,7 @@ class Table:
     def __init__(self, widths: Mapping[str, int], right: tuple[str, ...] = ()) -> None:
         self._widths = {name: max(width, len(name)) for name, width in widths.items()}
         self._right = right
-        if is_terminal():
+        if is_terminal(sys.stdout):
             self._fit(shutil.get_terminal_size().columns)
         self.row(*widths, style=BOLD, whole=True)
 
