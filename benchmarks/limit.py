@@ -13,6 +13,7 @@ import dmlgpu as dml
 from benchmarks.problem import Array, Problem
 from benchmarks.timing import Pace, Timed, time_gpu
 from benchmarks.workloads import ROOM, ROOM_ELSEWHERE
+from dmlgpu.recording import Call
 
 WG_SIZE = 256
 
@@ -72,16 +73,10 @@ class Kernel:
         self._group = self._device.gpu.device.create_bind_group(layout=layout, entries=entries)
         self._nbytes = sum(size for _, size in ranges)
 
-    def record(self) -> None:
-        """Appends one dispatch to the device's recording."""
-        self._device.gpu.dispatch(self._pipeline, self._group, *self._grid)
-
     def __call__(self) -> None:
-        profile = self._device.profiling
-        if profile is None:
-            self.record()
-        else:
-            profile.timed(self._name, self._nbytes, self.record)
+        """Appends one dispatch to the device's recording."""
+        dispatch = (self._pipeline, self._group, *self._grid)
+        self._device.record(Call(self._name, (dispatch,), (), self._nbytes))
 
     @property
     def parts(self) -> tuple[Any, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dmlgpu.errors import DeviceError
+from dmlgpu.recording import Call
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
@@ -51,44 +51,29 @@ class Profile:
                 f"{device.adapter.name} has no timestamp queries, which profiling needs"
             )
         with device.lock:
-            if device.profiling is not None:
+            if device.recording.stamp is not None:
                 raise DeviceError("the device is being profiled already")
             device.flush()
             self._queries, self._resolved = device.gpu.timestamps(QUERIES)
-            device.profiling = self
+            device.recording.stamp = self._stamp
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._device.lock:
-            self._device.profiling = None
-            if kind is None:
-                self._collect()
-            self._queries.destroy()
-            self._resolved.destroy()
+            try:
+                if kind is None:
+                    self._collect()
+            finally:
+                self._device.recording.stop_stamping()
+                self._queries.destroy()
+                self._resolved.destroy()
 
-    def timed(
-        self,
-        name: str,
-        nbytes: int,
-        record: Callable[[], None],
-        copies: Callable[[], None] | None = None,
-    ) -> None:
-        """Lets `record` append dispatches to a pass of its own, between two timestamps.
-
-        Copies happen outside any pass: they go between two passes, each with one timestamp.
-        """
+    def _stamp(self, call: Call) -> tuple[Any, int]:
+        """The query set and the first of the two places in it for a call's timestamps."""
         if 2 * len(self._pending) == QUERIES:
             self._collect()
-        first = 2 * len(self._pending)
-        begin = {"query_set": self._queries, "beginning_of_pass_write_index": first}
-        end = {"query_set": self._queries, "end_of_pass_write_index": first + 1}
-        if copies is None:
-            self._device.gpu.in_pass({**begin, **end}, record)
-        else:
-            self._device.gpu.in_pass(begin, record)
-            copies()
-            self._device.gpu.in_pass(end, record)
-        self._pending.append((name, nbytes))
+        self._pending.append((call.name, call.nbytes))
+        return self._queries, 2 * len(self._pending) - 2
 
     def _collect(self) -> None:
         if not self._pending:
