@@ -114,6 +114,8 @@ class Device:
 
     def close(self) -> None:
         """Gives the adapter back; the device and its tensors cannot be used any more."""
+        if os.getpid() != self._process:
+            return  # it is another process's to close
         with self.lock:
             if self._closed:
                 return
@@ -122,7 +124,7 @@ class Device:
             self.remembered.clear()
             self._pipelines.clear()
             self.gpu.close()
-            if self._owned and os.getpid() == self._process:
+            if self._owned:
                 self.gpu.device.destroy()
 
     @property
@@ -136,6 +138,9 @@ class Device:
         gpu = self.gpu
         if self._closed or gpu.lost or gpu.is_destroyed:
             raise DeviceLostError(self._closed or gpu.lost or "the wgpu device was destroyed")
+        self._check_process()
+
+    def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise DeviceError(
                 "this device was made in another process; make a new Device after fork"
@@ -153,6 +158,7 @@ class Device:
     @property
     def memory(self) -> Memory:
         """Bytes held by tensors and kept for reuse."""
+        self._check_process()
         with self.lock:
             return self._pool.memory()
 

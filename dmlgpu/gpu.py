@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 import wgpu
+from wgpu.backends.wgpu_native import _api as native
+from wgpu.backends.wgpu_native import _helpers as native_helpers
+from wgpu.backends.wgpu_native.extras import set_instance_extras
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, DmlError, OutOfMemoryError
 from dmlgpu.interrupt import uninterrupted
@@ -66,10 +69,44 @@ def _listed() -> tuple[tuple[AdapterInfo, Any], ...]:
     Asking is slow (up to a second) and the answer does not change, so it is asked once.
     """
     with translated("listing adapters"):
+        if native_helpers._the_instance is None:
+            # OpenGL drivers are slow to ask, and Mesa's ends a forked child with a crash.
+            set_instance_extras(backends=["Primary"])
         found = wgpu.gpu.enumerate_adapters_sync()
+        if not found:
+            native_helpers._the_instance = None  # the next one has OpenGL too
+            found = wgpu.gpu.enumerate_adapters_sync()
     described = [(_describe(i, a), a) for i, a in enumerate(found)]
     modern = [pair for pair in described if pair[0].backend not in ("OpenGL", "OpenGLES")]
     return tuple(modern or described)
+
+
+_forks: list[int] = []  # of this process, while the GPU was in use: its number, once
+
+
+def _after_fork() -> None:
+    """In a child process: what it inherits of the GPU is left to its parent.
+
+    Drivers' threads do not survive a fork, and releasing an object would wait for them forever.
+    """
+    if native_helpers._the_instance is None:
+        return
+    last = wgpu.GPUObjectBase("", None, None).uid
+    release = native.GPUObjectBase._release
+
+    def release_own(made: Any) -> None:
+        if made.uid > last:
+            release(made)
+
+    native.GPUObjectBase._release = release_own
+    native.GPUAdapter._release = lambda _: None
+    native_helpers._the_instance = None
+    _listed.cache_clear()
+    _forks[:] = [os.getpid()]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _subgroup_sizes(info: Mapping[str, Any]) -> tuple[int, int]:
@@ -190,6 +227,11 @@ class Gpu:
     def open(cls, wanted: AdapterInfo | str | None) -> Gpu:
         """Opens the adapter asked for with all the room it has."""
         info, adapter = choose(wanted)
+        if _forks and "SwiftShader" in info.name:
+            raise DeviceError(
+                f"{info.name} cannot be opened in a process forked from one that used it; start "
+                "the process with the method spawn"
+            )
         features = [f for f in _WANTED_FEATURES if f in adapter.features]
         if info.kind == "cpu" and MAPPABLE in adapter.features:
             features.append(MAPPABLE)
