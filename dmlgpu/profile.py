@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dmlgpu.errors import DeviceError, DmlError
+from dmlgpu.recording import Call
 from dmlgpu.trace import trace
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ class Profile:
             if recorder is None:
                 device.flush()
                 recorder = device.profiling = Recorder(device, self.clock)
+                recorder.start()
             else:
                 recorder.collect()  # what came before belongs to the others
             recorder.listeners.append(self._calls)
@@ -167,50 +168,29 @@ class Recorder:
             self._queries, self._resolved = device.gpu.timestamps(QUERIES)
             self._period = device.gpu.timestamp_period
 
-    def timed(
-        self,
-        name: str,
-        nbytes: int,
-        record: Callable[[], None],
-        copies: Callable[[], None] | None = None,
-    ) -> None:
-        """Lets `record` append dispatches to a pass of its own, between two timestamps.
-
-        Copies happen outside any pass: they go between two passes, each with one timestamp.
-        """
+    def start(self) -> None:
+        """From here on calls are timed: by stamps in the recording, or each on its own."""
         if self._queries is None:
-            self._timed_by_host(name, nbytes, record, copies)
-            return
+            self._device.record = self._timed_by_host
+        else:
+            self._device.recording.stamp = self._stamp
+
+    def _stamp(self, call: Call) -> tuple[Any, int]:
+        """The query set and the first of the two places in it for a call's timestamps."""
         if self._used == QUERIES:
             self.collect()
         first = self._used
-        self._used += 2  # even if recording fails: a query is written once
-        begin = {"query_set": self._queries, "beginning_of_pass_write_index": first}
-        end = {"query_set": self._queries, "end_of_pass_write_index": first + 1}
-        gpu = self._device.gpu
-        if copies is None:
-            gpu.in_pass({**begin, **end}, record)
-        else:
-            gpu.in_pass(begin, record)
-            copies()
-            gpu.in_pass(end, record)
-        self._pending.append((first, name, nbytes))
+        self._used += 2
+        self._pending.append((first, call.name, call.nbytes))
+        return self._queries, first
 
-    def _timed_by_host(
-        self,
-        name: str,
-        nbytes: int,
-        record: Callable[[], None],
-        copies: Callable[[], None] | None,
-    ) -> None:
-        gpu = self._device.gpu
-        gpu.wait()
+    def _timed_by_host(self, call: Call) -> None:
+        device = self._device
+        device.gpu.wait()
         start = perf_counter_ns()
-        record()
-        if copies is not None:
-            copies()
-        gpu.wait()
-        self._tell(ProfiledCall(name, nbytes, start, perf_counter_ns()))
+        device.recording.append(call)
+        device.gpu.wait()
+        self._tell(ProfiledCall(call.name, call.nbytes, start, perf_counter_ns()))
 
     def _tell(self, call: ProfiledCall) -> None:
         for calls in self.listeners:
@@ -224,9 +204,14 @@ class Recorder:
         count, self._used = self._used, 0
         self._device.check_usable()
         gpu = self._device.gpu
-        gpu.resolve(self._queries, count, self._resolved)
         raw = np.empty(8 * count, np.uint8)
-        gpu.read(self._resolved, 0, raw)
+        try:
+            gpu.resolve(self._queries, count, self._resolved)
+            gpu.read(self._resolved, 0, raw)
+        except BaseException:  # what still waits has places that are used anew
+            self._device.recording.stop_stamping()
+            self.start()
+            raise
         ticks = raw.view(np.uint64).tolist()
         for first, name, nbytes in pending:
             start = round(ticks[first] * self._period)
@@ -239,6 +224,8 @@ class Recorder:
         if self.listeners:
             return
         self._device.profiling = None
+        self._device.recording.stop_stamping()
+        self._device.record = self._device.recording.append
         if self._queries is not None:
             with suppress(Exception):  # a device that is gone has taken them along
                 self._queries.destroy()

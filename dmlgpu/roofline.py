@@ -7,6 +7,7 @@ from typing import Any
 from dmlgpu.array import Tensor
 from dmlgpu.compiled import grid
 from dmlgpu.device import Device
+from dmlgpu.recording import Call
 from dmlgpu.tensor import DataType, TensorDesc
 from dmlgpu.timing import Pace, time_gpu
 from dmlgpu.wgsl import Shader
@@ -44,16 +45,10 @@ class Kernel:
         self._group = self._device.gpu.bind_group(self._pipeline, [], places)
         self._nbytes = sum(size for _, size in ranges)
 
-    def record(self) -> None:
-        """Appends one dispatch to the device's recording."""
-        self._device.gpu.dispatch(self._pipeline, self._group, *self._grid)
-
     def __call__(self) -> None:
-        recorder = self._device.profiling
-        if recorder is None:
-            self.record()
-        else:
-            recorder.timed(self._name, self._nbytes, self.record)
+        """Appends one dispatch to the device's recording."""
+        dispatch = (self._pipeline, self._group, *self._grid)
+        self._device.record(Call(self._name, (dispatch,), (), self._nbytes))
 
     @property
     def parts(self) -> tuple[Any, Any]:

@@ -179,19 +179,17 @@ def test_a_device_closed_inside_says_so(opened: dml.Device, x: dml.Tensor) -> No
         opened.profile()
 
 
-def test_debug_checks_have_rows_of_their_own(device: dml.Device) -> None:
+def test_a_debug_check_counts_with_its_call(device: dml.Device) -> None:
     with dml.Device(device.adapter, debug=True) as debugged:
         x = debugged.tensor(np.arange(16, dtype=np.float32))
         indices = debugged.tensor(np.array([[3], [5]], np.int32))
         with debugged.profile() as p:
             y = dml.gather_nd(x, indices)
-        assert names(p) == [GATHER, "GATHER_ND check"]
-        assert p.calls[1].nbytes == 0
-        assert "-" in str(p).splitlines()[1 + [o.name for o in p.operators].index(names(p)[1])]
+        assert names(p) == [GATHER]
         assert y.numpy().tolist() == [3, 5]
         with pytest.raises(dml.IndexRangeError), debugged.profile() as p:
             dml.gather_nd(x, debugged.tensor(np.array([[16]], np.int32))).numpy()
-        assert names(p) == [GATHER, "GATHER_ND check"]
+        assert names(p) == [GATHER]
 
 
 def test_calls_of_several_threads(opened: dml.Device, x: dml.Tensor) -> None:
