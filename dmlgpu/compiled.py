@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,10 @@ from dmlgpu.array import Tensor, laid_out
 from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
 from dmlgpu.memory import Lease, Storage
 from dmlgpu.operator import Dispatch, Operator
+from dmlgpu.recording import Call
 from dmlgpu.tensor import TensorDesc
+from dmlgpu.traffic import traffic
+from dmlgpu.watch import check as check_intact
 from dmlgpu.wgsl import Access, Slot, binds, pack_params
 
 if TYPE_CHECKING:
@@ -21,17 +24,6 @@ if TYPE_CHECKING:
 CALL_LIMIT = 256  # bound calls one operator keeps
 UNIT = 16  # bytes
 COPY_SRC, COPY_DST = 4, 8  # bits of a buffer's usage
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Everything that recording one call needs: nothing is made on the way."""
-
-    dispatches: tuple[tuple[Any, Any, int, int], ...]  # pipeline, bind group, grid
-    storages: tuple[Storage, ...]
-    nbytes: int
-    held: tuple[Lease, ...]  # scratch
-    copies: tuple[tuple[Any, int, Any, int, int], ...] = ()  # instead of dispatches
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +92,12 @@ class CompiledOperator:
             call = self._calls.get(key)
             if call is None:
                 call = self._bind(key, inputs, out)
-            device.record(call, self.operator.name)
             if device.debug and self.operator.check_indices is not None:
-                self._check_indices(inputs)
+                checked, lease = self._with_check(call, inputs)
+                device.record(checked)
+                device.expect(self, lease)
+            else:
+                device.record(call)
         return out
 
     def _as_tensors(self, inputs: tuple[Any, ...], out: Any) -> tuple[Tensor, ...]:
@@ -150,6 +145,8 @@ class CompiledOperator:
                 raise BindingError(f"{where} is {type(tensor).__name__}; it must be a Tensor")
             if tensor.device is not self.device:
                 raise BindingError(f"{where} belongs to another device; copy it through NumPy")
+            if self.device.notes:
+                check_intact(self.device.notes, tensor.buffer, tensor.storage.serial, where)
             _check_fits(where, tensor.desc, desc)
             if tensor.offset % desc.alignment:
                 raise BindingError(
@@ -210,13 +207,14 @@ class CompiledOperator:
                 for i, dispatch in enumerate(self.plan.dispatches)
             )
         storages = tuple({p.storage.serial: p.storage for p in places.values()}.values())
-        nbytes = sum(places[name].size for name in tensors)
-        call = Call(dispatches, storages, nbytes, tuple(held), copies)
+        nbytes = sum(traffic(self.desc).values())
+        name, target = self.operator.name, places[self.operator.tensors[-1]].storage
+        call = Call(name, dispatches, storages, nbytes, target, tuple(held), copies)
         if len(self._calls) >= CALL_LIMIT:
             for old in list(self._calls):
                 self.drop_call(old)
-        self._calls[key] = call
         self.device.remember_use((s.serial for s in storages), self, key)
+        self._calls[key] = call
         return call
 
     def drop_call(self, key: Any) -> None:
@@ -262,11 +260,11 @@ class CompiledOperator:
         group = gpu.bind_group(pipeline, uniforms, ranges)
         return (pipeline, group, *grid(dispatch.workgroups, gpu.max_groups, self.operator.name))
 
-    def _check_indices(self, inputs: tuple[Tensor, ...]) -> None:
-        """Records the debug check of the index values just used."""
+    def _with_check(self, call: Call, inputs: tuple[Tensor, ...]) -> tuple[Call, Lease]:
+        """A call and the debug check of its index values, and the memory that reports into."""
         check = self.operator.check_indices
         assert check is not None
-        lease = self.device.report(self)
+        lease = self.device.report()
         places = {
             name: Range(t.storage, t.offset, d.total_tensor_size_in_bytes, t.whole)
             for name, d, t in zip(self.operator.inputs, self.input_descs, inputs, strict=True)
@@ -276,8 +274,12 @@ class CompiledOperator:
             self._bind_dispatch(-1 - i, dispatch, places)
             for i, dispatch in enumerate(check(self.desc))
         )
-        storages = tuple(p.storage for p in places.values())
-        self.device.record(Call(dispatches, storages, 0, ()), f"{self.operator.name} check")
+        both = replace(
+            call,
+            dispatches=call.dispatches + dispatches,
+            storages=(*call.storages, lease.storage),
+        )
+        return both, lease
 
     def raise_report(self, words: np.ndarray[Any, Any]) -> None:
         """Raises when a debug check found an index value out of range."""

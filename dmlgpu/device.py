@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import OrderedDict
@@ -12,22 +13,28 @@ from typing import Any
 import numpy as np
 
 from dmlgpu.array import Tensor, laid_out
-from dmlgpu.compiled import Call, CompiledOperator
-from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, InvalidDescError
+from dmlgpu.compiled import CompiledOperator
+from dmlgpu.dump import dump_wgsl
+from dmlgpu.errors import (
+    BindingError,
+    DeviceError,
+    DeviceLostError,
+    InvalidDescError,
+    OutOfMemoryError,
+)
 from dmlgpu.gpu import AdapterInfo, Gpu
-from dmlgpu.memory import Lease, Memory, Pool
+from dmlgpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
-from dmlgpu.profile import Profile
+from dmlgpu.profile import Profile, Recorder
 from dmlgpu.support import FeatureLevel, feature_level
 from dmlgpu.tensor import DataType, TensorDesc, integer
+from dmlgpu.watch import check as check_intact
 from dmlgpu.wgsl import Access, Shader, assemble
 
 COMPILED_LIMIT = 512  # descriptions whose compiled operator a device keeps
 PIPELINE_LIMIT = 512  # compiled shaders a device keeps
 NUMBERED_LIMIT = 1 << 16  # tensor descriptions a device has numbers for
-BATCH_LIMIT = 64  # dispatches recorded before they are submitted
-BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
 POOL_LIMIT = {True: 1 << 30, False: 8 << 30}  # bytes kept for reuse, on a CPU and on a GPU
 
 
@@ -80,12 +87,13 @@ class Device:
         self.debug = bool(debug)
         self.gpu: Any = gpu
         self.lock = threading.RLock()
-        self.batch = 0  # number of the open recording
         self._owned = owned
         self._process = os.getpid()
         self._closed = ""
-        self.profiling: Profile | None = None
-        self._batch_bytes = 0
+        self.profiling: Recorder | None = None
+        self.recording = gpu.recording
+        self.notes = gpu.recording.notes
+        self.record = gpu.recording.append  # a bound call; the lock must be held
         self._numbers: dict[TensorDesc, int] = {}
         self._next_number = count()
         self._pipelines: OrderedDict[Any, Any] = OrderedDict()
@@ -94,7 +102,7 @@ class Device:
         self._reports: list[tuple[CompiledOperator, Lease]] = []
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
-        self._pool = Pool(gpu.buffer, self._forget, POOL_LIMIT[gpu.facts.is_cpu])
+        self._pool = Pool(gpu.buffer, self, POOL_LIMIT[gpu.facts.is_cpu])
         self.take = self._pool.take  # room for so many bytes; the lock must be held
 
     def __enter__(self) -> Device:
@@ -108,6 +116,8 @@ class Device:
 
     def close(self) -> None:
         """Gives the adapter back; the device and its tensors cannot be used any more."""
+        if os.getpid() != self._process:
+            return  # it is another process's to close
         with self.lock:
             if self._closed:
                 return
@@ -116,18 +126,23 @@ class Device:
             self.remembered.clear()
             self._pipelines.clear()
             self.gpu.close()
-            if self._owned and os.getpid() == self._process:
+            if self._owned:
                 self.gpu.device.destroy()
 
     @property
     def is_usable(self) -> bool:
         """Whether the device is open and belongs to this process."""
-        return not self._closed and not self.gpu.lost and os.getpid() == self._process
+        gone = self._closed or self.gpu.lost or self.gpu.is_destroyed
+        return not gone and os.getpid() == self._process
 
     def check_usable(self) -> None:
         """Raises when the device is closed, lost, or belongs to another process."""
-        if self._closed or self.gpu.lost:
-            raise DeviceLostError(self._closed or self.gpu.lost)
+        gpu = self.gpu
+        if self._closed or gpu.lost or gpu.is_destroyed:
+            raise DeviceLostError(self._closed or gpu.lost or "the wgpu device was destroyed")
+        self._check_process()
+
+    def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise DeviceError(
                 "this device was made in another process; make a new Device after fork"
@@ -145,6 +160,7 @@ class Device:
     @property
     def memory(self) -> Memory:
         """Bytes held by tensors and kept for reuse."""
+        self._check_process()
         with self.lock:
             return self._pool.memory()
 
@@ -170,10 +186,9 @@ class Device:
             )
         tensor = self.empty(desc)
         with self.lock:
-            storage = tensor.storage
-            if storage.batch == self.batch:
-                self.flush()  # a queue write overtakes recorded work that used the buffer before
-            self.gpu.write(storage.buffer, 0, raw)
+            if self.is_recorded(tensor.storage):
+                self.recording.submit()  # a write overtakes work that used the buffer before
+            self.gpu.write(tensor.buffer, 0, raw)
         return tensor
 
     def empty(self, desc: TensorDesc) -> Tensor:
@@ -238,87 +253,76 @@ class Device:
         """Submits what is recorded."""
         self.check_usable()
         with self.lock:
-            self._submit()
-
-    def _submit(self) -> None:
-        self.batch += 1
-        self._batch_bytes = 0
-        self.gpu.flush()
+            self.recording.submit()
 
     def wait(self) -> None:
         """Returns when the GPU has done everything asked for so far."""
         self.check_usable()
         with self.lock:
-            self.batch += 1
-            self._batch_bytes = 0
             self.gpu.wait()
             self._raise_reports()
 
     def read(self, tensor: Tensor) -> np.ndarray[Any, Any]:
         """The tensor's bytes, padding included."""
         self.check_usable()
-        raw = np.empty(tensor.desc.total_tensor_size_in_bytes, np.uint8)
+        size = tensor.desc.total_tensor_size_in_bytes
+        try:
+            raw = np.empty(size, np.uint8)
+        except MemoryError:
+            raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
         with self.lock:
-            self.batch += 1
-            self._batch_bytes = 0
+            if self.notes:
+                self.recording.submit()
+                check_intact(self.notes, tensor.buffer, tensor.storage.serial, "the tensor")
             self.gpu.read(tensor.buffer, tensor.offset, raw)
             self._raise_reports()
         return raw
-
-    def _dispatch_all(self, call: Call) -> None:
-        for pipeline, group, x, y in call.dispatches:
-            self.gpu.dispatch(pipeline, group, x, y)
-
-    def _copy_all(self, call: Call) -> None:
-        for copy in call.copies:
-            self.gpu.copy(*copy)
 
     def profile(self) -> Profile:
         """Measures GPU time: `with device.profile() as p: ...; print(p)`."""
         self.check_usable()
         return Profile(self)
 
-    def record(self, call: Call, name: str) -> None:
-        """Appends a bound call to the open recording."""
-        gpu = self.gpu
-        if self.profiling is None:
-            for pipeline, group, x, y in call.dispatches:
-                gpu.dispatch(pipeline, group, x, y)
-            for copy in call.copies:
-                gpu.copy(*copy)
-        else:
-            copies = (lambda: self._copy_all(call)) if call.copies else None
-            self.profiling.timed(name, call.nbytes, lambda: self._dispatch_all(call), copies)
-        batch = self.batch
-        for storage in call.storages:
-            storage.batch = batch
-        self._batch_bytes += call.nbytes
-        if gpu.recorded >= BATCH_LIMIT or self._batch_bytes >= BATCH_BYTES:
-            self._submit()
+    def is_recorded(self, storage: Storage) -> bool:
+        """Whether recorded but unsubmitted work uses it."""
+        return storage.batch == self.recording.number
+
+    def finish(self) -> None:
+        """Returns when the GPU is idle, or there is not even the memory to ask it."""
+        with contextlib.suppress(OutOfMemoryError):
+            self.gpu.wait()
+
+    def probe(self, buffer: Any) -> None:
+        """Raises when a buffer made elsewhere cannot be used."""
+        self.gpu.probe(buffer)
 
     def scratch(self, place: int, size: int) -> Lease:
         """Memory for the inside of one call; calls follow each other, so all may share it."""
         lease = self._scratch.get(place)
         if lease is None or lease.storage.size < size:
             if lease is not None:
-                self._forget(lease.storage.serial)
+                self.forget(lease.storage.serial)
             lease = self._scratch[place] = self._pool.take(size)
         return lease
 
-    def report(self, operator: CompiledOperator) -> Lease:
+    def report(self) -> Lease:
         """Zeroed memory that a debug check reports into."""
         lease = self._pool.take(16)
-        if lease.storage.batch == self.batch:
-            self._submit()
+        if self.is_recorded(lease.storage):
+            self.recording.submit()
         self.gpu.write(lease.storage.buffer, 0, np.zeros(16, np.uint8))
-        self._reports.append((operator, lease))
         return lease
 
+    def expect(self, operator: CompiledOperator, lease: Lease) -> None:
+        """The check that reports into this memory is recorded: the next read-back looks at it."""
+        self._reports.append((operator, lease))
+
     def _raise_reports(self) -> None:
-        reports, self._reports = self._reports, []
-        for operator, lease in reports:
+        while self._reports:
+            operator, lease = self._reports[0]
             words = np.empty(16, np.uint8)
             self.gpu.read(lease.storage.buffer, 0, words)
+            del self._reports[0]
             operator.raise_report(words.view(np.uint32))
 
     def pipeline(self, dispatch: Dispatch, access: Mapping[str, Access]) -> tuple[Any, Shader]:
@@ -333,6 +337,7 @@ class Device:
         found = self._pipelines.get(key)
         if found is None:
             shader = assemble(dispatch.shader, dispatch.slots, access)
+            dump_wgsl(shader, dispatch)
             pipeline = self.gpu.pipeline(shader, dispatch.entry, dispatch.constants)
             found = self._pipelines[key] = (pipeline, shader)
             if len(self._pipelines) > PIPELINE_LIMIT:
@@ -353,7 +358,8 @@ class Device:
                 if not uses:
                     del self._uses[serial]
 
-    def _forget(self, serial: int) -> None:
+    def forget(self, serial: int) -> None:
         """A buffer is gone: so are the calls that were bound to it."""
         for (_, key), operator in list(self._uses.get(serial, {}).items()):
             operator.drop_call(key)
+        self._uses.pop(serial, None)
