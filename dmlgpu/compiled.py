@@ -69,7 +69,7 @@ class CompiledOperator:
         self.plan = operator.plan(desc, device.gpu.facts)
         self._size = self.output_desc.total_tensor_size_in_bytes
         self._number = device.desc_number(self.output_desc)
-        self.shapes: dict[Any, tuple[int, ...]] = {}  # of results that are shown in other sizes
+        self.shown: dict[Any, TensorDesc] = {}  # of results that are seen in other sizes
         self._uniforms: dict[int, Any] = {}
         self._calls: dict[Any, Call] = {}
 

@@ -15,6 +15,7 @@ from dmlgpu.array import Tensor, laid_out
 from dmlgpu.compiled import Call, CompiledOperator
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, InvalidDescError
 from dmlgpu.gpu import AdapterInfo, Gpu
+from dmlgpu.interop import imported
 from dmlgpu.memory import Lease, Memory, Pool
 from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
@@ -91,7 +92,7 @@ class Device:
         self._pipelines: OrderedDict[Any, Any] = OrderedDict()
         self._compiled: OrderedDict[Any, CompiledOperator] = OrderedDict()
         self.remembered: dict[Any, CompiledOperator] = {}  # by the arguments of a function
-        self._reports: list[tuple[CompiledOperator, Lease]] = []
+        self.reports: list[tuple[CompiledOperator, Lease]] = []
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
         self._pool = Pool(gpu.buffer, self._forget, POOL_LIMIT[gpu.facts.is_cpu])
@@ -154,6 +155,10 @@ class Device:
         desc = TensorDesc(DataType.from_numpy(values.dtype), values.shape or (1,))
         values = values.astype(desc.data_type.numpy, copy=False).reshape(desc.sizes)
         return self.upload(desc, laid_out(values, desc))
+
+    def from_dlpack(self, x: Any) -> Tensor:
+        """Uploads what another array library exports from CPU memory: `device.from_dlpack(x)`."""
+        return self.tensor(imported(x))
 
     def upload(self, desc: TensorDesc, data: Any) -> Tensor:
         """Uploads raw bytes that lie as `desc` says, padding included."""
@@ -265,6 +270,19 @@ class Device:
             self._raise_reports()
         return raw
 
+    def begin_read(self, tensor: Tensor) -> Any:
+        """Submits a copy of the tensor's bytes to memory of its own; `finish_read` waits for it."""
+        self.check_usable()
+        with self.lock:
+            self.batch += 1
+            self._batch_bytes = 0
+            size = tensor.desc.total_tensor_size_in_bytes
+            return self.gpu.begin_read(tensor.buffer, tensor.offset, size)
+
+    def finish_read(self, staging: Any, target: np.ndarray[Any, Any]) -> None:
+        """Waits and fills `target`; other threads may use the device meanwhile."""
+        self.gpu.finish_read(staging, target)
+
     def _dispatch_all(self, call: Call) -> None:
         for pipeline, group, x, y in call.dispatches:
             self.gpu.dispatch(pipeline, group, x, y)
@@ -311,11 +329,11 @@ class Device:
         if lease.storage.batch == self.batch:
             self._submit()
         self.gpu.write(lease.storage.buffer, 0, np.zeros(16, np.uint8))
-        self._reports.append((operator, lease))
+        self.reports.append((operator, lease))
         return lease
 
     def _raise_reports(self) -> None:
-        reports, self._reports = self._reports, []
+        reports, self.reports = self.reports, []
         for operator, lease in reports:
             words = np.empty(16, np.uint8)
             self.gpu.read(lease.storage.buffer, 0, words)

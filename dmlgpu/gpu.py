@@ -348,6 +348,16 @@ class Gpu:
         with self._doing(f"reading back {target.nbytes} bytes"):
             self._transfers.read(buffer, offset, target)
 
+    def begin_read(self, buffer: Any, offset: int, size: int) -> Any:
+        """Submits a copy of a buffer's bytes to staging memory of its own."""
+        with self._doing(f"reading back {size} bytes"):
+            return self._transfers.begin(buffer, offset, size)
+
+    def finish_read(self, staging: Any, target: np.ndarray[Any, Any]) -> None:
+        """Waits for what `begin_read` gave, fills `target` (bytes), and lets the memory go."""
+        with self._doing(f"reading back {target.nbytes} bytes"):
+            self._transfers.finish(staging, target)
+
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""
         with self._doing("waiting for the GPU"):
