@@ -20,6 +20,7 @@ from dmlgpu.memory import Lease, Memory, Pool
 from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
 from dmlgpu.profile import Profile
+from dmlgpu.readback import Reads
 from dmlgpu.support import FeatureLevel, feature_level
 from dmlgpu.tensor import DataType, TensorDesc, integer
 from dmlgpu.wgsl import Access, Shader, assemble
@@ -93,6 +94,7 @@ class Device:
         self._compiled: OrderedDict[Any, CompiledOperator] = OrderedDict()
         self.remembered: dict[Any, CompiledOperator] = {}  # by the arguments of a function
         self.reports: list[tuple[CompiledOperator, Lease]] = []
+        self.reads = Reads(self)
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
         self._pool = Pool(gpu.buffer, self._forget, POOL_LIMIT[gpu.facts.is_cpu])
@@ -113,6 +115,7 @@ class Device:
             if self._closed:
                 return
             self._closed = "the device is closed"
+            self.reads.drain()
             self._compiled.clear()
             self.remembered.clear()
             self._pipelines.clear()
@@ -269,19 +272,6 @@ class Device:
             self.gpu.read(tensor.buffer, tensor.offset, raw)
             self._raise_reports()
         return raw
-
-    def begin_read(self, tensor: Tensor) -> Any:
-        """Submits a copy of the tensor's bytes to memory of its own; `finish_read` waits for it."""
-        self.check_usable()
-        with self.lock:
-            self.batch += 1
-            self._batch_bytes = 0
-            size = tensor.desc.total_tensor_size_in_bytes
-            return self.gpu.begin_read(tensor.buffer, tensor.offset, size)
-
-    def finish_read(self, staging: Any, target: np.ndarray[Any, Any]) -> None:
-        """Waits and fills `target`; other threads may use the device meanwhile."""
-        self.gpu.finish_read(staging, target)
 
     def _dispatch_all(self, call: Call) -> None:
         for pipeline, group, x, y in call.dispatches:

@@ -348,15 +348,19 @@ class Gpu:
         with self._doing(f"reading back {target.nbytes} bytes"):
             self._transfers.read(buffer, offset, target)
 
-    def begin_read(self, buffer: Any, offset: int, size: int) -> Any:
-        """Submits a copy of a buffer's bytes to staging memory of its own."""
-        with self._doing(f"reading back {size} bytes"):
-            return self._transfers.begin(buffer, offset, size)
+    def staging(self, size: int) -> Any:
+        """A buffer that is copied to and then fetched, once."""
+        with self._doing(f"allocating {size} bytes to read back"):
+            return self.device.create_buffer(size=size, usage=_READ)
 
-    def finish_read(self, staging: Any, target: np.ndarray[Any, Any]) -> None:
-        """Waits for what `begin_read` gave, fills `target` (bytes), and lets the memory go."""
+    def fetch(self, staging: Any, target: np.ndarray[Any, Any]) -> None:
+        """Fills `target` (bytes) when the copies submitted to a staging buffer are done; drops it.
+
+        Needs no lock: other threads may record and submit meanwhile.
+        """
         with self._doing(f"reading back {target.nbytes} bytes"):
-            self._transfers.finish(staging, target)
+            self._transfers.fetch(staging, target)
+            staging.destroy()
 
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""
