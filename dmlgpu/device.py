@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dmlgpu.array import Tensor, laid_out
 from dmlgpu.compiled import Call, CompiledOperator
@@ -77,12 +78,12 @@ class Device:
         return device
 
     def _start(self, gpu: Gpu, level: FeatureLevel, debug: bool, *, owned: bool) -> None:
-        self.adapter = gpu.info
-        self.feature_level = level
-        self.debug = bool(debug)
+        self.adapter: AdapterInfo = gpu.info
+        self.feature_level: FeatureLevel = level
+        self.debug: bool = bool(debug)
         self.gpu: Any = gpu
-        self.lock = threading.RLock()
-        self.batch = 0  # number of the open recording
+        self.lock: threading.RLock = threading.RLock()
+        self.batch: int = 0  # number of the open recording
         self._owned = owned
         self._process = os.getpid()
         self._closed = ""
@@ -94,11 +95,13 @@ class Device:
         self._compiled: OrderedDict[Any, CompiledOperator] = OrderedDict()
         self.remembered: dict[Any, CompiledOperator] = {}  # by the arguments of a function
         self.reports: list[tuple[CompiledOperator, Lease]] = []
-        self.reads = Reads(self)
+        self.reads: Reads = Reads(self)
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
         self._pool = Pool(gpu.buffer, self._forget, POOL_LIMIT[gpu.facts.is_cpu])
-        self.take = self._pool.take  # room for so many bytes; the lock must be held
+        self.take: Callable[[int], Lease] = (
+            self._pool.take
+        )  # room for so many bytes; the lock must be held
 
     def __enter__(self) -> Device:
         return self
@@ -152,7 +155,7 @@ class Device:
         with self.lock:
             return self._pool.memory()
 
-    def tensor(self, array: Any) -> Tensor:
+    def tensor(self, array: Tensor | npt.ArrayLike) -> Tensor:
         """Uploads an array as a packed tensor."""
         values = np.asarray(array)
         desc = TensorDesc(DataType.from_numpy(values.dtype), values.shape or (1,))

@@ -9,9 +9,10 @@ from __future__ import annotations
 import builtins
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from dmlgpu.arguments import compiled_for, key_of
 from dmlgpu.array import Tensor
@@ -22,6 +23,8 @@ from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc, output_sizes
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc, reachable
 from dmlgpu.tensor import MAX_RANK, DataType, TensorDesc, integer, integers
 from dmlgpu.views import axis_of, packed, relaid
+
+Array: TypeAlias = Tensor | npt.ArrayLike
 
 _default: list[Device] = []
 _default_lock = threading.Lock()
@@ -43,7 +46,7 @@ def from_dlpack(x: Any, device: Device | None = None) -> Tensor:
     return (device or default_device()).from_dlpack(x)
 
 
-def slice(x: Any, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> Tensor:
+def slice(x: Array, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> Tensor:
     """SLICE: `sizes` elements per dimension, from `offsets` on, every `strides`-th."""
     device, source, desc = _input(x)
 
@@ -61,7 +64,7 @@ def slice(x: Any, offsets: Sequence[int], sizes: Sequence[int], strides: Sequenc
 
 
 def slice1(
-    x: Any,
+    x: Array,
     input_window_offsets: Sequence[int],
     input_window_sizes: Sequence[int],
     input_window_strides: Sequence[int],
@@ -90,8 +93,8 @@ def slice1(
 
 
 def gather_nd(
-    x: Any,
-    indices: Any,
+    x: Array,
+    indices: Array,
     input_dimension_count: int | None = None,
     indices_dimension_count: int | None = None,
 ) -> Tensor:
@@ -100,8 +103,8 @@ def gather_nd(
 
 
 def gather_nd1(
-    x: Any,
-    indices: Any,
+    x: Array,
+    indices: Array,
     input_dimension_count: int | None = None,
     indices_dimension_count: int | None = None,
     batch_dimension_count: int = 0,
@@ -113,7 +116,7 @@ def gather_nd1(
 
 
 def cumulative_summation(
-    x: Any,
+    x: Array,
     axis: int,
     axis_direction: AxisDirection = AxisDirection.INCREASING,
     exclusive: bool = False,
@@ -136,7 +139,7 @@ def cumulative_summation(
 
 
 def cumulative_product(
-    x: Any,
+    x: Array,
     axis: int,
     axis_direction: AxisDirection = AxisDirection.INCREASING,
     exclusive: bool = False,

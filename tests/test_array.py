@@ -113,7 +113,7 @@ def operators_agree(device: dml.Device, t: dml.Tensor, a: oracle.Array) -> None:
         assert np.array_equal(products.numpy(), np.flip(np.cumprod(np.flip(a, 0), 0, a.dtype), 0))
 
 
-@settings(max_examples=150)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(data=st.data(), dtype=DTYPES, shape=hnp.array_shapes(min_dims=1, max_dims=4, max_side=6))
 def test_chains_of_views_and_operators_equal_numpys(
     device: dml.Device, data: st.DataObject, dtype: np.dtype[Any], shape: tuple[int, ...]
@@ -136,7 +136,7 @@ def test_chains_of_views_and_operators_equal_numpys(
     operators_agree(device, t, a)
 
 
-@settings(max_examples=200)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(data=st.data(), shape=hnp.array_shapes(min_dims=1, max_dims=5, max_side=5))
 def test_reshape_copies_only_when_numpy_would(
     device: dml.Device, data: st.DataObject, shape: tuple[int, ...]

@@ -133,6 +133,12 @@ def test_types_that_no_tensor_has_are_type_errors(device: dml.Device, wrong: Any
             use(wrong)
 
 
+def test_a_type_that_an_operator_lacks_is_a_type_error(device: dml.Device) -> None:
+    for dtype in (np.float64, np.int8):
+        with pytest.raises(TypeError, match=r"^CUMULATIVE_SUMMATION: input_tensor is .*FLOAT32"):
+            device.tensor(np.ones(3, dtype)).cumsum()
+
+
 @pytest.mark.parametrize(
     ("use", "words"),
     [
