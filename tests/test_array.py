@@ -106,6 +106,9 @@ def operators_agree(device: dml.Device, t: dml.Tensor, a: oracle.Array) -> None:
     back = dml.slice1(t, (0,) * a.ndim, a.shape, (-1,) * a.ndim)
     assert back.numpy().tobytes() == np.flip(a).tobytes()
     assert dml.gather_nd(t, rows).numpy().tobytes() == a[:1].tobytes()
+    uploaded = device.upload(t.desc, t.tobytes())
+    assert uploaded.numpy().tobytes() == a.tobytes()
+    assert device.wrap(t.buffer, t.desc, t.offset).numpy().tobytes() == a.tobytes()
     if a.dtype in SCANNED:
         up = dml.cumulative_summation(t, axis)
         assert np.array_equal(up.numpy(), np.cumsum(a, axis, a.dtype))
@@ -212,6 +215,33 @@ def test_a_view_as_out_follows_the_binding_rules(device: dml.Device) -> None:
                 output_tensor=t[:1].broadcast_to(2, 3).desc, input_tensor=t.desc, axis=0
             )
         )
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("dtype", sorted(SCANNED, key=str), ids=str)
+def test_scans_of_a_view_run_in_place(device: dml.Device, axis: int, dtype: np.dtype[Any]) -> None:
+    a = values((3, 4, 5), dtype)
+    t = device.tensor(a)
+    view = t.transpose(2, 0, 1)
+    op = device.compile(
+        dml.CumulativeSummationDesc(input_tensor=view.desc, output_tensor=view.desc, axis=axis)
+    )
+    op(view, out=view)
+    expected = np.cumsum(a.transpose(2, 0, 1), axis, dtype)
+    assert np.array_equal(view.numpy(), expected)
+    assert np.array_equal(t.numpy(), expected.transpose(1, 2, 0))
+
+
+def test_views_are_indices_too(device: dml.Device) -> None:
+    a = np.arange(20, dtype=np.int64).reshape(4, 5)
+    pairs = np.array([[3, 0, -1], [4, -5, 2]], np.int32)
+    t, columns = device.tensor(a), device.tensor(pairs).T
+    assert dml.gather_nd(t, columns).tolist() == a[tuple(pairs)].tolist()
+    row = device.tensor(np.array([[2], [1]], np.uint32)).T
+    repeated = row.broadcast_to(3, 1, 2)
+    assert dml.gather_nd(t.T[::-1], repeated).tolist() == [[a.T[::-1][2, 1]]] * 3
+    assert t.take(row, 1).tolist() == a.take([[2, 1]], 1).tolist()
+    assert t.T.take(repeated.swapaxes(0, 2), 0).shape == (2, 1, 3, 4)
 
 
 @pytest.mark.parametrize("count", [1, 5, 17, 20, 33])
