@@ -163,6 +163,12 @@ def test_a_type_that_an_operator_lacks_is_a_type_error(device: dml.Device) -> No
         (lambda t: t.view(dml.TensorDesc(dml.DataType.UINT8, (25,))), "28 bytes.* has 24"),
         (lambda t: t[(None,) * 7], "the index gives 9 dimensions; at most 8"),
         (lambda t: t[5:], "index of axis 0 selects no element of 2"),
+        (lambda t: dml.slice(t, 0, (1, 1), (1, 1)), "SLICE: offsets is 0; it must be a sequence"),
+        (lambda t: dml.slice(t, (0, 0), (1, 1), None), "SLICE: strides is None"),
+        (lambda t: dml.slice1(t, 0, (1, 1), (1, 1)), "SLICE1: input_window_offsets is 0"),
+        (lambda t: dml.cumulative_summation(None, 0), "data type object has no DirectML type"),
+        (lambda t: dml.gather_nd(t, "a"), "has no DirectML type"),
+        (lambda t: dml.gather_nd(t, [[0.5]]), "GATHER_ND: indices_tensor is FLOAT64"),
         (lambda t: t.gather_nd([[2]]), "GATHER_ND1.*2"),
     ],
 )
