@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,8 @@ from dmlgpu.tensor import TensorDesc
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
+
+Index: TypeAlias = SupportsIndex | slice | EllipsisType | None  # for one axis, or a new one
 
 SHOWN = 20  # most elements that repr prints
 
@@ -259,7 +262,7 @@ class Tensor:
         """
         return self.view(views.broadcast(self.desc, views.shape_of("broadcast_to", shape)))
 
-    def __getitem__(self, index: Any) -> Tensor:
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
         from dmlgpu.indexing import basic  # made of tensors
 
         return basic(self, index)
