@@ -5,12 +5,15 @@ from dmlgpu.array import Tensor
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import Device, validate
 from dmlgpu.errors import (
+    AxisError,
     BindingError,
     DeviceError,
     DeviceLostError,
     DmlError,
     IndexRangeError,
     InvalidDescError,
+    InvalidIndexError,
+    InvalidTypeError,
     OutOfMemoryError,
     UnsupportedError,
 )
@@ -18,6 +21,7 @@ from dmlgpu.functions import (
     cumulative_product,
     cumulative_summation,
     default_device,
+    from_dlpack,
     gather_nd,
     gather_nd1,
     slice,
@@ -34,6 +38,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdapterInfo",
+    "AxisError",
     "BindingError",
     "CompiledOperator",
     "DataType",
@@ -44,6 +49,8 @@ __all__ = [
     "FeatureLevel",
     "IndexRangeError",
     "InvalidDescError",
+    "InvalidIndexError",
+    "InvalidTypeError",
     "OutOfMemoryError",
     "Tensor",
     "TensorDesc",
@@ -54,6 +61,7 @@ __all__ = [
     "cumulative_product",
     "cumulative_summation",
     "default_device",
+    "from_dlpack",
     "gather_nd",
     "gather_nd1",
     "slice",

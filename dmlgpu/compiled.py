@@ -11,7 +11,7 @@ import numpy as np
 from dmlgpu.array import Tensor, laid_out
 from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
 from dmlgpu.memory import Lease, Storage
-from dmlgpu.operator import Dispatch, Operator
+from dmlgpu.operator import Dispatch, Operator, Plan
 from dmlgpu.recording import Call
 from dmlgpu.tensor import TensorDesc
 from dmlgpu.traffic import traffic
@@ -50,7 +50,11 @@ class Range:
 
 
 class CompiledOperator:
-    """Runs one description. Inputs come in the description's order, as tensors or arrays."""
+    """Runs one description: `out = op(x)`. Made by `Device.compile`.
+
+    Inputs come in the description's order, as tensors or arrays. `op(x, out=y)` writes into a
+    tensor that exists, which may be the input where the operator can run in place.
+    """
 
     def __init__(self, device: Device, operator: Operator[Any], desc: Any) -> None:
         self.device = device
@@ -66,10 +70,10 @@ class CompiledOperator:
                     f"{operator.name}: {name} is OWNED_BY_DML, which needs an initializer; "
                     "this device binds every tensor at execution"
                 )
-        self.plan = operator.plan(desc, device.gpu.facts)
+        self.plan: Plan = operator.plan(desc, device.gpu.facts)
         self._size = self.output_desc.total_tensor_size_in_bytes
         self._number = device.desc_number(self.output_desc)
-        self.shapes: dict[Any, tuple[int, ...]] = {}  # of results that are shown in other sizes
+        self.shown: dict[Any, TensorDesc] = {}  # of results that are seen in other sizes
         self._uniforms: dict[int, Any] = {}
         self._calls: dict[Any, Call] = {}
 

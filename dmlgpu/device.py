@@ -6,11 +6,12 @@ import contextlib
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dmlgpu.array import Tensor, laid_out
 from dmlgpu.compiled import CompiledOperator
@@ -23,10 +24,12 @@ from dmlgpu.errors import (
     OutOfMemoryError,
 )
 from dmlgpu.gpu import AdapterInfo, Gpu
+from dmlgpu.interop import imported
 from dmlgpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
 from dmlgpu.profile import Profile, Recorder
+from dmlgpu.readback import Reads
 from dmlgpu.support import FeatureLevel, feature_level
 from dmlgpu.tensor import DataType, TensorDesc, integer
 from dmlgpu.watch import check as check_intact
@@ -56,7 +59,13 @@ def operator_of(desc: Any) -> Any:
 
 
 class Device:
-    """One opened adapter. Descriptions are validated against `feature_level`."""
+    """One opened adapter, with its tensors and compiled operators; a context manager.
+
+    `adapter` is part of a name, an entry of `adapters()`, or None: the one that the variable
+    DMLGPU_ADAPTER names, else the best. Descriptions are validated against `feature_level`.
+    `debug=True` checks index values on the GPU, and the next read or `wait` raises what it found.
+    Threads may share a device; calls run in the order in which they are made.
+    """
 
     def __init__(
         self,
@@ -82,11 +91,11 @@ class Device:
         return device
 
     def _start(self, gpu: Gpu, level: FeatureLevel, debug: bool, *, owned: bool) -> None:
-        self.adapter = gpu.info
-        self.feature_level = level
-        self.debug = bool(debug)
+        self.adapter: AdapterInfo = gpu.info
+        self.feature_level: FeatureLevel = level
+        self.debug: bool = bool(debug)
         self.gpu: Any = gpu
-        self.lock = threading.RLock()
+        self.lock: threading.RLock = threading.RLock()
         self._owned = owned
         self._process = os.getpid()
         self._closed = ""
@@ -99,11 +108,13 @@ class Device:
         self._pipelines: OrderedDict[Any, Any] = OrderedDict()
         self._compiled: OrderedDict[Any, CompiledOperator] = OrderedDict()
         self.remembered: dict[Any, CompiledOperator] = {}  # by the arguments of a function
-        self._reports: list[tuple[CompiledOperator, Lease]] = []
+        self.reports: list[tuple[CompiledOperator, Lease]] = []
+        self.reads: Reads = Reads(self)
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
         self._pool = Pool(gpu.buffer, self, POOL_LIMIT[gpu.facts.is_cpu])
-        self.take = self._pool.take  # room for so many bytes; the lock must be held
+        # Room for so many bytes; the lock must be held.
+        self.take: Callable[[int], Lease] = self._pool.take
 
     def __enter__(self) -> Device:
         return self
@@ -122,6 +133,7 @@ class Device:
             if self._closed:
                 return
             self._closed = "the device is closed"
+            self.reads.drain()
             self._compiled.clear()
             self.remembered.clear()
             self._pipelines.clear()
@@ -164,15 +176,28 @@ class Device:
         with self.lock:
             return self._pool.memory()
 
-    def tensor(self, array: Any) -> Tensor:
-        """Uploads an array as a packed tensor."""
+    def tensor(self, array: Tensor | npt.ArrayLike) -> Tensor:
+        """Uploads an array, or whatever NumPy can view, as a packed tensor.
+
+        >>> device.tensor([[1, 2], [3, 4]]).shape
+        (2, 2)
+        """
         values = np.asarray(array)
         desc = TensorDesc(DataType.from_numpy(values.dtype), values.shape or (1,))
         values = values.astype(desc.data_type.numpy, copy=False).reshape(desc.sizes)
         return self.upload(desc, laid_out(values, desc))
 
+    def from_dlpack(self, x: Any) -> Tensor:
+        """Uploads what another array library exports from CPU memory: `device.from_dlpack(x)`."""
+        return self.tensor(imported(x))
+
     def upload(self, desc: TensorDesc, data: Any) -> Tensor:
-        """Uploads raw bytes that lie as `desc` says, padding included."""
+        """Uploads raw bytes that lie as `desc` says, padding included.
+
+        >>> padded = dml.TensorDesc(dml.DataType.UINT8, (2, 2), strides=(4, 1))
+        >>> device.upload(padded, bytes(range(8))).tolist()
+        [[0, 1], [4, 5]]
+        """
         try:
             raw = np.frombuffer(data, np.uint8)
         except (TypeError, ValueError, BufferError):
@@ -201,7 +226,10 @@ class Device:
         return Tensor(self, lease, desc, 0, whole=True)
 
     def wrap(self, wgpu_buffer: Any, desc: TensorDesc, offset: int = 0) -> Tensor:
-        """A tensor over part of a buffer made elsewhere."""
+        """A tensor over part of a wgpu buffer made elsewhere on this device, from byte `offset`.
+
+        Nothing is copied; the buffer's usage needs STORAGE.
+        """
         self.check_usable()
         offset = integer("wrap: offset", offset, -(2**63), 2**64 - 1)
         usage, size = getattr(wgpu_buffer, "usage", None), getattr(wgpu_buffer, "size", None)
@@ -250,7 +278,7 @@ class Device:
             self.remembered[key] = operator
 
     def flush(self) -> None:
-        """Submits what is recorded."""
+        """Submits what is recorded, so that the GPU starts on it; reads do so themselves."""
         self.check_usable()
         with self.lock:
             self.recording.submit()
@@ -315,14 +343,14 @@ class Device:
 
     def expect(self, operator: CompiledOperator, lease: Lease) -> None:
         """The check that reports into this memory is recorded: the next read-back looks at it."""
-        self._reports.append((operator, lease))
+        self.reports.append((operator, lease))
 
     def _raise_reports(self) -> None:
-        while self._reports:
-            operator, lease = self._reports[0]
+        while self.reports:
+            operator, lease = self.reports[0]
             words = np.empty(16, np.uint8)
             self.gpu.read(lease.storage.buffer, 0, words)
-            del self._reports[0]
+            del self.reports[0]
             operator.raise_report(words.view(np.uint32))
 
     def pipeline(self, dispatch: Dispatch, access: Mapping[str, Access]) -> tuple[Any, Shader]:

@@ -33,6 +33,7 @@ class Call:
     target: Storage | None = None  # what it writes
     held: tuple[Lease, ...] = ()  # scratch
     copies: tuple[tuple[Any, int, Any, int, int], ...] = ()  # instead of dispatches
+    timed: bool = True  # by a profile
 
 
 class Recording:
@@ -53,7 +54,7 @@ class Recording:
         """Adds a call, and submits when there is enough."""
         if self.notes or self._stuck:
             self._check(call)
-        stamps = None if self.stamp is None else self.stamp(call)
+        stamps = self.stamp(call) if self.stamp is not None and call.timed else None
         number = self.number
         for storage in call.storages:
             storage.batch = number

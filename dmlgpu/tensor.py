@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu.errors import InvalidDescError
+from dmlgpu.errors import InvalidDescError, InvalidTypeError
 
 UINT32_MAX = 2**32 - 1
 MAX_RANK = 8
@@ -62,8 +62,8 @@ class DataType(IntEnum):
             name = str(dtype)
         found = cls.__members__.get(name)
         if found is None or found is cls.UNKNOWN:
-            raise InvalidDescError(
-                f"data type {name.lower()} has no DirectML type; use one of "
+            raise InvalidTypeError(
+                f"data type {name.lower()} has no DirectML type; convert with astype to one of "
                 + ", ".join(t.name.lower() for t in cls if t.bits >= 8)
             )
         return found

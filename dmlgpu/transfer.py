@@ -78,13 +78,13 @@ class Transfers:
             return
         parts = [target[at : at + CHUNK] for at in range(0, size, CHUNK)]
         for turn in range(min(TURNS, len(parts))):
-            self._fetch(buffer, offset, parts, turn)
+            self._stage(buffer, offset, parts, turn)
         for turn, part in enumerate(parts):
             staging = self._down[turn % TURNS]
             with self._mapped(staging, "READ", 0, part.nbytes):
                 _fill(part, staging.read_mapped(0, part.nbytes, copy=False))
             if turn + TURNS < len(parts):
-                self._fetch(buffer, offset, parts, turn + TURNS)
+                self._stage(buffer, offset, parts, turn + TURNS)
 
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""
@@ -96,25 +96,40 @@ class Transfers:
         with self._mapped(marker, "READ", 0, 16):
             pass
 
+    def fetch(self, staging: Any, target: Bytes) -> None:
+        """Fills `target` when the copies submitted to a staging buffer of its own are done.
+
+        Other threads may transfer meanwhile.
+        """
+        try:
+            self._map(staging, "READ", 0, target.nbytes)
+            _fill(target, staging.read_mapped(0, target.nbytes, copy=False))
+        finally:
+            self._gpu.unmap(staging)
+
     @contextlib.contextmanager
     def _mapped(self, buffer: Any, mode: str, offset: int, size: int) -> Iterator[None]:
         """A buffer that is mapped inside the block, and never after it."""
         self.settle()
-        if self._gpu.is_destroyed:
-            raise DeviceLostError("the GPU device was lost before a transfer")
         self._mapped_now = buffer
         try:
-            promise = type(buffer).map_async(buffer, mode, offset, size)
-            # Not sync_wait alone: it never returns when the wgpu device is destroyed meanwhile.
-            while not promise._thread_event.wait(PATIENCE):
-                if self._gpu.is_destroyed:
-                    raise DeviceLostError("the GPU device was lost during a transfer")
-            promise.sync_wait()
+            self._map(buffer, mode, offset, size)
             yield
         finally:
             self.settle()
 
-    def _fetch(self, buffer: Any, offset: int, parts: list[Bytes], turn: int) -> None:
+    def _map(self, buffer: Any, mode: str, offset: int, size: int) -> None:
+        """Maps a buffer when the work submitted so far is done with it."""
+        if self._gpu.is_destroyed:
+            raise DeviceLostError("the GPU device was lost before a transfer")
+        promise = type(buffer).map_async(buffer, mode, offset, size)
+        # Not sync_wait alone: it never returns when the wgpu device is destroyed meanwhile.
+        while not promise._thread_event.wait(PATIENCE):
+            if self._gpu.is_destroyed:
+                raise DeviceLostError("the GPU device was lost during a transfer")
+        promise.sync_wait()
+
+    def _stage(self, buffer: Any, offset: int, parts: list[Bytes], turn: int) -> None:
         staging = self._staging(self._down, turn, "MAP_READ|COPY_DST", parts[0].nbytes)
         self._copy(buffer, offset + turn * CHUNK, staging, 0, parts[turn].nbytes)
 
