@@ -100,15 +100,14 @@ class Transfers:
     def _mapped(self, buffer: Any, mode: str, offset: int, size: int) -> Iterator[None]:
         """A buffer that is mapped inside the block, and never after it."""
         self.settle()
-        if self._gpu.is_destroyed:
-            raise DeviceLostError("the GPU device was lost before a transfer")
         self._mapped_now = buffer
         try:
             promise = type(buffer).map_async(buffer, mode, offset, size)
             # Not sync_wait alone: it never returns when the wgpu device is destroyed meanwhile.
-            while not promise._thread_event.wait(PATIENCE):
-                if self._gpu.is_destroyed:
-                    raise DeviceLostError("the GPU device was lost during a transfer")
+            while not (promise._thread_event.wait(PATIENCE) or self._gpu.is_destroyed):
+                pass
+            if self._gpu.is_destroyed:
+                raise DeviceLostError("the GPU device was lost during a transfer")
             promise.sync_wait()
             yield
         finally:
