@@ -6,6 +6,7 @@ Every error of wgpu is turned into one of this library's here, so none reaches a
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -87,7 +88,8 @@ _forks: list[int] = []  # of this process, while the GPU was in use: its number,
 def _after_fork() -> None:
     """In a child process: what it inherits of the GPU is left to its parent.
 
-    Drivers' threads do not survive a fork, and releasing an object would wait for them forever.
+    Drivers' threads do not survive a fork: releasing an object would wait for them forever, and so
+    would the handlers that drivers have for the end of the process.
     """
     if native_helpers._the_instance is None:
         return
@@ -103,6 +105,9 @@ def _after_fork() -> None:
     native_helpers._the_instance = None
     _listed.cache_clear()
     _forks[:] = [os.getpid()]
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "on_exit"):
+        libc.on_exit(libc._exit, None)  # before theirs: the last one added runs first
 
 
 if hasattr(os, "register_at_fork"):

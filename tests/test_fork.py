@@ -42,16 +42,14 @@ print("parent works")
 SENTENCE = "this device was made in another process; make a new Device after fork"
 
 
-@pytest.mark.parametrize(
-    "before", ["y.numpy()", "pass", "device.flush()"], ids=["idle", "recorded", "in flight"]
-)
+@pytest.mark.parametrize("before", ["y.numpy()", "device.flush()"], ids=["idle", "in flight"])
 @pytest.mark.parametrize(
     "child",
     ["pass", "del x, y, op, device", "device.close()", "sys.stdout.flush(); os._exit(7)"],
     ids=["end", "drop", "close", "hard end"],
 )
 def test_a_child_gets_a_sentence_and_disturbs_nobody(before: str, child: str) -> None:
-    lines = says(PROGRAM.format(before=before, child=child)).splitlines()
+    lines = says(PROGRAM.format(before=before, child=child), timeout=60).splitlines()
     assert lines[:8] == [SENTENCE] * 8
     assert lines[8:] == ["child ended with 7", "parent works"]
 
@@ -66,7 +64,7 @@ def test_a_child_has_a_device_of_its_own(device: dml.Device, before: str) -> Non
     except dml.DeviceError as error:
         print(error)
     """
-    lines = says(PROGRAM.format(before=before, child=child)).splitlines()
+    lines = says(PROGRAM.format(before=before, child=child), timeout=60).splitlines()
     if "SwiftShader" in device.adapter.name:  # its threads are shared by all devices, and gone
         assert "cannot be opened in a process forked" in lines[8]
         assert lines[9:] == ["child ended with 7", "parent works"]
