@@ -202,11 +202,16 @@ class CompiledOperator:
         name, target = self.operator.name, places[self.operator.tensors[-1]].storage
         call = Call(name, dispatches, storages, nbytes, target, tuple(held), copies)
         if len(self._calls) >= CALL_LIMIT:
-            for old in list(self._calls):
-                self.drop_call(old)
+            self.drop_calls()
+        self.device.keep(self)
         self.device.remember_use((s.serial for s in storages), self, key)
         self._calls[key] = call
         return call
+
+    def drop_calls(self) -> None:
+        """Forgets every bound call."""
+        for key in list(self._calls):
+            self.drop_call(key)
 
     def drop_call(self, key: Any) -> None:
         """Forgets a bound call; the next one like it binds anew."""

@@ -235,10 +235,23 @@ class Device:
         operator.validate(desc, self.feature_level)
         compiled = CompiledOperator(self, operator, desc)
         with self.lock:
-            self._compiled[desc] = compiled
-            if len(self._compiled) > COMPILED_LIMIT:
-                self._compiled.popitem(last=False)
-        return compiled
+            known = self._compiled.get(desc)  # by another thread meanwhile
+            if known is None:
+                self.keep(compiled)
+            return known or compiled
+
+    def keep(self, operator: CompiledOperator) -> None:
+        """Puts an operator among those kept: only they have bound calls, so these are bounded."""
+        known = self._compiled.get(operator.desc)
+        if known is operator:
+            return
+        if known is not None:
+            known.drop_calls()
+        self._compiled[operator.desc] = operator
+        if len(self._compiled) > COMPILED_LIMIT:
+            oldest = next(iter(self._compiled))
+            self._compiled[oldest].drop_calls()
+            del self._compiled[oldest]
 
     def remember(self, key: Any, operator: CompiledOperator) -> None:
         """Keeps an operator under the arguments of the function that needed it; bounded."""

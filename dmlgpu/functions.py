@@ -316,8 +316,8 @@ def take_slice(x: Tensor, index: Any) -> Tensor:
         )
 
     op = _compiled(x.device, "index", (x.desc, key), describe)
-    if not shape:  # remembered
-        return _reshaped(op(x), op.shapes[key])
+    if not shape:  # remembered; its shape perhaps not yet, by another thread or before Ctrl-C
+        shape[:] = op.shapes.get(key) or _windows(x, index)[3]
     with contextlib.suppress(TypeError):  # an entry that is not hashable is not remembered
         op.shapes[key] = tuple(shape)
     return _reshaped(op(x), tuple(shape))

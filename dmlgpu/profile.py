@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -50,25 +51,39 @@ class Profile:
             raise DeviceError(
                 f"{device.adapter.name} has no timestamp queries, which profiling needs"
             )
-        with device.lock:
-            if device.recording.stamp is not None:
-                raise DeviceError("the device is being profiled already")
-            device.flush()
-            self._queries, self._resolved = device.gpu.timestamps(QUERIES)
-            device.recording.stamp = self._stamp
-        return self
+        try:
+            with device.lock:
+                if device.recording.profile is not None and device.recording.profile():
+                    raise DeviceError("the device is being profiled already")
+                device.flush()
+                self._queries, self._resolved = device.gpu.timestamps(QUERIES)
+                device.recording.profile = ref(self)
+            return self
+        except BaseException:  # Ctrl-C: there will be no __exit__
+            self._end()
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._device.lock:
             try:
-                if kind is None:
-                    self._collect()
+                try:
+                    if kind is None:
+                        self._collect()
+                finally:
+                    self._end()
             finally:
-                self._device.recording.stop_stamping()
-                self._queries.destroy()
-                self._resolved.destroy()
+                self._end()  # again, where Ctrl-C kept it from happening
 
-    def _stamp(self, call: Call) -> tuple[Any, int]:
+    def _end(self) -> None:
+        current = self._device.recording.profile
+        if current is not None and current() is self:
+            self._device.recording.stop_stamping()
+        queries, self._queries = self._queries, None
+        if queries is not None:
+            queries.destroy()
+            self._resolved.destroy()
+
+    def stamp(self, call: Call) -> tuple[Any, int]:
         """The query set and the first of the two places in it for a call's timestamps."""
         if 2 * len(self._pending) == QUERIES:
             self._collect()

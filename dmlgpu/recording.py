@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
 from dmlgpu.interrupt import uninterrupted
@@ -17,6 +18,7 @@ from dmlgpu.watch import check
 
 if TYPE_CHECKING:
     from dmlgpu.gpu import Gpu
+    from dmlgpu.profile import Profile
 
 BATCH_LIMIT = 64  # dispatches and copies recorded before they are submitted
 BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
@@ -42,7 +44,7 @@ class Recording:
         self._gpu = gpu
         self.number = 0  # of submissions so far; a storage used since has it too
         self.notes: dict[int, str] = {}  # of buffers by serial; see watch
-        self.stamp: Callable[[Call], tuple[Any, int]] | None = None  # while profiling
+        self.profile: ref[Profile] | None = None  # weak: Ctrl-C may keep it from ending
         self._waiting: list[Call] = []
         self._stamps: dict[int, tuple[Any, int]] = {}  # by place in the list
         self._commands = 0
@@ -53,7 +55,7 @@ class Recording:
         """Adds a call, and submits when there is enough."""
         if self.notes or self._stuck:
             self._check(call)
-        stamps = None if self.stamp is None else self.stamp(call)
+        stamps = None if self.profile is None else self._stamp(call)
         number = self.number
         for storage in call.storages:
             storage.batch = number
@@ -64,6 +66,10 @@ class Recording:
         self._nbytes += call.nbytes
         if self._commands >= BATCH_LIMIT or self._nbytes >= BATCH_BYTES:
             self._submit_early()
+
+    def _stamp(self, call: Call) -> tuple[Any, int] | None:
+        profile = None if self.profile is None else self.profile()
+        return None if profile is None else profile.stamp(call)
 
     def _submit_early(self) -> None:
         """Submits on nobody's request: a failure is for the next call to raise, if it lasts.
@@ -85,7 +91,7 @@ class Recording:
 
     def stop_stamping(self) -> None:
         """The end of a profile: its query set is about to go."""
-        self.stamp = None
+        self.profile = None
         self._stamps.clear()
 
     def clear(self) -> None:

@@ -39,7 +39,7 @@ class Watch:
             "operators": len(device._compiled),
             "remembered": len(device.remembered),
             "bound calls": sum(len(op._calls) for op in device._compiled.values()),
-            "buffers with calls": len(device._uses),
+            "uses of buffers": sum(len(uses) for uses in device._uses.values()),
             "descriptions": len(device._numbers),
             "pipelines": len(device._pipelines),
         }
@@ -49,7 +49,7 @@ class Watch:
         assert grown < resident_mib
         assert held["operators"] <= COMPILED_LIMIT
         assert held["remembered"] <= COMPILED_LIMIT
-        assert held["bound calls"] <= 40 * COMPILED_LIMIT
+        assert held["uses of buffers"] <= 4 * held["bound calls"] <= 160 * COMPILED_LIMIT
         assert held["pipelines"] <= pipelines
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -79,7 +78,6 @@ def test_a_fault_leaves_everything_intact(bench: Bench, fault: str, stage: Stage
     outcomes: Counter[str] = Counter()
     for n in range(1, 200):
         bench.renew()
-        before = bench.device.memory.in_use
         with inject(n) as injection:
             try:
                 got, right = stage.run(bench, 2 * n)
@@ -97,9 +95,7 @@ def test_a_fault_leaves_everything_intact(bench: Bench, fault: str, stage: Stage
         got, right = stage.run(bench, 2 * n)
         assert np.array_equal(got, right), where
         bench.intact()
-        if bench.device.memory.in_use != before:
-            gc.collect()  # slow, and needed only where a traceback lies in a cycle
-        assert bench.device.memory.in_use == before, where
+        bench.accounted()
     else:
         pytest.fail("the scenario never ran without a fault")
     assert outcomes.total() == n - 1 > 0
