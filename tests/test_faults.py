@@ -1,6 +1,6 @@
 """Every fault at every stage: nothing is lost, nothing is half done, the device works on.
 
-`pytest tests/test_faults.py -k table -s` prints the table of faults, stages and outcomes.
+With --fault-table, what happened is printed at the end.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+import fault_table
 import numpy as np
 import pytest
 import wgpu
@@ -21,8 +22,6 @@ import dmlgpu as dml
 from dmlgpu.recording import BATCH_LIMIT
 
 pytestmark = pytest.mark.gpu
-
-TABLE: dict[tuple[str, str], str] = {}
 
 
 def no_memory() -> None:
@@ -88,7 +87,7 @@ def test_a_fault_leaves_everything_intact(bench: Bench, fault: str, stage: Stage
             else:
                 assert np.array_equal(got, right)
                 if injection.hit:
-                    outcomes["nothing lost, no error"] += 1
+                    outcomes["no error"] += 1
         if not injection.hit:
             break
         where = f"{fault} at call {n}, {injection.hit}"
@@ -99,7 +98,7 @@ def test_a_fault_leaves_everything_intact(bench: Bench, fault: str, stage: Stage
     else:
         pytest.fail("the scenario never ran without a fault")
     assert outcomes.total() == n - 1 > 0
-    TABLE[fault, stage.name] = ", ".join(f"{count} {what}" for what, count in outcomes.items())
+    fault_table.note(fault, stage.name, outcomes)
 
 
 def check_sentence(error: BaseException, where: str) -> None:
@@ -168,12 +167,3 @@ def test_a_fault_while_compiling(act: Callable[[], None]) -> None:
                 op(x, out=device.empty(desc))
             assert device.memory.in_use == x.storage.size, name
         assert np.array_equal(op(x).numpy(), np.arange(70))
-
-
-def test_the_table_of_faults() -> None:
-    if not TABLE:
-        pytest.skip("the tests above fill it")
-    width = max(len(name) for _, name in TABLE) + 2
-    print()
-    for (fault, stage), outcome in TABLE.items():
-        print(f"{fault:<18}{stage:<{width}}{outcome}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 
+import fault_table
 import numpy as np
 import pytest
 import wgpu
@@ -70,6 +72,8 @@ def test_after_a_loss_every_call_raises(recorded: bool, first: str) -> None:
         calls["call"]()
     device.gpu.device.destroy()
     all_say_so({first: calls[first], **calls})
+    stage = f"before {first}" + (", work recorded" if recorded else "")
+    fault_table.note("device lost", stage, Counter({"DeviceLostError": len(calls)}))
     assert device.memory.in_use > 0  # still answers
     device.close()
     with dml.Device() as another:
@@ -85,6 +89,7 @@ def test_a_loss_in_the_middle_of_a_stage(stage: Stage) -> None:
         kind: tuple(n for n in names if (kind, n) != (native.GPUQueue, "submit"))
         for kind, names in CALLS.items()
     }
+    outcomes: Counter[str] = Counter()
     for kind, names in points.items():
         for name in names:
             device = dml.Device(debug=True)
@@ -94,11 +99,14 @@ def test_a_loss_in_the_middle_of_a_stage(stage: Stage) -> None:
                     got, right = stage.run(bench, 0)
                 except dml.DeviceLostError:
                     assert injection.hit
+                    outcomes["DeviceLostError"] += 1
                 else:
                     assert np.array_equal(got, right), "stale"
+                    outcomes["right result"] += bool(injection.hit)
             if injection.hit:
                 all_say_so({"read": bench.kept.numpy, "call": lambda: bench.op(bench.kept)})  # noqa: B023
             device.close()
+    fault_table.note("device lost", stage.name, +outcomes)
 
 
 @pytest.mark.usefixtures("device")
