@@ -1,4 +1,4 @@
-"""The command line: dmlgpu demo, info and operators.
+"""The command line: dmlgpu demo, info, operators and doctor.
 
 An error is one sentence on standard error and exit status 1. Colour only on a terminal.
 """
@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 import dmlgpu as dml
 from dmlgpu import catalogue
+from dmlgpu.doctor import add_doctor
 from dmlgpu.gpu import choose
 from dmlgpu.ops import OPERATORS
 from dmlgpu.support import FeatureLevel, ranks_text
@@ -88,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     shape.add_argument(
         "--markdown", action="store_true", help="print every level, as the README's table"
     )
+    add_doctor(commands)
     return parser
 
 
