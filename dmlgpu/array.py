@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmlgpu.errors import InvalidDescError
+from dmlgpu.errors import DmlError, InvalidDescError, shown
 from dmlgpu.memory import Lease, Storage
 from dmlgpu.tensor import TensorDesc
 
@@ -91,6 +91,8 @@ class Tensor:
 
     def view(self, desc: TensorDesc) -> Tensor:
         """The same bytes under another description, which needs no more of them."""
+        if not isinstance(desc, TensorDesc):
+            raise InvalidDescError(f"view: desc is {shown(desc)}; it must be a TensorDesc")
         if desc.total_tensor_size_in_bytes > self.desc.total_tensor_size_in_bytes:
             raise InvalidDescError(
                 f"view: the description needs {desc.total_tensor_size_in_bytes} bytes; the tensor "
@@ -112,9 +114,19 @@ class Tensor:
         )
 
     def __repr__(self) -> str:
-        return (
-            f"Tensor(shape={self.shape}, dtype={self.dtype}, device={self.device.adapter.name!r})"
-        )
+        name = self.desc.data_type.name.lower()  # not every data type has a NumPy type
+        return f"Tensor(shape={self.shape}, dtype={name}, device={self.device.adapter.name!r})"
+
+
+def as_array(what: str, value: Any) -> np.ndarray[Any, Any]:
+    """`value` as NumPy sees it."""
+    try:
+        return np.asarray(value)
+    except (DmlError, MemoryError):
+        raise
+    except Exception as error:  # NumPy's own, or whatever an object's __array__ raises
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InvalidDescError(f"{what} is {shown(value)}, not an array: {reason}") from None
 
 
 def strided_view(

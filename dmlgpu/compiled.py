@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmlgpu.array import Tensor, laid_out
+from dmlgpu.array import Tensor, as_array, laid_out
 from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
 from dmlgpu.memory import Lease, Storage
 from dmlgpu.operator import Dispatch, Operator
@@ -86,10 +86,11 @@ class CompiledOperator:
                 )
             try:
                 key = (*[tensor.key for tensor in inputs], out.key)
-            except AttributeError:  # an array among the inputs, or something that is no tensor
+                call = self._calls.get(key)
+            except (AttributeError, TypeError):  # an array among them, or what is no tensor
                 inputs = self._as_tensors(inputs, out)
                 key = (*[tensor.key for tensor in inputs], out.key)
-            call = self._calls.get(key)
+                call = self._calls.get(key)
             if call is None:
                 call = self._bind(key, inputs, out)
             device.record(call, self.operator.name)
@@ -108,14 +109,15 @@ class CompiledOperator:
             if isinstance(given, Tensor):
                 tensors.append(given)
                 continue
-            values = np.asarray(given)
             label = f"{self.operator.name}: {name}"
+            values = as_array(label, given)
             counts = [n for n in values.shape if n != 1]
             if values.dtype != desc.data_type.numpy or counts != [n for n, _ in desc.steps]:
                 raise BindingError(
                     f"{label} is an array of {values.dtype} with shape {values.shape}; the "
                     f"description says {desc.data_type.numpy} with sizes {desc.sizes}"
                 )
+            self.device.gpu.check_size(desc.total_tensor_size_in_bytes, label)
             values = values.reshape(desc.sizes)
             if self.operator.check_values is not None:
                 self.operator.check_values(self.desc, name, values)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlgpu.array import Tensor, laid_out
+from dmlgpu.array import Tensor, as_array, laid_out
 from dmlgpu.compiled import Call, CompiledOperator
-from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, InvalidDescError
+from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, InvalidDescError, shown
 from dmlgpu.gpu import AdapterInfo, Gpu
 from dmlgpu.memory import Lease, Memory, Pool
 from dmlgpu.operator import Dispatch
@@ -46,6 +46,11 @@ def operator_of(desc: Any) -> Any:
         known = ", ".join(sorted(d.__name__ for d in BY_DESC))
         raise InvalidDescError(f"desc is {type(desc).__name__}; it must be one of {known}")
     return operator
+
+
+def _check_desc(desc: Any) -> None:
+    if not isinstance(desc, TensorDesc):
+        raise InvalidDescError(f"desc is {shown(desc)}; it must be a TensorDesc")
 
 
 class Device:
@@ -150,14 +155,17 @@ class Device:
 
     def tensor(self, array: Any) -> Tensor:
         """Uploads an array as a packed tensor."""
-        values = np.asarray(array)
+        values = as_array("array", array)
         desc = TensorDesc(DataType.from_numpy(values.dtype), values.shape or (1,))
         values = values.astype(desc.data_type.numpy, copy=False).reshape(desc.sizes)
         return self.upload(desc, laid_out(values, desc))
 
     def upload(self, desc: TensorDesc, data: Any) -> Tensor:
         """Uploads raw bytes that lie as `desc` says, padding included."""
+        _check_desc(desc)
         try:
+            if "O" in memoryview(data).format:
+                raise TypeError("Python objects are no bytes")
             raw = np.frombuffer(data, np.uint8)
         except (TypeError, ValueError, BufferError):
             raise InvalidDescError(
@@ -178,8 +186,7 @@ class Device:
 
     def empty(self, desc: TensorDesc) -> Tensor:
         """An uninitialised tensor."""
-        if not isinstance(desc, TensorDesc):
-            raise InvalidDescError(f"desc is {type(desc).__name__}; it must be a TensorDesc")
+        _check_desc(desc)
         self.check_usable()
         with self.lock:
             lease = self._pool.take(desc.total_tensor_size_in_bytes)
@@ -187,6 +194,7 @@ class Device:
 
     def wrap(self, wgpu_buffer: Any, desc: TensorDesc, offset: int = 0) -> Tensor:
         """A tensor over part of a buffer made elsewhere."""
+        _check_desc(desc)
         self.check_usable()
         offset = integer("wrap: offset", offset, -(2**63), 2**64 - 1)
         usage, size = getattr(wgpu_buffer, "usage", None), getattr(wgpu_buffer, "size", None)
@@ -214,8 +222,8 @@ class Device:
         self.check_usable()
         try:
             known = self._compiled.get(desc)
-        except TypeError:
-            known = None  # not hashable: not a description
+        except Exception:  # not hashable, so not a description; validation names the field
+            known = None
         if known is not None:
             return known
         operator = operator_of(desc)

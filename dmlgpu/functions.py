@@ -7,19 +7,19 @@ arrays alone. Outputs are packed.
 from __future__ import annotations
 
 import builtins
-import contextlib
+import operator
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
-from dmlgpu.array import Tensor
+from dmlgpu.array import Tensor, as_array
 from dmlgpu.compiled import CompiledOperator
-from dmlgpu.device import Device
-from dmlgpu.errors import IndexRangeError, InvalidDescError
+from dmlgpu.device import COMPILED_LIMIT, Device
+from dmlgpu.errors import IndexRangeError, InvalidDescError, shown
 from dmlgpu.ops.cumulative import AxisDirection, CumulativeProductDesc, CumulativeSummationDesc
-from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc, output_sizes
+from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc, batch_count, output_sizes
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc, reachable
 from dmlgpu.tensor import MAX_RANK, DataType, TensorDesc, integer, integers
 
@@ -44,9 +44,9 @@ def slice(x: Any, offsets: Sequence[int], sizes: Sequence[int], strides: Sequenc
         return SliceDesc(
             input_tensor=desc,
             output_tensor=_packed("SLICE: sizes", desc.data_type, wanted),
-            offsets=tuple(offsets),
+            offsets=offsets,  # type: ignore[arg-type]  # a description makes tuples of them
             sizes=wanted,
-            strides=tuple(strides),
+            strides=strides,  # type: ignore[arg-type]
         )
 
     return _compiled(device, "slice", (desc, _key(offsets, sizes, strides)), describe)(source)
@@ -69,10 +69,11 @@ def slice1(
         if wanted is None:  # what check refuses anyway counts as one element here
             pairs = zip(sizes, steps, strict=False)
             wanted = [reachable(size, step) if size and step else 1 for size, step in pairs]
+            wanted = wanted or desc.sizes
         return Slice1Desc(
             input_tensor=desc,
-            output_tensor=_packed("SLICE1: output_sizes", desc.data_type, wanted or desc.sizes),
-            input_window_offsets=tuple(input_window_offsets),
+            output_tensor=_packed("SLICE1: output_sizes", desc.data_type, wanted),
+            input_window_offsets=input_window_offsets,  # type: ignore[arg-type]
             input_window_sizes=sizes,
             input_window_strides=steps,
         )
@@ -88,7 +89,7 @@ def gather_nd(
     indices_dimension_count: int | None = None,
 ) -> Tensor:
     """GATHER_ND: the blocks of `x` that the tuples along the last axis of `indices` name."""
-    return _gather(x, indices, input_dimension_count, indices_dimension_count, None)
+    return _gather("GATHER_ND", x, indices, input_dimension_count, indices_dimension_count, 0)
 
 
 def gather_nd1(
@@ -99,9 +100,8 @@ def gather_nd1(
     batch_dimension_count: int = 0,
 ) -> Tensor:
     """GATHER_ND1: GATHER_ND within each of the leading batch dimensions."""
-    return _gather(
-        x, indices, input_dimension_count, indices_dimension_count, batch_dimension_count
-    )
+    counts = (input_dimension_count, indices_dimension_count, batch_dimension_count)
+    return _gather("GATHER_ND1", x, indices, *counts)
 
 
 def cumulative_summation(
@@ -154,12 +154,20 @@ def _compiled(
     """The operator these arguments describe: remembered, or described and compiled."""
     try:
         known = device.remembered.get((name, arguments))
-    except TypeError:  # an argument that is not hashable is not an integer: describing says so
+    except Exception:  # an argument that is not hashable is not an integer: describing says so
         return device.compile(describe())
     if known is None:
         known = device.compile(describe())
-        device.remember((name, arguments), known)
+        if _is_fixed(arguments):
+            device.remember((name, arguments), known)
     return known
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether a value will always mean what it means now: objects of other types may change."""
+    if isinstance(value, tuple):
+        return all(map(_is_fixed, value))
+    return value is None or value is ... or isinstance(value, (int, type, np.integer, TensorDesc))
 
 
 def _key(*arrays: Any) -> Any:
@@ -190,7 +198,7 @@ def _input(x: Any) -> tuple[Device, Any, TensorDesc]:
 
 def _array(x: Any) -> np.ndarray[Any, Any]:
     """Anything NumPy can view, with at least one dimension, in this machine's byte order."""
-    values = np.atleast_1d(np.asarray(x))
+    values = np.atleast_1d(as_array("x", x))
     return values.astype(DataType.from_numpy(values.dtype).numpy, copy=False)
 
 
@@ -199,7 +207,7 @@ def _packed(what: str, data_type: DataType, sizes: Sequence[int]) -> TensorDesc:
         return TensorDesc(data_type, sizes)
     except InvalidDescError as error:
         detail = str(error).removeprefix("TensorDesc: ")
-        raise InvalidDescError(f"{what} {list(sizes)} cannot be an output: {detail}") from None
+        raise InvalidDescError(f"{what} {shown(sizes)} cannot be an output: {detail}") from None
 
 
 def _axis(operator: str, axis: int, rank: int) -> int:
@@ -211,33 +219,32 @@ def _axis(operator: str, axis: int, rank: int) -> int:
     return number % rank
 
 
-def _gather(x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Tensor:
+def _gather(name: str, x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Tensor:
     device = _device(x, indices)
     source = x if isinstance(x, Tensor) else _array(x)
     index = indices if isinstance(indices, Tensor) else _array(indices)
     descs = (_desc(source), _desc(index))
 
     def describe() -> Any:
-        return _gather_desc(descs[0], descs[1], real, real_index, batch)
+        return _gather_desc(name, *descs, real, real_index, batch)
 
-    op = _compiled(device, "gather", (descs, _key(real, real_index, batch)), describe)
+    op = _compiled(device, name, (descs, _key(real, real_index, batch)), describe)
     desc = op.desc
     rank = desc.input_tensor.rank
     result = op(_padded(source, rank), _padded(index, rank))
-    kept = desc.input_dimension_count - (batch or 0) - desc.indices_tensor.sizes[-1]
+    kept = desc.input_dimension_count - batch_count(desc) - desc.indices_tensor.sizes[-1]
     natural = desc.indices_dimension_count - 1 + kept
     return _reshaped(result, result.shape[rank - natural :] or (1,))
 
 
 def _gather_desc(
-    source: TensorDesc, index: TensorDesc, real: Any, real_index: Any, batch: Any
+    name: str, source: TensorDesc, index: TensorDesc, real: Any, real_index: Any, batch: Any
 ) -> GatherNdDesc | GatherNd1Desc:
     """The description of a gather, its tensors padded to one rank that also holds the result."""
-    name = "GATHER_ND" if batch is None else "GATHER_ND1"
     counts = {
         "input_dimension_count": source.rank if real is None else real,
         "indices_dimension_count": index.rank if real_index is None else real_index,
-        "batch_dimension_count": batch or 0,
+        "batch_dimension_count": batch,
     }
     known = {n: integer(f"{name}: {n}", v, 0, 2**32 - 1) for n, v in counts.items()}
     n_real, n_index, n_batch = known.values()
@@ -261,7 +268,7 @@ def _gather_desc(
         "input_dimension_count": n_real,
         "indices_dimension_count": n_index,
     }
-    if batch is None:
+    if name == "GATHER_ND":
         return GatherNdDesc(**fields)
     return GatherNd1Desc(**fields, batch_dimension_count=n_batch)
 
@@ -316,11 +323,13 @@ def take_slice(x: Tensor, index: Any) -> Tensor:
         )
 
     op = _compiled(x.device, "index", (x.desc, key), describe)
-    if not shape:  # remembered
-        return _reshaped(op(x), op.shapes[key])
-    with contextlib.suppress(TypeError):  # an entry that is not hashable is not remembered
+    if not shape and key not in op.shapes:  # the operator is remembered, its shape was let go
+        describe()
+    if shape and _is_fixed(key):
+        if len(op.shapes) >= COMPILED_LIMIT:
+            op.shapes.clear()
         op.shapes[key] = tuple(shape)
-    return _reshaped(op(x), tuple(shape))
+    return _reshaped(op(x), tuple(shape) or op.shapes[key])
 
 
 def _windows(x: Tensor, index: Any) -> tuple[list[int], list[int], list[int], list[int]]:
@@ -363,8 +372,9 @@ def _windows(x: Tensor, index: Any) -> tuple[list[int], list[int], list[int], li
 def _span(entry: builtins.slice, axis: int, size: int) -> tuple[int, int, int]:
     try:
         start, stop, step = entry.indices(size)
-    except (TypeError, ValueError) as error:
-        raise InvalidDescError(f"index of axis {axis}: {error}") from None
+    except Exception as error:  # Python's, or whatever an object's own __index__ raises
+        detail = " ".join(str(error).split())
+        raise InvalidDescError(f"index of axis {axis}: {detail}") from None
     count = len(range(start, stop, step))
     if count == 0:
         raise InvalidDescError(
@@ -374,12 +384,17 @@ def _span(entry: builtins.slice, axis: int, size: int) -> tuple[int, int, int]:
 
 
 def _position(entry: Any, axis: int, size: int) -> int:
-    if isinstance(entry, (bool, np.bool_)) or not hasattr(entry, "__index__"):
+    try:
+        number = None if isinstance(entry, (bool, np.bool_)) else operator.index(entry)
+    except Exception:  # whatever an object's own __index__ raises
+        number = None
+    if number is None:
         raise InvalidDescError(
             f"index of axis {axis} is {type(entry).__name__}; integers, slices (`:`), ellipsis "
             "(`...`) and None are allowed, and gather_nd takes index arrays"
         )
-    number = int(entry)
     if not -size <= number < size:
-        raise IndexRangeError(f"index {number} is out of bounds for axis {axis} with size {size}")
+        raise IndexRangeError(
+            f"index {shown(number)} is out of bounds for axis {axis} with size {size}"
+        )
     return number % size

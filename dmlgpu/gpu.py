@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import wgpu
 
-from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
+from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError, shown
 from dmlgpu.operator import Adapter
 from dmlgpu.transfer import Transfers
 from dmlgpu.wgsl import Shader
@@ -100,11 +100,11 @@ def choose(wanted: AdapterInfo | str | None) -> tuple[AdapterInfo, Any]:
         matches = [pair for pair in listed if wanted.lower() in str(pair[0]).lower()]
     else:
         raise DeviceError(
-            f"adapter is {wanted!r}; it must be None, part of a name or an entry of adapters()"
+            f"adapter is {shown(wanted)}; it must be None, part of a name or an entry of adapters()"
         )
     if not matches:
         have = "; ".join(str(info) for info, _ in listed)
-        raise DeviceError(f"{asked} is {str(wanted)!r}; this machine has: {have}")
+        raise DeviceError(f"{asked} is {shown(str(wanted))}; this machine has: {have}")
     return matches[0]
 
 
@@ -212,12 +212,16 @@ class Gpu:
 
     def buffer(self, size: int, what: str = "a tensor") -> Any:
         """A new storage buffer of `size` bytes."""
+        self.check_size(size, what)
+        with self._doing(f"allocating {size} bytes"):
+            return self.device.create_buffer(size=size, usage=self._storage_usage)
+
+    def check_size(self, size: int, what: str) -> None:
+        """Raises when no buffer can be so large."""
         if size > self.max_buffer:
             raise OutOfMemoryError(
                 f"{what} needs a buffer of {size} bytes; {self.info.name} allows {self.max_buffer}"
             )
-        with self._doing(f"allocating {size} bytes"):
-            return self.device.create_buffer(size=size, usage=self._storage_usage)
 
     def check_usage(self, buffer: Any) -> None:
         """Raises unless tensors can lie in a buffer made elsewhere."""
