@@ -362,6 +362,8 @@ class Device:
                     del self._uses[serial]
 
     def _forget(self, serial: int) -> None:
-        """A buffer is gone: so are the calls that were bound to it."""
+        """A buffer goes: so do the calls that were bound to it, after those already recorded."""
+        if self.gpu.recorded:
+            self._submit()  # wgpu ends the process over recorded work whose buffer is destroyed
         for (_, key), operator in list(self._uses.get(serial, {}).items()):
             operator.drop_call(key)

@@ -231,6 +231,8 @@ class Gpu:
             raise BindingError("wrap: the buffer belongs to another wgpu device")
         if not buffer.usage & wgpu.BufferUsage.STORAGE:
             raise BindingError("wrap: the buffer's usage lacks STORAGE, which every tensor needs")
+        if buffer.map_state != "unmapped":  # wgpu-native ends the process that submits it
+            raise BindingError(f"wrap: the buffer is {buffer.map_state}; unmap it first")
 
     def uniform(self, data: bytes) -> Any:
         """A uniform buffer holding `data`."""
@@ -349,6 +351,8 @@ class Gpu:
 
     def read(self, buffer: Any, offset: int, target: np.ndarray[Any, Any]) -> None:
         """Fills `target` (bytes) from a buffer, after everything recorded so far."""
+        if not buffer.usage & wgpu.BufferUsage.COPY_SRC:  # only one made elsewhere can lack it
+            raise BindingError("the wrapped buffer's usage lacks COPY_SRC, which reading it needs")
         with self._doing(f"reading back {target.nbytes} bytes"):
             self._transfers.read(buffer, offset, target)
 

@@ -246,6 +246,44 @@ def test_something_with_a_key_is_no_tensor(device: dml.Device) -> None:
 
 
 @pytest.mark.gpu
+def test_reading_a_buffer_that_cannot_be_copied(device: dml.Device) -> None:
+    """Calls can use it, and what was recorded before the refusal is not lost."""
+    buffer = device.gpu.device.create_buffer(size=48, usage="STORAGE")
+    wrapped = device.wrap(buffer, LINE)
+    op = device.compile(SUM)
+    before = op(device.tensor(X.reshape(12)), out=wrapped)
+    with pytest.raises(dml.BindingError, match="usage lacks COPY_SRC"):
+        before.numpy()
+    twice = np.cumsum(np.cumsum(X, dtype=np.float32), dtype=np.float32)
+    np.testing.assert_array_equal(op(wrapped).numpy(), twice)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kept", [True, False])
+def test_too_large_a_tensor_while_work_is_recorded(device: dml.Device, kept: bool) -> None:
+    """The pool lets its buffers go to make room, also those that recorded work has yet to use."""
+    with dml.Device(device.adapter) as fresh:
+        x = fresh.tensor(X)
+        results = [dml.cumulative_summation(x, 1)] * kept
+        dml.cumulative_summation(x, 0)
+        with pytest.raises(dml.OutOfMemoryError):
+            fresh.empty(TensorDesc(T.FLOAT64, (2**32 - 1,)))
+        for result in results:
+            np.testing.assert_array_equal(result.numpy(), np.cumsum(X, 1, dtype=np.float32))
+        np.testing.assert_array_equal(x.numpy(), X)
+
+
+@pytest.mark.gpu
+def test_a_mapped_buffer_is_refused(device: dml.Device) -> None:
+    """Submitting work that uses one would end the process."""
+    buffer = device.gpu.device.create_buffer(size=48, usage="STORAGE", mapped_at_creation=True)
+    with pytest.raises(dml.BindingError, match="the buffer is mapped; unmap it first"):
+        device.wrap(buffer, LINE)
+    buffer.unmap()
+    assert not device.compile(SUM)(device.wrap(buffer, LINE)).numpy().any()
+
+
+@pytest.mark.gpu
 def test_output_sizes_may_be_an_array(device: dml.Device) -> None:
     out = dml.slice1(device.tensor(X), (0, 0), (3, 4), (1, 1), np.array([2, 4]))
     np.testing.assert_array_equal(out.numpy(), X[:2])
