@@ -181,16 +181,18 @@ STEPS = (
     *("tensor", "tensor", "sum", "sum", "sum", "reverse", "in place", "read", "read", "drop"),
     *("flush", "wait", "index", "wrap", "profile", "leave", "leave wrongly", "compile", "close"),
     *("bad call", "bad desc", "too large", "collect", "memory", "exit twice"),
+    *("forget", "forget", "forget", "array", "gather", "stray index", "too large"),
 )
 
 
-def order(draw: Draw, opened: Callable[[], dml.Device]) -> Callable[[], object]:
+def order(draw: Draw) -> Callable[[], object]:
     """Calls in any order on a device of their own: what is read is right, or the device is gone."""
     steps = draw(st.lists(st.sampled_from(STEPS), min_size=1, max_size=14))
     picks = draw(st.lists(st.integers(0, 5), min_size=len(steps), max_size=len(steps)))
+    debug = draw(st.booleans())
 
     def case() -> None:
-        device = opened()
+        device = dml.Device(debug=debug)
         life = Life(device)
         refused: dml.DmlError | None = None
         for step, pick in zip(steps, picks, strict=True):
@@ -248,6 +250,12 @@ class Life:
             new = np.cumsum(values, dtype=np.float32)
             same = tensor.buffer
             self.held = [(t, new if t.buffer is same else v) for t, v in self.held]
+        elif name == "gather" and tensor is not None:
+            done = dml.gather_nd(tensor, np.array([[7 - n] for n in range(8)]))
+            self.held.append((done, values[::-1]))
+        elif name == "array":
+            done = device.compile(self.sum)(LINE + pick)
+            self.held.append((done, np.cumsum(LINE + pick, dtype=np.float32)))
         elif name == "read" and tensor is not None:
             done = tensor.numpy()
             np.testing.assert_array_equal(done, values)
@@ -262,6 +270,12 @@ class Life:
             del self.held[pick % len(self.held)]
         elif name == "collect":
             gc.collect()
+        elif name == "forget":
+            for _ in range(1 + pick):
+                dml.cumulative_summation(device.tensor(LINE), 0)
+        elif name == "stray index":
+            rows = device.tensor(np.array([[pick + 6]], np.int32))
+            dml.gather_nd(device.tensor(LINE), rows)
         elif name == "flush":
             device.flush()
         elif name == "wait":

@@ -21,7 +21,7 @@ from dmlgpu import functions
 
 pytestmark = pytest.mark.gpu
 
-CASES = {"descriptions": 1000, "functions": 800, "indices": 600, "bindings": 450, "order": 150}
+CASES = {"descriptions": 900, "functions": 700, "indices": 600, "bindings": 450, "order": 350}
 LONG = 17 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 1
 
 Make = Callable[[Callable[[Any], Any]], Callable[[], object]]
@@ -77,5 +77,6 @@ def test_bindings(only_device: dml.Device, tally: fuzz_cases.Tally) -> None:
         fuzz(tally, "bindings", lambda draw: fuzz_calls.binding(draw, bench))
 
 
-def test_order(only_device: dml.Device, tally: fuzz_cases.Tally) -> None:
-    fuzz(tally, "order", lambda draw: fuzz_calls.order(draw, dml.Device))
+@pytest.mark.usefixtures("device")
+def test_order(tally: fuzz_cases.Tally) -> None:
+    fuzz(tally, "order", fuzz_calls.order)
