@@ -220,6 +220,7 @@ def scans() -> Iterator[Case]:
         ("columns", (70, 128), 0),
         ("long columns", (1500, 128), 0),
         ("columns side by side", (20, 1030), 0),
+        ("lines of 40", (5, 40), 1),
     )
     types = (np.int32, np.uint64, np.float16, np.float32, np.uint16)
     for n, (what, shape, axis) in enumerate(shapes):
