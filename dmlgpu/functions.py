@@ -196,9 +196,9 @@ def _input(x: Any) -> tuple[Device, Any, TensorDesc]:
     return device, values, TensorDesc(DataType.from_numpy(values.dtype), values.shape)
 
 
-def _array(x: Any) -> np.ndarray[Any, Any]:
+def _array(x: Any, what: str = "x") -> np.ndarray[Any, Any]:
     """Anything NumPy can view, with at least one dimension, in this machine's byte order."""
-    values = np.atleast_1d(as_array("x", x))
+    values = np.atleast_1d(as_array(what, x))
     return values.astype(DataType.from_numpy(values.dtype).numpy, copy=False)
 
 
@@ -222,7 +222,7 @@ def _axis(operator: str, axis: int, rank: int) -> int:
 def _gather(name: str, x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Tensor:
     device = _device(x, indices)
     source = x if isinstance(x, Tensor) else _array(x)
-    index = indices if isinstance(indices, Tensor) else _array(indices)
+    index = indices if isinstance(indices, Tensor) else _array(indices, "indices")
     descs = (_desc(source), _desc(index))
 
     def describe() -> Any:

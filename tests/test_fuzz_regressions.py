@@ -155,7 +155,7 @@ ON_DEVICE: dict[str, tuple[Callable[[dml.Device, dml.Tensor], Any], type[dml.Dml
     "a ragged list to a function": (
         lambda d, x: dml.gather_nd(x, RAGGED),
         BAD_DESC,
-        "not an array",
+        r"^indices is \[\[1\], \[2, 3\]\], not an array",
     ),
     "a ragged list to an operator": (
         lambda d, x: d.compile(SUM)(RAGGED),

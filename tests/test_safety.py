@@ -139,14 +139,13 @@ def hostile_calls(device: dml.Device) -> Iterator[Any]:
     """A string in every place that takes an argument."""
     line, evil = TensorDesc(T.FLOAT32, (8,)), Evil(EVIL)
     x = device.tensor(np.ones(8, np.float32))
-    for name, desc in DESCS.items():
+    for desc in DESCS.values():
         fields: dict[str, Any] = {f: line for f in desc.__annotations__ if f.endswith("_tensor")}
         rest = [f for f in desc.__annotations__ if f not in fields]
         for field in desc.__annotations__:
             for value in (evil, [evil], (evil,), {evil: evil}):
                 given = fields | dict.fromkeys(rest, 0) | {field: value}
                 yield lambda d=desc, g=given: device.compile(d(**g))(x)
-        assert name in DESCS
     for field in ("data_type", "sizes", "strides", "total_tensor_size_in_bytes", "flags"):
         given = {"data_type": T.FLOAT32, "sizes": (8,), field: evil}
         yield lambda g=given: device.empty(TensorDesc(**g))
@@ -182,7 +181,7 @@ def test_no_callers_text_reaches_a_shader(
             try:
                 call()
                 accepted += 1
-            except (dml.DmlError, AttributeError):
+            except dml.DmlError:
                 pass
         dml.cumulative_summation(fresh.tensor(np.ones((3, 5), np.float32)), 0).numpy()
     assert texts
