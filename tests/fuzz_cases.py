@@ -146,11 +146,34 @@ def tensor_makers(draw: Callable[[Any], Any], base: TensorDesc) -> Callable[[], 
     return lambda: TensorDesc(**fields)
 
 
+def retyped(base: dict[str, Any], data_type: T) -> dict[str, Any]:
+    """The same description of elements of another type."""
+    data = {f: TensorDesc(data_type, base[f].sizes) for f in ("input_tensor", "output_tensor")}
+    return base | data
+
+
+@st.composite
+def loosened(draw: Callable[[Any], Any], desc: TensorDesc) -> TensorDesc:
+    """The same tensor laid out otherwise: turned round, broadcast, with gaps or room behind it."""
+    strides = draw(st.none() | st.permutations([2 * n + 1 for n in range(desc.rank)]))
+    if draw(st.booleans()):
+        strides = [s * draw(st.booleans()) for s in strides or (1,) * desc.rank]
+    room = oracle.minimum_size(desc.data_type, desc.sizes, strides) + draw(st.sampled_from((0, 20)))
+    return TensorDesc(desc.data_type, desc.sizes, strides, total_tensor_size_in_bytes=room)
+
+
 def describe(draw: Callable[[Any], Any], device: dml.Device) -> Callable[[], object]:
     """A description with up to three fields replaced; run where it is still valid."""
     name, base = draw(st.sampled_from(BASES))
+    types = st.sampled_from([T.from_numpy(dtype) for dtype in DTYPES])
+    if draw(st.booleans()):
+        base = retyped(base, draw(types))
     kwargs = dict(base)
-    for field in draw(st.lists(st.sampled_from(sorted(base)), max_size=3, unique=True)):
+    for field in ("input_tensor", "indices_tensor"):
+        if field in base and draw(st.booleans()):
+            kwargs[field] = draw(loosened(base[field]))
+    most = draw(st.sampled_from((0, 1, 1, 2, 3)))
+    for field in draw(st.lists(st.sampled_from(sorted(base)), max_size=most, unique=True)):
         if field.endswith("_tensor"):
             kwargs[field] = draw(tensor_makers(base[field]))
         elif isinstance(base[field], tuple):
