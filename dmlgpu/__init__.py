@@ -1,15 +1,19 @@
 """DirectML's operators on any GPU: WGSL compute shaders through wgpu, with NumPy in and out."""
 
+from dmlgpu import ops
 from dmlgpu.array import Tensor
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import Device, validate
 from dmlgpu.errors import (
+    AxisError,
     BindingError,
     DeviceError,
     DeviceLostError,
     DmlError,
     IndexRangeError,
     InvalidDescError,
+    InvalidIndexError,
+    InvalidTypeError,
     OutOfMemoryError,
     UnsupportedError,
 )
@@ -17,15 +21,16 @@ from dmlgpu.functions import (
     cumulative_product,
     cumulative_summation,
     default_device,
+    from_dlpack,
     gather_nd,
     gather_nd1,
     slice,
     slice1,
 )
 from dmlgpu.gpu import AdapterInfo, adapters
-from dmlgpu.ops.cumulative import AxisDirection, CumulativeProductDesc, CumulativeSummationDesc
-from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
-from dmlgpu.ops.slice import Slice1Desc, SliceDesc
+from dmlgpu.ops.cumulative import *  # noqa: F403
+from dmlgpu.ops.gather_nd import *  # noqa: F403
+from dmlgpu.ops.slice import *  # noqa: F403
 from dmlgpu.support import FeatureLevel
 from dmlgpu.tensor import DataType, TensorDesc, TensorFlags
 
@@ -33,24 +38,20 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdapterInfo",
-    "AxisDirection",
+    "AxisError",
     "BindingError",
     "CompiledOperator",
-    "CumulativeProductDesc",
-    "CumulativeSummationDesc",
     "DataType",
     "Device",
     "DeviceError",
     "DeviceLostError",
     "DmlError",
     "FeatureLevel",
-    "GatherNd1Desc",
-    "GatherNdDesc",
     "IndexRangeError",
     "InvalidDescError",
+    "InvalidIndexError",
+    "InvalidTypeError",
     "OutOfMemoryError",
-    "Slice1Desc",
-    "SliceDesc",
     "Tensor",
     "TensorDesc",
     "TensorFlags",
@@ -60,9 +61,13 @@ __all__ = [
     "cumulative_product",
     "cumulative_summation",
     "default_device",
+    "from_dlpack",
     "gather_nd",
     "gather_nd1",
     "slice",
     "slice1",
     "validate",
 ]
+__all__ += ops.cumulative.__all__
+__all__ += ops.gather_nd.__all__
+__all__ += ops.slice.__all__

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmlgpu.array import Tensor, as_array, laid_out
+from dmlgpu.array import Tensor, laid_out
 from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
 from dmlgpu.memory import Lease, Storage
-from dmlgpu.operator import Dispatch, Operator
-from dmlgpu.tensor import TensorDesc
+from dmlgpu.operator import Dispatch, Operator, Plan
+from dmlgpu.recording import Call
+from dmlgpu.tensor import TensorDesc, as_array
+from dmlgpu.traffic import traffic
+from dmlgpu.watch import check as check_intact
 from dmlgpu.wgsl import Access, Slot, binds, pack_params
 
 if TYPE_CHECKING:
@@ -21,17 +24,6 @@ if TYPE_CHECKING:
 CALL_LIMIT = 256  # bound calls one operator keeps
 UNIT = 16  # bytes
 COPY_SRC, COPY_DST = 4, 8  # bits of a buffer's usage
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Everything that recording one call needs: nothing is made on the way."""
-
-    dispatches: tuple[tuple[Any, Any, int, int], ...]  # pipeline, bind group, grid
-    storages: tuple[Storage, ...]
-    nbytes: int
-    held: tuple[Lease, ...]  # scratch
-    copies: tuple[tuple[Any, int, Any, int, int], ...] = ()  # instead of dispatches
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +40,21 @@ class Range:
         """The size, rounded up to 16 bytes where nothing else can lie there."""
         return -(-self.size // UNIT) * UNIT if self.whole else self.size
 
+    def part(self, span: tuple[int, int] | None) -> Range:
+        """Some of the bytes; those behind the last are not there."""
+        if span is None:
+            return self
+        start, end = span
+        size = min(end, self.size) - start
+        return Range(self.storage, self.offset + start, size, self.whole and end >= self.size)
+
 
 class CompiledOperator:
-    """Runs one description. Inputs come in the description's order, as tensors or arrays."""
+    """Runs one description: `out = op(x)`. Made by `Device.compile`.
+
+    Inputs come in the description's order, as tensors or arrays. `op(x, out=y)` writes into a
+    tensor that exists, which may be the input where the operator can run in place.
+    """
 
     def __init__(self, device: Device, operator: Operator[Any], desc: Any) -> None:
         self.device = device
@@ -66,10 +70,10 @@ class CompiledOperator:
                     f"{operator.name}: {name} is OWNED_BY_DML, which needs an initializer; "
                     "this device binds every tensor at execution"
                 )
-        self.plan = operator.plan(desc, device.gpu.facts)
+        self.plan: Plan = operator.plan(desc, device.gpu.facts)
         self._size = self.output_desc.total_tensor_size_in_bytes
         self._number = device.desc_number(self.output_desc)
-        self.shapes: dict[Any, tuple[int, ...]] = {}  # of results that are shown in other sizes
+        self.shown: dict[Any, TensorDesc] = {}  # of results that are seen in other sizes
         self._uniforms: dict[int, Any] = {}
         self._calls: dict[Any, Call] = {}
 
@@ -93,9 +97,12 @@ class CompiledOperator:
                 call = self._calls.get(key)
             if call is None:
                 call = self._bind(key, inputs, out)
-            device.record(call, self.operator.name)
             if device.debug and self.operator.check_indices is not None:
-                self._check_indices(inputs)
+                checked, lease = self._with_check(call, inputs)
+                device.record(checked)
+                device.expect(self, lease)
+            else:
+                device.record(call)
         return out
 
     def _as_tensors(self, inputs: tuple[Any, ...], out: Any) -> tuple[Tensor, ...]:
@@ -117,7 +124,6 @@ class CompiledOperator:
                     f"{label} is an array of {values.dtype} with shape {values.shape}; the "
                     f"description says {desc.data_type.numpy} with sizes {desc.sizes}"
                 )
-            self.device.gpu.check_size(desc.total_tensor_size_in_bytes, label)
             values = values.reshape(desc.sizes)
             if self.operator.check_values is not None:
                 self.operator.check_values(self.desc, name, values)
@@ -144,6 +150,8 @@ class CompiledOperator:
                 raise BindingError(f"{where} is {type(tensor).__name__}; it must be a Tensor")
             if tensor.device is not self.device:
                 raise BindingError(f"{where} belongs to another device; copy it through NumPy")
+            if self.device.notes:
+                check_intact(self.device.notes, tensor.buffer, tensor.storage.serial, where)
             _check_fits(where, tensor.desc, desc)
             if tensor.offset % desc.alignment:
                 raise BindingError(
@@ -204,13 +212,14 @@ class CompiledOperator:
                 for i, dispatch in enumerate(self.plan.dispatches)
             )
         storages = tuple({p.storage.serial: p.storage for p in places.values()}.values())
-        nbytes = sum(places[name].size for name in tensors)
-        call = Call(dispatches, storages, nbytes, tuple(held), copies)
+        nbytes = sum(traffic(self.desc).values())
+        name, target = self.operator.name, places[self.operator.tensors[-1]].storage
+        call = Call(name, dispatches, storages, nbytes, target, tuple(held), copies)
         if len(self._calls) >= CALL_LIMIT:
             for old in list(self._calls):
                 self.drop_call(old)
-        self._calls[key] = call
         self.device.remember_use((s.serial for s in storages), self, key)
+        self._calls[key] = call
         return call
 
     def drop_call(self, key: Any) -> None:
@@ -224,7 +233,10 @@ class CompiledOperator:
     ) -> tuple[Any, Any, int, int]:
         gpu = self.device.gpu
         modes = binds(dispatch.shader, dispatch.slots)
-        named = {name: places[field] for name, field in dispatch.bindings.items()}
+        named = {
+            name: places[field].part(dispatch.spans.get(field))
+            for name, field in dispatch.bindings.items()
+        }
         access, spans = _reach(
             self.operator.name, named, modes, gpu.offset_alignment, gpu.max_binding
         )
@@ -253,11 +265,11 @@ class CompiledOperator:
         group = gpu.bind_group(pipeline, uniforms, ranges)
         return (pipeline, group, *grid(dispatch.workgroups, gpu.max_groups, self.operator.name))
 
-    def _check_indices(self, inputs: tuple[Tensor, ...]) -> None:
-        """Records the debug check of the index values just used."""
+    def _with_check(self, call: Call, inputs: tuple[Tensor, ...]) -> tuple[Call, Lease]:
+        """A call and the debug check of its index values, and the memory that reports into."""
         check = self.operator.check_indices
         assert check is not None
-        lease = self.device.report(self)
+        lease = self.device.report()
         places = {
             name: Range(t.storage, t.offset, d.total_tensor_size_in_bytes, t.whole)
             for name, d, t in zip(self.operator.inputs, self.input_descs, inputs, strict=True)
@@ -267,8 +279,12 @@ class CompiledOperator:
             self._bind_dispatch(-1 - i, dispatch, places)
             for i, dispatch in enumerate(check(self.desc))
         )
-        storages = tuple(p.storage for p in places.values())
-        self.device.record(Call(dispatches, storages, 0, ()), f"{self.operator.name} check")
+        both = replace(
+            call,
+            dispatches=call.dispatches + dispatches,
+            storages=(*call.storages, lease.storage),
+        )
+        return both, lease
 
     def raise_report(self, words: np.ndarray[Any, Any]) -> None:
         """Raises when a debug check found an index value out of range."""

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from dmlgpu.array import Tensor, as_array, laid_out
-from dmlgpu.compiled import Call, CompiledOperator
-from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, InvalidDescError, shown
+from dmlgpu.array import Tensor, laid_out
+from dmlgpu.compiled import CompiledOperator
+from dmlgpu.dump import dump_wgsl
+from dmlgpu.errors import (
+    BindingError,
+    DeviceError,
+    DeviceLostError,
+    InvalidDescError,
+    OutOfMemoryError,
+)
 from dmlgpu.gpu import AdapterInfo, Gpu
-from dmlgpu.memory import Lease, Memory, Pool
+from dmlgpu.interop import imported
+from dmlgpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
-from dmlgpu.profile import Profile
+from dmlgpu.profile import Profile, Recorder
+from dmlgpu.readback import Reads
 from dmlgpu.support import FeatureLevel, feature_level
-from dmlgpu.tensor import DataType, TensorDesc, integer
+from dmlgpu.tensor import DataType, TensorDesc, as_array, check_desc, integer
+from dmlgpu.watch import check as check_intact
 from dmlgpu.wgsl import Access, Shader, assemble
 
 COMPILED_LIMIT = 512  # descriptions whose compiled operator a device keeps
 PIPELINE_LIMIT = 512  # compiled shaders a device keeps
 NUMBERED_LIMIT = 1 << 16  # tensor descriptions a device has numbers for
-BATCH_LIMIT = 64  # dispatches recorded before they are submitted
-BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
 POOL_LIMIT = {True: 1 << 30, False: 8 << 30}  # bytes kept for reuse, on a CPU and on a GPU
 
 
@@ -48,13 +58,14 @@ def operator_of(desc: Any) -> Any:
     return operator
 
 
-def _check_desc(desc: Any) -> None:
-    if not isinstance(desc, TensorDesc):
-        raise InvalidDescError(f"desc is {shown(desc)}; it must be a TensorDesc")
-
-
 class Device:
-    """One opened adapter. Descriptions are validated against `feature_level`."""
+    """One opened adapter, with its tensors and compiled operators; a context manager.
+
+    `adapter` is part of a name, an entry of `adapters()`, or None: the one that the variable
+    DMLGPU_ADAPTER names, else the best. Descriptions are validated against `feature_level`.
+    `debug=True` checks index values on the GPU, and the next read or `wait` raises what it found.
+    Threads may share a device; calls run in the order in which they are made.
+    """
 
     def __init__(
         self,
@@ -80,27 +91,30 @@ class Device:
         return device
 
     def _start(self, gpu: Gpu, level: FeatureLevel, debug: bool, *, owned: bool) -> None:
-        self.adapter = gpu.info
-        self.feature_level = level
-        self.debug = bool(debug)
+        self.adapter: AdapterInfo = gpu.info
+        self.feature_level: FeatureLevel = level
+        self.debug: bool = bool(debug)
         self.gpu: Any = gpu
-        self.lock = threading.RLock()
-        self.batch = 0  # number of the open recording
+        self.lock: threading.RLock = threading.RLock()
         self._owned = owned
         self._process = os.getpid()
         self._closed = ""
-        self.profiling: Profile | None = None
-        self._batch_bytes = 0
+        self.profiling: Recorder | None = None
+        self.recording = gpu.recording
+        self.notes = gpu.recording.notes
+        self.record = gpu.recording.append  # a bound call; the lock must be held
         self._numbers: dict[TensorDesc, int] = {}
         self._next_number = count()
         self._pipelines: OrderedDict[Any, Any] = OrderedDict()
         self._compiled: OrderedDict[Any, CompiledOperator] = OrderedDict()
         self.remembered: dict[Any, CompiledOperator] = {}  # by the arguments of a function
-        self._reports: list[tuple[CompiledOperator, Lease]] = []
+        self.reports: list[tuple[CompiledOperator, Lease]] = []
+        self.reads: Reads = Reads(self)
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
-        self._pool = Pool(gpu.buffer, self._forget, POOL_LIMIT[gpu.facts.is_cpu])
-        self.take = self._pool.take  # room for so many bytes; the lock must be held
+        self._pool = Pool(gpu.buffer, self, POOL_LIMIT[gpu.facts.is_cpu])
+        # Room for so many bytes; the lock must be held.
+        self.take: Callable[[int], Lease] = self._pool.take
 
     def __enter__(self) -> Device:
         return self
@@ -113,26 +127,34 @@ class Device:
 
     def close(self) -> None:
         """Gives the adapter back; the device and its tensors cannot be used any more."""
+        if os.getpid() != self._process:
+            return  # it is another process's to close
         with self.lock:
             if self._closed:
                 return
             self._closed = "the device is closed"
+            self.reads.drain()
             self._compiled.clear()
             self.remembered.clear()
             self._pipelines.clear()
             self.gpu.close()
-            if self._owned and os.getpid() == self._process:
+            if self._owned:
                 self.gpu.device.destroy()
 
     @property
     def is_usable(self) -> bool:
         """Whether the device is open and belongs to this process."""
-        return not self._closed and not self.gpu.lost and os.getpid() == self._process
+        gone = self._closed or self.gpu.lost or self.gpu.is_destroyed
+        return not gone and os.getpid() == self._process
 
     def check_usable(self) -> None:
         """Raises when the device is closed, lost, or belongs to another process."""
-        if self._closed or self.gpu.lost:
-            raise DeviceLostError(self._closed or self.gpu.lost)
+        gpu = self.gpu
+        if self._closed or gpu.lost or gpu.is_destroyed:
+            raise DeviceLostError(self._closed or gpu.lost or "the wgpu device was destroyed")
+        self._check_process()
+
+    def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise DeviceError(
                 "this device was made in another process; make a new Device after fork"
@@ -150,19 +172,33 @@ class Device:
     @property
     def memory(self) -> Memory:
         """Bytes held by tensors and kept for reuse."""
+        self._check_process()
         with self.lock:
             return self._pool.memory()
 
-    def tensor(self, array: Any) -> Tensor:
-        """Uploads an array as a packed tensor."""
+    def tensor(self, array: Tensor | npt.ArrayLike) -> Tensor:
+        """Uploads an array, or whatever NumPy can view, as a packed tensor.
+
+        >>> device.tensor([[1, 2], [3, 4]]).shape
+        (2, 2)
+        """
         values = as_array("array", array)
         desc = TensorDesc(DataType.from_numpy(values.dtype), values.shape or (1,))
         values = values.astype(desc.data_type.numpy, copy=False).reshape(desc.sizes)
         return self.upload(desc, laid_out(values, desc))
 
+    def from_dlpack(self, x: Any) -> Tensor:
+        """Uploads what another array library exports from CPU memory: `device.from_dlpack(x)`."""
+        return self.tensor(imported(x))
+
     def upload(self, desc: TensorDesc, data: Any) -> Tensor:
-        """Uploads raw bytes that lie as `desc` says, padding included."""
-        _check_desc(desc)
+        """Uploads raw bytes that lie as `desc` says, padding included.
+
+        >>> padded = dml.TensorDesc(dml.DataType.UINT8, (2, 2), strides=(4, 1))
+        >>> device.upload(padded, bytes(range(8))).tolist()
+        [[0, 1], [4, 5]]
+        """
+        check_desc(desc)
         try:
             if "O" in memoryview(data).format:
                 raise TypeError("Python objects are no bytes")
@@ -178,23 +214,25 @@ class Device:
             )
         tensor = self.empty(desc)
         with self.lock:
-            storage = tensor.storage
-            if storage.batch == self.batch:
-                self.flush()  # a queue write overtakes recorded work that used the buffer before
-            self.gpu.write(storage.buffer, 0, raw)
+            if self.is_recorded(tensor.storage):
+                self.recording.submit()  # a write overtakes work that used the buffer before
+            self.gpu.write(tensor.buffer, 0, raw)
         return tensor
 
     def empty(self, desc: TensorDesc) -> Tensor:
         """An uninitialised tensor."""
-        _check_desc(desc)
+        check_desc(desc)
         self.check_usable()
         with self.lock:
             lease = self._pool.take(desc.total_tensor_size_in_bytes)
         return Tensor(self, lease, desc, 0, whole=True)
 
     def wrap(self, wgpu_buffer: Any, desc: TensorDesc, offset: int = 0) -> Tensor:
-        """A tensor over part of a buffer made elsewhere."""
-        _check_desc(desc)
+        """A tensor over part of a wgpu buffer made elsewhere on this device, from byte `offset`.
+
+        Nothing is copied; the buffer's usage needs STORAGE.
+        """
+        check_desc(desc)
         self.check_usable()
         offset = integer("wrap: offset", offset, -(2**63), 2**64 - 1)
         usage, size = getattr(wgpu_buffer, "usage", None), getattr(wgpu_buffer, "size", None)
@@ -243,90 +281,79 @@ class Device:
             self.remembered[key] = operator
 
     def flush(self) -> None:
-        """Submits what is recorded."""
+        """Submits what is recorded, so that the GPU starts on it; reads do so themselves."""
         self.check_usable()
         with self.lock:
-            self._submit()
-
-    def _submit(self) -> None:
-        self.batch += 1
-        self._batch_bytes = 0
-        self.gpu.flush()
+            self.recording.submit()
 
     def wait(self) -> None:
         """Returns when the GPU has done everything asked for so far."""
         self.check_usable()
         with self.lock:
-            self.batch += 1
-            self._batch_bytes = 0
             self.gpu.wait()
             self._raise_reports()
 
     def read(self, tensor: Tensor) -> np.ndarray[Any, Any]:
         """The tensor's bytes, padding included."""
         self.check_usable()
-        raw = np.empty(tensor.desc.total_tensor_size_in_bytes, np.uint8)
+        size = tensor.desc.total_tensor_size_in_bytes
+        try:
+            raw = np.empty(size, np.uint8)
+        except MemoryError:
+            raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
         with self.lock:
-            self.batch += 1
-            self._batch_bytes = 0
+            if self.notes:
+                self.recording.submit()
+                check_intact(self.notes, tensor.buffer, tensor.storage.serial, "the tensor")
             self.gpu.read(tensor.buffer, tensor.offset, raw)
             self._raise_reports()
         return raw
-
-    def _dispatch_all(self, call: Call) -> None:
-        for pipeline, group, x, y in call.dispatches:
-            self.gpu.dispatch(pipeline, group, x, y)
-
-    def _copy_all(self, call: Call) -> None:
-        for copy in call.copies:
-            self.gpu.copy(*copy)
 
     def profile(self) -> Profile:
         """Measures GPU time: `with device.profile() as p: ...; print(p)`."""
         self.check_usable()
         return Profile(self)
 
-    def record(self, call: Call, name: str) -> None:
-        """Appends a bound call to the open recording."""
-        gpu = self.gpu
-        if self.profiling is None:
-            for pipeline, group, x, y in call.dispatches:
-                gpu.dispatch(pipeline, group, x, y)
-            for copy in call.copies:
-                gpu.copy(*copy)
-        else:
-            copies = (lambda: self._copy_all(call)) if call.copies else None
-            self.profiling.timed(name, call.nbytes, lambda: self._dispatch_all(call), copies)
-        batch = self.batch
-        for storage in call.storages:
-            storage.batch = batch
-        self._batch_bytes += call.nbytes
-        if gpu.recorded >= BATCH_LIMIT or self._batch_bytes >= BATCH_BYTES:
-            self._submit()
+    def is_recorded(self, storage: Storage) -> bool:
+        """Whether recorded but unsubmitted work uses it."""
+        return storage.batch == self.recording.number
+
+    def finish(self) -> None:
+        """Returns when the GPU is idle, or there is not even the memory to ask it."""
+        with contextlib.suppress(OutOfMemoryError):
+            self.gpu.wait()
+
+    def probe(self, buffer: Any) -> None:
+        """Raises when a buffer made elsewhere cannot be used."""
+        self.gpu.probe(buffer)
 
     def scratch(self, place: int, size: int) -> Lease:
         """Memory for the inside of one call; calls follow each other, so all may share it."""
         lease = self._scratch.get(place)
         if lease is None or lease.storage.size < size:
             if lease is not None:
-                self._forget(lease.storage.serial)
+                self.forget(lease.storage.serial)
             lease = self._scratch[place] = self._pool.take(size)
         return lease
 
-    def report(self, operator: CompiledOperator) -> Lease:
+    def report(self) -> Lease:
         """Zeroed memory that a debug check reports into."""
         lease = self._pool.take(16)
-        if lease.storage.batch == self.batch:
-            self._submit()
+        if self.is_recorded(lease.storage):
+            self.recording.submit()
         self.gpu.write(lease.storage.buffer, 0, np.zeros(16, np.uint8))
-        self._reports.append((operator, lease))
         return lease
 
+    def expect(self, operator: CompiledOperator, lease: Lease) -> None:
+        """The check that reports into this memory is recorded: the next read-back looks at it."""
+        self.reports.append((operator, lease))
+
     def _raise_reports(self) -> None:
-        reports, self._reports = self._reports, []
-        for operator, lease in reports:
+        while self.reports:
+            operator, lease = self.reports[0]
             words = np.empty(16, np.uint8)
             self.gpu.read(lease.storage.buffer, 0, words)
+            del self.reports[0]
             operator.raise_report(words.view(np.uint32))
 
     def pipeline(self, dispatch: Dispatch, access: Mapping[str, Access]) -> tuple[Any, Shader]:
@@ -341,6 +368,7 @@ class Device:
         found = self._pipelines.get(key)
         if found is None:
             shader = assemble(dispatch.shader, dispatch.slots, access)
+            dump_wgsl(shader, dispatch)
             pipeline = self.gpu.pipeline(shader, dispatch.entry, dispatch.constants)
             found = self._pipelines[key] = (pipeline, shader)
             if len(self._pipelines) > PIPELINE_LIMIT:
@@ -361,9 +389,8 @@ class Device:
                 if not uses:
                     del self._uses[serial]
 
-    def _forget(self, serial: int) -> None:
-        """A buffer goes: so do the calls that were bound to it, after those already recorded."""
-        if self.gpu.recorded:
-            self._submit()  # wgpu ends the process over recorded work whose buffer is destroyed
+    def forget(self, serial: int) -> None:
+        """A buffer is gone: so are the calls that were bound to it."""
         for (_, key), operator in list(self._uses.get(serial, {}).items()):
             operator.drop_call(key)
+        self._uses.pop(serial, None)

@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 import wgpu
+from wgpu.backends.wgpu_native import _api as native
+from wgpu.backends.wgpu_native import _helpers as native_helpers
+from wgpu.backends.wgpu_native.extras import set_instance_extras
 
-from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError, shown
+from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, DmlError, OutOfMemoryError
+from dmlgpu.interrupt import uninterrupted
 from dmlgpu.operator import Adapter
+from dmlgpu.recording import Recording
 from dmlgpu.transfer import Transfers
 from dmlgpu.wgsl import Shader
 
 STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 _UNIFORM = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
-_READ = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
 
 _WANTED_FEATURES = ("subgroup", "timestamp-query")
 MAPPABLE = "mappable-primary-buffers"  # tensors can be mapped themselves; only wise on a CPU
@@ -64,10 +69,44 @@ def _listed() -> tuple[tuple[AdapterInfo, Any], ...]:
     Asking is slow (up to a second) and the answer does not change, so it is asked once.
     """
     with translated("listing adapters"):
+        if native_helpers._the_instance is None:
+            # OpenGL drivers are slow to ask, and Mesa's ends a forked child with a crash.
+            set_instance_extras(backends=["Primary"])
         found = wgpu.gpu.enumerate_adapters_sync()
+        if not found:
+            native_helpers._the_instance = None  # the next one has OpenGL too
+            found = wgpu.gpu.enumerate_adapters_sync()
     described = [(_describe(i, a), a) for i, a in enumerate(found)]
     modern = [pair for pair in described if pair[0].backend not in ("OpenGL", "OpenGLES")]
     return tuple(modern or described)
+
+
+_forks: list[int] = []  # of this process, while the GPU was in use: its number, once
+
+
+def _after_fork() -> None:
+    """In a child process: what it inherits of the GPU is left to its parent.
+
+    Drivers' threads do not survive a fork, and releasing an object would wait for them forever.
+    """
+    if native_helpers._the_instance is None:
+        return
+    last = wgpu.GPUObjectBase("", None, None).uid
+    release = native.GPUObjectBase._release
+
+    def release_own(made: Any) -> None:
+        if made.uid > last:
+            release(made)
+
+    native.GPUObjectBase._release = release_own
+    native.GPUAdapter._release = lambda _: None
+    native_helpers._the_instance = None
+    _listed.cache_clear()
+    _forks[:] = [os.getpid()]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _subgroup_sizes(info: Mapping[str, Any]) -> tuple[int, int]:
@@ -99,12 +138,11 @@ def choose(wanted: AdapterInfo | str | None) -> tuple[AdapterInfo, Any]:
     elif isinstance(wanted, str):
         matches = [pair for pair in listed if wanted.lower() in str(pair[0]).lower()]
     else:
-        raise DeviceError(
-            f"adapter is {shown(wanted)}; it must be None, part of a name or an entry of adapters()"
-        )
+        kind = type(wanted).__name__
+        raise DeviceError(f"adapter is {kind}; it must be None, a name or an entry of adapters()")
     if not matches:
         have = "; ".join(str(info) for info, _ in listed)
-        raise DeviceError(f"{asked} is {shown(str(wanted))}; this machine has: {have}")
+        raise DeviceError(f"{asked} is {str(wanted)[:100]!r}; this machine has: {have}")
     return matches[0]
 
 
@@ -113,43 +151,59 @@ def translated(doing: str) -> Iterator[None]:
     """Turns whatever wgpu raises while `doing` something into an error of this library."""
     try:
         yield
-    except wgpu.GPUOutOfMemoryError as error:
-        raise OutOfMemoryError(f"out of GPU memory while {doing}: {_first_line(error)}") from None
+    except DmlError:
+        raise
+    except (wgpu.GPUOutOfMemoryError, MemoryError) as error:
+        raise OutOfMemoryError(f"out of memory while {doing}: {_reason(str(error))}") from None
     except (wgpu.GPUError, RuntimeError, ValueError, OSError) as error:
-        raise _as_device_error(doing, error) from None
+        raise _as_dml_error(doing, error) from None
 
 
-def _as_device_error(doing: str, error: Exception) -> DeviceError:
-    if isinstance(error, DeviceError):
-        return error
+def _as_dml_error(doing: str, error: Exception) -> DmlError:
     text = str(error).lower()
-    if "lost" in text or "destroyed" in text or "parent device" in text:
+    if "device is lost" in text or "device lost" in text:
         return DeviceLostError(f"the GPU device was lost while {doing}")
-    return DeviceError(f"the adapter failed while {doing}: {_first_line(error)}")
+    if "buffer" in text and "has been destroyed" in text:
+        return BindingError(f"a buffer that its owner has destroyed was used while {doing}")
+    return DeviceError(f"the adapter failed while {doing}: {_reason(str(error))}")
 
 
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    kept = [line for line in lines if not line.startswith(("Caused by", "Validation Error"))]
-    return (kept or lines or [type(error).__name__])[0].rstrip(".")
+def _reason(text: str) -> str:
+    """The innermost cause that a message of wgpu names, on one line."""
+    lines = [line.strip().rstrip(".") for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("Caused by", "In wgpu"))]
+    named = [line for line in lines if line != "Validation Error"]
+    return (named or lines or ["no reason given"])[-1]
+
+
+def _refusal(shader: Shader, info: AdapterInfo, text: str) -> str:
+    """Says which shader, which line of it and which driver do not go together."""
+    place = re.search(r"wgsl:(\d+):\d+", text)
+    fault = re.search(r"error: (.+)", text)
+    if place is None:
+        return f"{shader.label} does not compile on {info}: {_reason(text)}"
+    number = int(place[1])
+    line = shader.text.splitlines()[number - 1].strip()
+    reason = fault[1] if fault else _reason(text)
+    return f"{shader.label} line {number}, `{line}`, does not compile on {info}: {reason}"
 
 
 class Gpu:
     """One wgpu device with its limits, one open recording, and kept staging memory."""
 
     def __init__(self, info: AdapterInfo, device: Any) -> None:
-        self.info = info
-        self.device = device
+        self.info: AdapterInfo = info
+        self.device: Any = device
         limits = device.limits
-        self.max_buffer = int(limits["max-buffer-size"])
-        self.max_binding = int(limits["max-storage-buffer-binding-size"])
-        self.max_bindings = int(limits["max-storage-buffers-per-shader-stage"])
-        self.offset_alignment = int(limits["min-storage-buffer-offset-alignment"])
-        self.max_groups = int(limits["max-compute-workgroups-per-dimension"])
+        self.max_buffer: int = int(limits["max-buffer-size"])
+        self.max_binding: int = int(limits["max-storage-buffer-binding-size"])
+        self.max_bindings: int = int(limits["max-storage-buffers-per-shader-stage"])
+        self.offset_alignment: int = int(limits["min-storage-buffer-offset-alignment"])
+        self.max_groups: int = int(limits["max-compute-workgroups-per-dimension"])
         features = set(device.features)
         adapter = device.adapter
         lanes = _subgroup_sizes(adapter.info) if "subgroup" in features else (0, 0)
-        self.facts = Adapter(
+        self.facts: Adapter = Adapter(
             is_cpu=info.kind == "cpu",
             subgroup_min=lanes[0],
             subgroup_max=lanes[1],
@@ -157,24 +211,27 @@ class Gpu:
             keeps_running=info.kind == "discrete" and info.backend in ("Vulkan", "D3D12"),
             max_workgroup_size=int(limits["max-compute-invocations-per-workgroup"]),
             max_workgroup_storage=int(limits["max-compute-workgroup-storage-size"]),
+            max_binding=self.max_binding,
         )
-        self.queue = device.queue
+        self.queue: Any = device.queue
         direct = self.facts.is_cpu and MAPPABLE in features
         self._storage_usage = (
             STORAGE | (wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.MAP_WRITE) * direct
         )
-        self.recorded = 0
-        self.lost = ""  # what was being done when the device went away
-        self._encoder: Any = None
-        self._pass: Any = None
-        self._pipeline: Any = None
+        self.lost: str = ""  # what was being done when the device went away
+        self.recording: Recording = Recording(self)
         self._transfers = Transfers(self)
-        self._marker: Any = None  # a copy between these two is done when all before it is
+        self.settle = self._transfers.settle
 
     @classmethod
     def open(cls, wanted: AdapterInfo | str | None) -> Gpu:
         """Opens the adapter asked for with all the room it has."""
         info, adapter = choose(wanted)
+        if _forks and "SwiftShader" in info.name:
+            raise DeviceError(
+                f"{info.name} cannot be opened in a process forked from one that used it; start "
+                "the process with the method spawn"
+            )
         features = [f for f in _WANTED_FEATURES if f in adapter.features]
         if info.kind == "cpu" and MAPPABLE in adapter.features:
             features.append(MAPPABLE)
@@ -196,32 +253,34 @@ class Gpu:
             )
         return cls(_describe(-1, device.adapter), device)
 
+    @property
+    def is_destroyed(self) -> bool:
+        """Whether someone has destroyed the wgpu device, which ends its polling."""
+        return self.device._poller is None
+
     @contextlib.contextmanager
-    def _doing(self, doing: str) -> Iterator[None]:
+    def doing(self, what: str) -> Iterator[None]:
         """`translated`, and the loss of the device is remembered."""
         try:
-            with translated(doing):
+            with translated(what):
                 yield
         except DeviceLostError as error:
-            raise self._noted(error) from None
-
-    def _noted(self, error: DeviceError) -> DeviceError:
-        if isinstance(error, DeviceLostError):
             self.lost = str(error)
-        return error
+            raise
+        except DmlError:
+            if self.is_destroyed:
+                self.lost = f"the GPU device was lost while {what}"
+                raise DeviceLostError(self.lost) from None
+            raise
 
     def buffer(self, size: int, what: str = "a tensor") -> Any:
         """A new storage buffer of `size` bytes."""
-        self.check_size(size, what)
-        with self._doing(f"allocating {size} bytes"):
-            return self.device.create_buffer(size=size, usage=self._storage_usage)
-
-    def check_size(self, size: int, what: str) -> None:
-        """Raises when no buffer can be so large."""
         if size > self.max_buffer:
             raise OutOfMemoryError(
                 f"{what} needs a buffer of {size} bytes; {self.info.name} allows {self.max_buffer}"
             )
+        with self.doing(f"allocating {size} bytes"):
+            return self.device.create_buffer(size=size, usage=self._storage_usage)
 
     def check_usage(self, buffer: Any) -> None:
         """Raises unless tensors can lie in a buffer made elsewhere."""
@@ -234,27 +293,36 @@ class Gpu:
         if buffer.map_state != "unmapped":  # wgpu-native ends the process that submits it
             raise BindingError(f"wrap: the buffer is {buffer.map_state}; unmap it first")
 
+    def staging(self, size: int, usage: str) -> Any:
+        """A buffer that host memory goes through."""
+        with self.doing(f"allocating {size} bytes of staging memory"):
+            return self.device.create_buffer(size=size, usage=usage)
+
+    def probe(self, buffer: Any) -> None:
+        """Raises when a buffer made elsewhere has been destroyed: binding it is refused then."""
+        entry = {"binding": 0, "visibility": "COMPUTE", "buffer": {"type": "read-only-storage"}}
+        resource = {"buffer": buffer, "offset": 0, "size": min(16, buffer.size // 4 * 4)}
+        with self.doing("wrapping it"):
+            layout = self.device.create_bind_group_layout(entries=[entry])
+            entries = [{"binding": 0, "resource": resource}]
+            self.device.create_bind_group(layout=layout, entries=entries)
+
     def uniform(self, data: bytes) -> Any:
         """A uniform buffer holding `data`."""
-        with self._doing("making a uniform buffer"):
+        with self.doing(f"allocating {len(data)} bytes of parameters"):
             return self.device.create_buffer_with_data(data=data, usage=_UNIFORM)
 
     def pipeline(self, shader: Shader, entry: str, constants: Mapping[str, int]) -> Any:
         """A compute pipeline; a shader the driver refuses is named with the driver."""
-        try:
-            module = self.device.create_shader_module(label=shader.label, code=shader.text)
-            compute = {"module": module, "entry_point": entry, "constants": dict(constants)}
-            return self.device.create_compute_pipeline(layout="auto", compute=compute)
-        except wgpu.GPUOutOfMemoryError:
-            raise OutOfMemoryError(f"out of GPU memory while compiling {shader.label}") from None
-        except (wgpu.GPUError, RuntimeError) as error:
-            lost = _as_device_error(f"compiling {shader.label}", error)
-            if isinstance(lost, DeviceLostError):
-                raise self._noted(lost) from None
-            detail = " ".join(str(error).split())
-            raise DeviceError(
-                f"{shader.label} does not compile on {self.info}: {detail[:600]}"
-            ) from None
+        with self.doing(f"compiling {shader.label}"):
+            try:
+                module = self.device.create_shader_module(label=shader.label, code=shader.text)
+                compute = {"module": module, "entry_point": entry, "constants": dict(constants)}
+                return self.device.create_compute_pipeline(layout="auto", compute=compute)
+            except (wgpu.GPUValidationError, wgpu.GPUPipelineError, wgpu.GPUInternalError) as error:
+                if self.is_destroyed or "device is lost" in str(error).lower():
+                    raise
+                raise DeviceError(_refusal(shader, self.info, str(error))) from None
 
     def bind_group(
         self,
@@ -271,105 +339,62 @@ class Gpu:
             {"binding": binding, "resource": {"buffer": buffer, "offset": offset, "size": size}}
             for binding, buffer, offset, size in ranges
         ]
-        with self._doing("binding tensors"):
+        sizes = ", ".join(str(size) for *_, size in ranges)
+        with self.doing(f"binding tensors of {sizes} bytes"):
             layout = pipeline.get_bind_group_layout(0)
             return self.device.create_bind_group(layout=layout, entries=entries)
 
-    def dispatch(self, pipeline: Any, bind_group: Any, x: int, y: int) -> None:
-        """Records one dispatch."""
-        try:
-            open_pass = self._pass
-            if open_pass is None:
-                open_pass = self._open_pass()
-            if self._pipeline is not pipeline:
-                open_pass.set_pipeline(pipeline)
-                self._pipeline = pipeline
-            open_pass.set_bind_group(0, bind_group)
-            open_pass.dispatch_workgroups(x, y)
-        except (wgpu.GPUError, RuntimeError) as error:
-            raise self._noted(_as_device_error("recording a dispatch", error)) from None
-        self.recorded += 1
-
-    def _open_pass(self) -> Any:
-        if self._encoder is None:
-            self._encoder = self.device.create_command_encoder()
-        self._pass = self._encoder.begin_compute_pass()
-        self._pipeline = None
-        return self._pass
-
-    def copy(self, source: Any, at: int, target: Any, to: int, size: int) -> None:
-        """Records a copy of `size` bytes between buffers."""
-        with self._doing("recording a copy"):
-            self.outside_pass().copy_buffer_to_buffer(source, at, target, to, size)
-        self.recorded += 1
-
-    def outside_pass(self) -> Any:
-        """The open encoder, outside any pass."""
-        if self._pass is not None:
-            self._pass.end()
-            self._pass = self._pipeline = None
-        if self._encoder is None:
-            self._encoder = self.device.create_command_encoder()
-        return self._encoder
-
-    def in_pass(self, timestamp_writes: Mapping[str, Any], record: Callable[[], None]) -> None:
-        """Lets `record` fill a pass of its own that writes timestamps at both ends."""
-        with self._doing("recording a timed pass"):
-            self._pass = self.outside_pass().begin_compute_pass(timestamp_writes=timestamp_writes)
-        record()
-        with self._doing("recording a timed pass"):
-            self.outside_pass()
-
     def timestamps(self, count: int) -> tuple[Any, Any]:
         """A set of timestamp queries and the buffer they are resolved into."""
-        with self._doing("making timestamp queries"):
+        with self.doing(f"allocating {8 * count} bytes of timestamps"):
             queries = self.device.create_query_set(type="timestamp", count=count)
             usage = "QUERY_RESOLVE|COPY_SRC"
             return queries, self.device.create_buffer(size=8 * count, usage=usage)
 
-    def resolve(self, queries: Any, count: int, target: Any) -> None:
-        """Records that the first `count` timestamps go to a buffer."""
-        with self._doing("resolving timestamps"):
-            self.outside_pass().resolve_query_set(queries, 0, count, target, 0)
+    @property
+    def timestamp_period(self) -> float:
+        """Nanoseconds of one tick of the timestamps: 1 on some adapters, 10 or 83.3 on others."""
+        native = wgpu.backends.wgpu_native.lib
+        return float(native.wgpuQueueGetTimestampPeriod(self.queue._internal))
 
-    def flush(self) -> None:
-        """Submits what is recorded."""
-        if self._encoder is None:
-            return
-        encoder, self._encoder = self._encoder, None
-        with self._doing("submitting work"):
-            if self._pass is not None:
-                self._pass.end()
-                self._pass = self._pipeline = None
-            self.queue.submit([encoder.finish()])
-        self.recorded = 0
+    def resolve(self, queries: Any, count: int, target: Any) -> None:
+        """Submits what waits, and then the first `count` timestamps into a buffer."""
+        self.recording.submit(lambda e: e.resolve_query_set(queries, 0, count, target, 0))
 
     def write(self, buffer: Any, offset: int, data: np.ndarray[Any, Any]) -> None:
         """Writes host bytes into a buffer that nothing recorded but unsubmitted uses."""
-        with self._doing(f"uploading {data.nbytes} bytes"):
+        with self.doing(f"uploading {data.nbytes} bytes"):
             self._transfers.write(buffer, offset, data)
 
     def read(self, buffer: Any, offset: int, target: np.ndarray[Any, Any]) -> None:
         """Fills `target` (bytes) from a buffer, after everything recorded so far."""
-        if not buffer.usage & wgpu.BufferUsage.COPY_SRC:  # only one made elsewhere can lack it
-            raise BindingError("the wrapped buffer's usage lacks COPY_SRC, which reading it needs")
-        with self._doing(f"reading back {target.nbytes} bytes"):
+        with self.doing(f"reading back {target.nbytes} bytes"):
             self._transfers.read(buffer, offset, target)
+
+    def fetch(self, staging: Any, target: np.ndarray[Any, Any]) -> None:
+        """Fills `target` (bytes) when the copies submitted to a staging buffer are done; drops it.
+
+        Needs no lock: other threads may record and submit meanwhile.
+        """
+        with self.doing(f"reading back {target.nbytes} bytes"):
+            self._transfers.fetch(staging, target)
+            staging.destroy()
 
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""
-        with self._doing("waiting for the GPU"):
-            if self._marker is None:
-                ahead = self.device.create_buffer(size=16, usage=wgpu.BufferUsage.COPY_SRC)
-                self._marker = (ahead, self.device.create_buffer(size=16, usage=_READ))
-            ahead, marker = self._marker
-            self.outside_pass().copy_buffer_to_buffer(ahead, 0, marker, 0, 16)
-            self.flush()
-            marker.map_sync(wgpu.MapMode.READ, 0, 16)
-            marker.unmap()
+        with self.doing("waiting for the GPU"):
+            self._transfers.wait()
+
+    def unmap(self, buffer: Any) -> None:
+        """Ends a map, or calls it off while it is pending."""
+        if buffer.map_state == "unmapped":
+            return
+        with uninterrupted(), contextlib.suppress(wgpu.GPUError):
+            buffer._map_state = "mapped"  # wgpu-py refuses to call off what WebGPU allows to
+            buffer.unmap()
+        buffer._map_state = "unmapped"
 
     def close(self) -> None:
         """Drops the recording and the staging memory."""
-        self._encoder = self._pass = self._pipeline = None
+        self.recording.clear()
         self._transfers.close()
-        self._marker = None

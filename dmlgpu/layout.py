@@ -55,6 +55,11 @@ def count(dims: tuple[Dim, ...]) -> int:
     return total
 
 
+def resized(dims: tuple[Dim, ...], sizes: tuple[int, ...]) -> tuple[Dim, ...]:
+    """The same loops with other numbers of steps."""
+    return tuple(replace(d, size=size) for d, size in zip(dims, sizes, strict=True))
+
+
 def is_nested(dims: tuple[Dim, ...]) -> bool:
     """Whether an output address names its coordinates by dividing by the strides in turn.
 

@@ -10,10 +10,11 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 from weakref import WeakValueDictionary
 
 from dmlgpu.errors import OutOfMemoryError
+from dmlgpu.watch import DESTROYED, destroy, watch
 
 UNIT = 256  # bytes; keeps every buffer a multiple of 16 so that shaders may use whole vec4s
 
@@ -34,11 +35,11 @@ class Storage:
     _serials: ClassVar[count[int]] = count()  # over all devices: a serial never comes twice
 
     def __init__(self, buffer: Any, size: int, foreign: bool = False) -> None:
-        self.buffer = buffer
-        self.size = size
-        self.serial = next(Storage._serials)
-        self.foreign = foreign  # made elsewhere: never pooled, never destroyed
-        self.batch = -1
+        self.buffer: Any = buffer
+        self.size: int = size
+        self.serial: int = next(Storage._serials)
+        self.foreign: bool = foreign  # made elsewhere: never pooled, never destroyed
+        self.batch: int = -1
 
 
 class Lease:
@@ -47,7 +48,7 @@ class Lease:
     __slots__ = ("__weakref__", "_returned", "storage")
 
     def __init__(self, storage: Storage, returned: deque[int]) -> None:
-        self.storage = storage
+        self.storage: Storage = storage
         self._returned = returned
 
     def __del__(self) -> None:
@@ -56,27 +57,48 @@ class Lease:
         self._returned.append(self.storage.serial)
 
 
-class Pool:
-    """Buffers by size class; the least recently returned are destroyed beyond `limit` bytes."""
+class Owner(Protocol):
+    """What a pool needs of the device it belongs to."""
 
-    def __init__(
-        self, make: Callable[[int], Any], forget: Callable[[int], None], limit: int
-    ) -> None:
+    notes: dict[int, str]  # of buffers by serial; see watch
+
+    def forget(self, serial: int) -> None:
+        """Told of every storage that is gone."""
+
+    def is_recorded(self, storage: Storage) -> bool:
+        """Whether recorded but unsubmitted work uses it."""
+
+    def finish(self) -> None:
+        """Returns when the GPU is idle."""
+
+    def probe(self, buffer: Any) -> None:
+        """Raises when a buffer made elsewhere cannot be used."""
+
+
+class Pool:
+    """Buffers by size class; the least recently returned are destroyed beyond `limit` bytes.
+
+    A storage is in `_lent`, in `_free`, or nobody's and about to vanish. Steps are ordered so that
+    Ctrl-C between any two of them leaves it that way, and sums are taken when asked for.
+    """
+
+    def __init__(self, make: Callable[[int], Any], owner: Owner, limit: int) -> None:
         self._make = make
-        self._forget = forget  # told the serial of every storage that is gone
+        self._owner = owner
         self._limit = limit
         self._returned: deque[int] = deque()  # serials
         self._lent: dict[int, Storage] = {}
         self._free: OrderedDict[int, Storage] = OrderedDict()  # by serial, oldest first
-        self._by_size: dict[int, list[Storage]] = {}
+        self._by_size: dict[int, dict[int, Storage]] = {}  # of the free ones
         self._leases: WeakValueDictionary[int, Lease] = WeakValueDictionary()  # by id of buffer
-        self._in_use = 0
-        self._pooled = 0
+        self._pooled = 0  # bytes in _free; only eviction relies on it
 
     def memory(self) -> Memory:
         """What is held now."""
         self._collect()
-        return Memory(self._in_use, self._pooled, self._limit)
+        in_use = sum(storage.size for storage in self._lent.values() if not storage.foreign)
+        self._pooled = sum(storage.size for storage in self._free.values())
+        return Memory(in_use, self._pooled, self._limit)
 
     def take(self, size: int) -> Lease:
         """Room for `size` bytes, rounded up to whole units."""
@@ -84,19 +106,23 @@ class Pool:
             self._collect()
         size = size_class(size)
         same = self._by_size.get(size)
-        if same:
-            storage = same.pop()
-            del self._free[storage.serial]
-            self._pooled -= size
-        else:
-            storage = Storage(self._allocate(size), size)
-        return self._lend(storage)
+        while same:
+            serial, storage = same.popitem()
+            if self._free.pop(serial, None) is not None:
+                self._pooled -= size
+                if self._owner.notes.pop(serial, "") != DESTROYED:
+                    return self._lend(storage)
+                self._owner.forget(serial)
+        return self._lend(self._new(self._allocate(size), size))
+
+    def _new(self, buffer: Any, size: int, foreign: bool = False) -> Storage:
+        storage = Storage(buffer, size, foreign)
+        watch(buffer, self._owner.notes, storage.serial)
+        return storage
 
     def _lend(self, storage: Storage) -> Lease:
-        if not storage.foreign:
-            self._in_use += storage.size
-        self._lent[storage.serial] = storage
         lease = Lease(storage, self._returned)
+        self._lent[storage.serial] = storage
         self._leases[id(storage.buffer)] = lease
         return lease
 
@@ -108,40 +134,58 @@ class Pool:
         self._collect()
         for storage in self._free.values():
             if storage.buffer is buffer:
-                self._by_size[storage.size].remove(storage)
+                self._by_size[storage.size].pop(storage.serial, None)
                 del self._free[storage.serial]
                 self._pooled -= storage.size
                 return self._lend(storage)
-        return self._lend(Storage(buffer, buffer.size, foreign=True))
+        self._owner.probe(buffer)
+        return self._lend(self._new(buffer, buffer.size, foreign=True))
 
     def _allocate(self, size: int) -> Any:
         try:
             return self._make(size)
         except OutOfMemoryError:
+            self._collect()
             if not self._free:
                 raise
+            self._owner.finish()  # what is free may still be in use on the GPU
             self.clear()
             return self._make(size)
 
     def _collect(self) -> None:
-        while self._returned:
-            storage = self._lent.pop(self._returned.popleft())
-            if storage.foreign:
-                self._forget(storage.serial)
-                continue
-            self._in_use -= storage.size
+        returned, notes = self._returned, self._owner.notes
+        while returned:
+            serial = returned[0]
+            storage = self._lent.get(serial)
+            if storage is not None:
+                if storage.foreign or (notes and notes.get(serial) == DESTROYED):
+                    self._owner.forget(serial)
+                else:
+                    self._keep(storage)
+                del self._lent[serial]
+            if notes:
+                notes.pop(serial, None)
+            returned.popleft()
+        if self._pooled > self._limit:
+            self._pooled = sum(storage.size for storage in self._free.values())
+            while self._pooled > self._limit:
+                self._evict()
+
+    def _keep(self, storage: Storage) -> None:
+        self._by_size.setdefault(storage.size, {})[storage.serial] = storage
+        if storage.serial not in self._free:
             self._free[storage.serial] = storage
-            self._by_size.setdefault(storage.size, []).append(storage)
             self._pooled += storage.size
-        while self._pooled > self._limit:
-            self._evict()
 
     def _evict(self) -> None:
-        serial, storage = self._free.popitem(last=False)
-        self._by_size[storage.size].remove(storage)
+        serial = next(iter(self._free))
+        storage = self._free[serial]
+        self._by_size[storage.size].pop(serial, None)
+        self._owner.forget(serial)
+        if not self._owner.is_recorded(storage):  # else it goes when that work is submitted
+            destroy(storage.buffer)
+        del self._free[serial]
         self._pooled -= storage.size
-        self._forget(serial)
-        storage.buffer.destroy()
 
     def clear(self) -> None:
         """Destroys every buffer that is kept for reuse."""

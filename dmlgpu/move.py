@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dmlgpu.layout import Dim, count, extent, fold, is_nested, widen
+from dmlgpu.layout import Dim, count, extent, fold, is_nested, resized, widen
 from dmlgpu.operator import Adapter, Dispatch, Plan, Value, eight
+from dmlgpu.parts import Part, Walk, joined, split
 
 WG_SIZE = 256
 RUN = 16  # units side by side that an invocation of a CPU adapter copies, when there are many
@@ -19,6 +20,7 @@ class Gather:
     """What a gather adds to a copy: index tuples that pick the source."""
 
     index: str  # snippet that decodes one index value
+    index_bits: int
     index_step: int
     sizes: tuple[int, ...]  # of the input dimensions the coordinates select from
     strides: tuple[int, ...]
@@ -31,20 +33,68 @@ def move(
     source_base: int,
     gather: Gather | None,
     adapter: Adapter,
+    largest: int,
 ) -> Plan:
-    """The dispatch that copies `loops` of elements of `bits` bits each."""
+    """Copies `loops` of elements of `bits` bits each; the largest tensor has `largest` bytes."""
     strides = gather.strides if gather else ()
     folded = fold(loops)
     dense = is_nested(folded) and extent(folded) <= SPARSE_FACTOR * count(folded) + 64
     most = 128 if dense else 32
     bits, dims, grouped = widen(bits, folded, source_base, *strides, most=most)
+    if gather:
+        gather = replace(gather, strides=tuple(s // grouped for s in strides))
+    base = source_base // grouped
+    parts = None
+    if largest > adapter.max_binding:
+        parts = _parts(bits, dims, base, gather, adapter.max_binding)
+    if parts:
+        plans = []
+        for part in parts:
+            moved = sum(n * d.source for n, d in zip(part.first, dims, strict=False))
+            start = part.starts.get("input_tensor", base + moved)
+            cut = resized(dims, part.sizes[: len(dims)])
+            plans.append(_dispatch(shader, bits, cut, dense, start, gather, adapter))
+        made = joined(plans, [part.spans for part in parts])
+    else:
+        made = _dispatch(shader, bits, dims, dense, base, gather, adapter)
+    copies = _copies(bits, dims, base) if adapter.is_cpu and not gather else ()
+    return replace(made, copies=copies)
+
+
+def _parts(
+    bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None, most: int
+) -> tuple[Part, ...] | None:
+    """Parts in which each tensor fits a binding, but for the input of a gather."""
+    sizes = [d.size for d in dims]
+    out = tuple(d.out for d in dims)
+    if not gather:
+        source = Walk("input_tensor", bits, base, tuple(d.source for d in dims), based=True)
+        return split(sizes, [Walk("output_tensor", bits, 0, out, False), source], most, len(dims))
+    sizes.append(len(gather.sizes))  # a loop over the coordinates of a tuple, never cut
+    steps = (*(d.tuple_ for d in dims), gather.index_step)
+    walks = [
+        Walk("output_tensor", bits, 0, (*out, 0), based=False),
+        Walk("indices_tensor", gather.index_bits, 0, steps, based=False),
+    ]
+    return split(sizes, walks, most, len(dims))
+
+
+def _dispatch(
+    shader: str,
+    bits: int,
+    dims: tuple[Dim, ...],
+    dense: bool,
+    base: int,
+    gather: Gather | None,
+    adapter: Adapter,
+) -> Plan:
     elements = count(dims)
     reached = extent(dims)
     last = dims[-1]
     invocations = -(-reached * bits // 128) if dense else elements
     params: dict[str, Value] = {
         "count": invocations,
-        "source_base": source_base // grouped,
+        "source_base": base,
         "sizes": eight([d.size for d in dims]),
         "out_strides": eight([d.out for d in dims]),
         "source_strides": eight([d.source for d in dims]),
@@ -56,26 +106,36 @@ def move(
     if kind != "units":
         constants["BITS"] = bits
     if kind != "sparse":
-        constants["PAIRS"] = int(not adapter.is_cpu)
+        constants["PAIRS"] = int(not adapter.is_cpu and not (last.tuple_ and bits >= 32))
         constants["RUN"] = run_units(invocations) if adapter.is_cpu else 1
     if kind == "dense":
-        at_once = last.tuple_ != 0 and not adapter.is_cpu
-        slots["tuples"] = "tuples_at_once" if at_once else "tuples_loop"
+        slots["tuples"] = _tuples(bits, last, gather, adapter)
         constants["STEP"] = last.source if last.source in (1, -1, 2) else 0
         constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
     if gather:
         params["index_step"] = gather.index_step
         params["tuple_strides"] = eight([d.tuple_ for d in dims])
         params["gather_sizes"] = eight(gather.sizes)
-        params["gather_strides"] = eight([s // grouped for s in strides])
+        params["gather_strides"] = eight(gather.strides)
         bindings["indices"] = "indices_tensor"
         slots["index"] = gather.index
+        packed = slots.get("tuples") == "tuples_packed"
+        slots["indices"] = "indices_units" if packed else "indices_words"
         constants["TUPLE"] = len(gather.sizes)
     per_group = WG_SIZE * max(1 + constants.get("PAIRS", 0), constants.get("RUN", 1))
     workgroups = -(-invocations // per_group)
-    copies = _copies(bits, dims, source_base // grouped) if adapter.is_cpu and not gather else ()
-    dispatch = Dispatch(shader, workgroups, params, bindings, slots, constants)
-    return Plan((dispatch,), copies=copies)
+    return Plan((Dispatch(shader, workgroups, params, bindings, slots, constants),))
+
+
+def _tuples(bits: int, last: Dim, gather: Gather | None, adapter: Adapter) -> str:
+    """The snippet that fills a unit whose elements each have an index tuple of their own."""
+    if adapter.is_cpu or not gather or not last.tuple_:
+        return "tuples_loop"
+    coordinates = len(gather.sizes)
+    words = coordinates * gather.index_bits // 32
+    packed = last.tuple_ == coordinates and (coordinates == 1 or gather.index_step == 1)
+    fits = words in (1, 2, 4) and 128 // bits * words >= 4
+    return "tuples_packed" if packed and fits else "tuples_at_once"
 
 
 def run_units(units: int) -> int:

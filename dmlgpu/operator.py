@@ -32,6 +32,7 @@ class Adapter:
     keeps_running: bool = False  # a workgroup that has started is not starved by one that waits
     max_workgroup_size: int = 256
     max_workgroup_storage: int = 16384
+    max_binding: int = 1 << 27  # bytes of a buffer that a shader reaches through one binding
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Dispatch:
 
     `bindings` maps a name the shader declares with #bind to a tensor field of the description, or
     to a name in the plan's `scratch`. `workgroups` is a count; the device folds it into the grid.
+    `spans` are the bytes of a tensor field that the dispatch reaches, where those are not all.
     """
 
     shader: str
@@ -49,6 +51,7 @@ class Dispatch:
     slots: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, int] = field(default_factory=dict)
     entry: str = "main"
+    spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

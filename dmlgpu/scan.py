@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dmlgpu.layout import Dim, count
+from dmlgpu.layout import Dim, count, resized
 from dmlgpu.layout import fold as fold_loops
 from dmlgpu.operator import Adapter, Dispatch, Plan, Value, eight
+from dmlgpu.parts import Part, Walk, joined, part_of, split
 from dmlgpu.tensor import DataType
 
 WALK_WG = 64
@@ -31,6 +32,7 @@ GROUP_TILES = 2  # fewest tiles of a segment
 ONE_PASS = 16  # tiles that one workgroup scans sooner than three passes do
 CPU_WALKERS = 64  # invocations that fill a CPU
 MAX_LOOP = 65535
+PARTIALS = 64  # partials that end on what a binding may start on
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,38 @@ def choose(scan: Scan, adapter: Adapter) -> str:
     return "walk"
 
 
-def plan_scan(scan: Scan, adapter: Adapter) -> Plan:
+def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
+    """The dispatches of one scan, whose larger tensor has `largest` bytes.
+
+    Lines that together are too much for a binding are scanned in parts.
+    """
+    too_large = largest > adapter.max_binding
+    parts = split(*_walks(scan), adapter.max_binding, len(scan.lines)) if too_large else None
+    if not parts:
+        return _plan(scan, adapter)
+    plans = [_plan(_within(scan, part), adapter) for part in parts]
+    return joined(plans, [part.spans for part in parts])
+
+
+def _walks(scan: Scan) -> tuple[tuple[int, ...], list[Walk]]:
+    """The loops of a scan, the axis innermost, and how they step through its tensors."""
+    sizes = (*(d.size for d in scan.lines), scan.axis_size)
+    steps = (*(d.source for d in scan.lines), scan.in_step)
+    out_steps = (*(d.out for d in scan.lines), scan.out_step)
+    return sizes, [
+        Walk(scan.input, scan.bits, scan.in_base, steps, based=True),
+        Walk(scan.output, scan.bits, scan.out_base, out_steps, based=True),
+    ]
+
+
+def _within(scan: Scan, part: Part) -> Scan:
+    """A part of the scan, its tensors starting where the spans of the part do."""
+    lines, steps = resized(scan.lines, part.sizes[:-1]), part.sizes[-1]
+    starts = part.starts[scan.input], part.starts[scan.output]
+    return replace(scan, lines=lines, axis_size=steps, in_base=starts[0], out_base=starts[1])
+
+
+def _plan(scan: Scan, adapter: Adapter) -> Plan:
     """The dispatches of one scan, carries between segments included."""
     if scan.num == "f16" and adapter.exact_halves:
         scan = replace(scan, num="f16_hardware")
@@ -171,7 +204,7 @@ def plan_scan(scan: Scan, adapter: Adapter) -> Plan:
     if kernel in ("rows", "lanes"):
         return Plan((_in_subgroups(scan, kernel, adapter),))
     if kernel == "columns":
-        return Plan((_columns(scan),))
+        return Plan((_columns(scan, adapter),))
     if kernel == "columns_chain":
         return _columns_chain(scan)
     scratch: dict[str, int] = {}
@@ -219,12 +252,13 @@ def _in_subgroups(scan: Scan, kernel: str, adapter: Adapter) -> Dispatch:
     return Dispatch(f"cumulative_{kernel}", groups, params, bindings, slots, constants)
 
 
-def _columns(scan: Scan) -> Dispatch:
+def _columns(scan: Scan, adapter: Adapter) -> Dispatch:
     unit = scan.per_unit
     scan = scan.in_columns()
     columns = count(scan.lines)
     params = {**_common(scan, unit), "columns": columns}
     constants = {"WG_SIZE": COLUMNS_WG, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
+    constants["EARLY"] = int(not adapter.is_cpu)
     bindings = {"input": scan.input, "output": scan.output}
     groups = -(-columns // COLUMNS_WG)
     return Dispatch("cumulative_columns", groups, params, bindings, _slots(scan), constants)
@@ -301,10 +335,40 @@ def _segmented(
         output=partials,
     )
     return [
-        _pass(scan, kernel, "reduce", segments, segment, partials),
+        *_passes(scan, kernel, "reduce", segments, segment, partials, adapter),
         *_segmented(carries, kernel, adapter, scratch),
-        _pass(scan, kernel, "scan_carried", segments, segment, partials),
+        *_passes(scan, kernel, "scan_carried", segments, segment, partials, adapter),
     ]
+
+
+def _passes(
+    scan: Scan,
+    kernel: str,
+    entry: str,
+    segments: int,
+    segment: int,
+    partials: str,
+    adapter: Adapter,
+) -> list[Dispatch]:
+    """One pass; over a line that is too long for a binding, several, of as many segments as fit."""
+    sizes, walks = _walks(scan)
+    room = adapter.max_binding - 1024
+    steps = segment * scan.per_unit
+    step_bytes = max(w.bits * abs(w.steps[-1]) for w in walks) // 8
+    at_once = room // (steps * max(1, step_bytes)) // PARTIALS * PARTIALS
+    fits = all(w.nbytes(sizes, 0) <= room for w in walks)
+    if fits or not at_once or count(scan.lines) > 1:
+        return [_pass(scan, kernel, entry, segments, segment, partials)]
+    made = []
+    for first in range(0, segments, at_once):
+        some = min(at_once, segments - first)
+        size = min(some * steps, scan.axis_size - first * steps)
+        part = part_of((0,) * len(scan.lines) + (first * steps,), (*sizes[:-1], size), walks)
+        width = 8 if scan.bits == 64 else 4
+        spans = {**part.spans, partials: (first * width, (first + some) * width)}
+        dispatch = _pass(_within(scan, part), kernel, entry, some, segment, partials)
+        made.append(replace(dispatch, spans=spans))
+    return made
 
 
 def _pass(

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu.errors import InvalidDescError, shown
+from dmlgpu.errors import DmlError, InvalidDescError, InvalidTypeError, shown
 
 UINT32_MAX = 2**32 - 1
 MAX_RANK = 8
@@ -63,8 +63,8 @@ class DataType(IntEnum):
         found = cls.__members__.get(name.upper())
         if found is None or found is cls.UNKNOWN:
             told = name if name.isidentifier() else shown(dtype)
-            raise InvalidDescError(
-                f"data type {told} has no DirectML type; use one of "
+            raise InvalidTypeError(
+                f"data type {told} has no DirectML type; convert with astype to one of "
                 + ", ".join(t.name.lower() for t in cls if t.bits >= 8)
             )
         return found
@@ -109,6 +109,17 @@ def member(name: str, enumeration: type[E], value: Any) -> E:
     except Exception:  # an object's own comparison may raise anything
         known = ", ".join(f"{m.name} ({int(m)})" for m in enumeration)
         raise InvalidDescError(f"{name} is {shown(value)}; it must be one of {known}") from None
+
+
+def as_array(what: str, value: Any) -> npt.NDArray[Any]:
+    """`value` as NumPy sees it."""
+    try:
+        return np.asarray(value)
+    except (DmlError, MemoryError):
+        raise
+    except Exception as error:  # NumPy's own, or whatever an object's __array__ raises
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InvalidDescError(f"{what} is {shown(value)}, not an array: {reason}") from None
 
 
 def packed_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -244,6 +255,12 @@ class TensorDesc:
     def alignment(self) -> int:
         """What the tensor's offset in its buffer must be a multiple of, in bytes."""
         return max(TENSOR_ALIGNMENT, self.guaranteed_base_offset_alignment)
+
+
+def check_desc(desc: Any) -> None:
+    """Raises unless `desc` is a TensorDesc."""
+    if not isinstance(desc, TensorDesc):
+        raise InvalidDescError(f"desc is {shown(desc)}; it must be a TensorDesc")
 
 
 _SEARCH_LIMIT = 1_000_000  # candidate sums; only contrived layouts of rank 5 and more reach it

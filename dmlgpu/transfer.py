@@ -4,10 +4,15 @@ memory that is kept and used in turns, so that copying and waiting overlap.
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from dmlgpu.errors import DeviceLostError
+from dmlgpu.interrupt import uninterrupted
 
 if TYPE_CHECKING:
     from dmlgpu.gpu import Gpu
@@ -21,6 +26,7 @@ DIRECT = 64 << 10  # from here a buffer that can be mapped is
 THREADED = 8 << 20  # from here several threads fill host memory: fresh pages cost more than copying
 THREADS = 4
 MAP_READ, MAP_WRITE = 1, 2  # bits of a buffer's usage
+PATIENCE = 0.25  # seconds between looks at whether the device still exists
 
 
 class Transfers:
@@ -28,69 +34,119 @@ class Transfers:
 
     def __init__(self, gpu: Gpu) -> None:
         self._gpu = gpu
-        self._up: list[Any] = []
-        self._down: list[Any] = []
+        self._up: dict[int, Any] = {}
+        self._down: dict[int, Any] = {}
+        self._marker: Any = None  # a copy between these two is done when all before it is
+        self._mapped_now: Any = None
 
     def close(self) -> None:
         """Lets the staging memory go."""
-        self._up, self._down = [], []
+        self.settle()
+        self._up, self._down = {}, {}
+        self._marker = None
+
+    def settle(self) -> None:
+        """Unmaps what an interrupted transfer left mapped: no submission may use it so."""
+        if self._mapped_now is not None:
+            self._gpu.unmap(self._mapped_now)
+            self._mapped_now = None
 
     def write(self, buffer: Any, offset: int, data: Bytes) -> None:
         """Writes `data`; nothing recorded but unsubmitted may use the buffer."""
         size = data.nbytes
+        self.settle()
         if size >= DIRECT and buffer.usage & MAP_WRITE:
-            buffer.map_sync("WRITE", offset, size)
-            buffer.write_mapped(data, offset)
-            buffer.unmap()
+            with self._mapped(buffer, "WRITE", offset, size):
+                buffer.write_mapped(data, offset)
         elif size <= SMALL:
             self._gpu.queue.write_buffer(buffer, offset, data)
         else:
             for turn, at in enumerate(range(0, size, CHUNK)):
                 part = data[at : at + CHUNK]
                 staging = self._staging(self._up, turn, "MAP_WRITE|COPY_SRC")
-                staging.map_sync("WRITE", 0, part.nbytes)
-                staging.write_mapped(part, 0)
-                staging.unmap()
+                with self._mapped(staging, "WRITE", 0, part.nbytes):
+                    staging.write_mapped(part, 0)
                 self._copy(staging, 0, buffer, offset + at, part.nbytes)
 
     def read(self, buffer: Any, offset: int, target: Bytes) -> None:
         """Fills `target` after everything recorded so far."""
         size = target.nbytes
         if size >= DIRECT and buffer.usage & MAP_READ:
-            self._gpu.flush()
-            buffer.map_sync("READ", offset, size)
-            _fill(target, buffer.read_mapped(offset, size, copy=False))
-            buffer.unmap()
+            self._gpu.recording.submit()
+            with self._mapped(buffer, "READ", offset, size):
+                _fill(target, buffer.read_mapped(offset, size, copy=False))
             return
         parts = [target[at : at + CHUNK] for at in range(0, size, CHUNK)]
         for turn in range(min(TURNS, len(parts))):
-            self._fetch(buffer, offset, parts, turn)
+            self._stage(buffer, offset, parts, turn)
         for turn, part in enumerate(parts):
             staging = self._down[turn % TURNS]
-            staging.map_sync("READ", 0, part.nbytes)
-            _fill(part, staging.read_mapped(0, part.nbytes, copy=False))
-            staging.unmap()
+            with self._mapped(staging, "READ", 0, part.nbytes):
+                _fill(part, staging.read_mapped(0, part.nbytes, copy=False))
             if turn + TURNS < len(parts):
-                self._fetch(buffer, offset, parts, turn + TURNS)
+                self._stage(buffer, offset, parts, turn + TURNS)
 
-    def _fetch(self, buffer: Any, offset: int, parts: list[Bytes], turn: int) -> None:
+    def wait(self) -> None:
+        """Returns when everything recorded so far is done."""
+        if self._marker is None:
+            ahead = self._gpu.staging(16, "COPY_SRC")
+            self._marker = (ahead, self._gpu.staging(16, "MAP_READ|COPY_DST"))
+        ahead, marker = self._marker
+        self._copy(ahead, 0, marker, 0, 16)
+        with self._mapped(marker, "READ", 0, 16):
+            pass
+
+    def fetch(self, staging: Any, target: Bytes) -> None:
+        """Fills `target` when the copies submitted to a staging buffer of its own are done.
+
+        Other threads may transfer meanwhile.
+        """
+        try:
+            self._map(staging, "READ", 0, target.nbytes)
+            _fill(target, staging.read_mapped(0, target.nbytes, copy=False))
+        finally:
+            self._gpu.unmap(staging)
+
+    @contextlib.contextmanager
+    def _mapped(self, buffer: Any, mode: str, offset: int, size: int) -> Iterator[None]:
+        """A buffer that is mapped inside the block, and never after it."""
+        self.settle()
+        self._mapped_now = buffer
+        try:
+            self._map(buffer, mode, offset, size)
+            yield
+        finally:
+            self.settle()
+
+    def _map(self, buffer: Any, mode: str, offset: int, size: int) -> None:
+        """Maps a buffer when the work submitted so far is done with it."""
+        if self._gpu.is_destroyed:
+            raise DeviceLostError("the GPU device was lost before a transfer")
+        promise = type(buffer).map_async(buffer, mode, offset, size)
+        # Not sync_wait alone: it never returns when the wgpu device is destroyed meanwhile.
+        while not promise._thread_event.wait(PATIENCE):
+            if self._gpu.is_destroyed:
+                raise DeviceLostError("the GPU device was lost during a transfer")
+        promise.sync_wait()
+
+    def _stage(self, buffer: Any, offset: int, parts: list[Bytes], turn: int) -> None:
         staging = self._staging(self._down, turn, "MAP_READ|COPY_DST", parts[0].nbytes)
         self._copy(buffer, offset + turn * CHUNK, staging, 0, parts[turn].nbytes)
 
     def _copy(self, source: Any, at: int, target: Any, to: int, size: int) -> None:
         """Submits a copy at once, behind everything recorded so far."""
-        self._gpu.outside_pass().copy_buffer_to_buffer(source, at, target, to, size)
-        self._gpu.flush()
+        self._gpu.recording.submit(
+            lambda encoder: encoder.copy_buffer_to_buffer(source, at, target, to, size)
+        )
 
-    def _staging(self, ring: list[Any], turn: int, usage: str, size: int = CHUNK) -> Any:
+    def _staging(self, ring: dict[int, Any], turn: int, usage: str, size: int = CHUNK) -> Any:
         """The staging buffer of a turn, large enough for `size` bytes."""
         place = turn % TURNS
         size = min(CHUNK, max(4096, 1 << (size - 1).bit_length()))
-        if place == len(ring):
-            ring.append(self._gpu.device.create_buffer(size=size, usage=usage))
-        elif ring[place].size < size:
-            ring[place].destroy()
-            ring[place] = self._gpu.device.create_buffer(size=size, usage=usage)
+        if place in ring and ring[place].size < size:
+            ring.pop(place).destroy()
+        if place not in ring:
+            ring[place] = self._gpu.staging(size, usage)
         return ring[place]
 
 
@@ -101,11 +157,17 @@ def _fill(target: Bytes, source: Any) -> None:
         target[...] = view
         return
     step = -(-target.nbytes // THREADS)
-    workers = [
-        threading.Thread(target=np.copyto, args=(target[at : at + step], view[at : at + step]))
-        for at in range(0, target.nbytes, step)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    parts = [(target[at : at + step], view[at : at + step]) for at in range(0, view.nbytes, step)]
+    workers = [threading.Thread(target=np.copyto, args=part) for part in parts[1:]]
+    started = []
+    with uninterrupted():  # no thread may still read when the memory is unmapped
+        try:
+            for worker in workers:
+                worker.start()
+                started.append(worker)
+        except RuntimeError:  # the system has no more threads
+            for part in parts[1 + len(started) :]:
+                np.copyto(*part)
+        np.copyto(*parts[0])
+        for worker in started:
+            worker.join()

@@ -13,15 +13,21 @@ struct Params {
   gather_strides: array<vec4<u32>, 2>,
 }
 @group(0) @binding(0) var<uniform> params: Params;
-#bind read indices: u32
 #import move
 #import index
+#import indices
 
 fn tuple_stride(d: u32) -> u32 { return params.tuple_strides[d / 4u][d % 4u]; }
 
 // Input element that `source` becomes when the tuple's coordinates are added.
 fn resolve(source: u32, tuple_at: u32) -> u32 {
   var at = source;
-  #repeat 8: if (TUPLE > $u) { at += coordinate(tuple_at + $u * params.index_step, params.gather_sizes[$u / 4u][$u % 4u]) * params.gather_strides[$u / 4u][$u % 4u]; }
+  #repeat 8: if (TUPLE > $u) { at += coordinate_at(tuple_at + $u * params.index_step, params.gather_sizes[$u / 4u][$u % 4u]) * params.gather_strides[$u / 4u][$u % 4u]; }
   return at;
+}
+
+// Index value `i` as a coordinate of a dimension of `size`.
+fn coordinate_at(i: u32, size: u32) -> u32 {
+  if (INDEX_WORDS == 1u) { return coordinate(index_word(i), 0u, size); }
+  return coordinate(index_word(2u * i), index_word(2u * i + 1u), size);
 }

@@ -62,6 +62,10 @@ def put(
 
 @pytest.fixture(scope="session")
 def execute(device: dml.Device) -> Execute:
+    return executor(device)
+
+
+def executor(device: dml.Device) -> Execute:
     """Runs a description on tensors that lie somewhere inside larger buffers.
 
     Returns the output's bytes. Nothing outside the output's TotalTensorSizeInBytes may change:

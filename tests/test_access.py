@@ -16,6 +16,7 @@ import dmlgpu as dml
 from dmlgpu import wgsl
 from dmlgpu.compiled import Range, _reach, _window
 from dmlgpu.memory import Storage
+from dmlgpu.recording import Call
 from dmlgpu.wgsl import Access, assemble
 
 
@@ -68,7 +69,8 @@ class Runner:
             (slot.binding, named[slot.name].storage.buffer, *_window(spans, access, slot))
             for slot in shader.slots
         ]
-        gpu.dispatch(pipeline, gpu.bind_group(pipeline, uniforms, bound), 8, 1)
+        group = gpu.bind_group(pipeline, uniforms, bound)
+        self.device.record(Call("TEST", ((pipeline, group, 8, 1),), tuple(storages), 0))
         after = []
         for storage, words in zip(storages, buffers, strict=True):
             raw = np.empty(words.nbytes, np.uint8)

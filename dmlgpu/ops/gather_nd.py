@@ -19,6 +19,8 @@ from dmlgpu.operator import Adapter, Dispatch, Operator, Plan, Value, eight, ran
 from dmlgpu.support import RANK_1_8, RANK_4, T8, T11, Allowed, FeatureLevel, Support
 from dmlgpu.tensor import UINT32_MAX, DataType, TensorDesc, integer
 
+__all__ = ["GatherNd1Desc", "GatherNdDesc"]
+
 IDX1 = frozenset({DataType.UINT32})
 IDX4 = frozenset({DataType.INT64, DataType.INT32, DataType.UINT64, DataType.UINT32})
 
@@ -168,11 +170,13 @@ def plan(d: AnyDesc, adapter: Adapter) -> Plan:
     picked = slice(first + batch, first + batch + coordinates)
     gather = Gather(
         index=f"index_{_index_snippet(indices.data_type)}",
+        index_bits=indices.data_type.bits,
         index_step=indices.effective_strides[-1],
         sizes=source.sizes[picked],
         strides=source.effective_strides[picked],
     )
-    return move("gather_nd", source.data_type.bits, loops, 0, gather, adapter)
+    largest = max(t.total_tensor_size_in_bytes for t in (source, indices, output))
+    return move("gather_nd", source.data_type.bits, loops, 0, gather, adapter, largest)
 
 
 def _index_snippet(data_type: DataType) -> str:
@@ -257,3 +261,4 @@ def _operator(name: str, value: int, desc: type[Any], support: Support) -> Opera
 
 GATHER_ND = _operator("GATHER_ND", 108, GatherNdDesc, GATHER_ND_SUPPORT)
 GATHER_ND1 = _operator("GATHER_ND1", 140, GatherNd1Desc, GATHER_ND1_SUPPORT)
+OPERATORS: tuple[Operator[Any], ...] = (GATHER_ND, GATHER_ND1)

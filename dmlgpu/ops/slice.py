@@ -7,6 +7,7 @@ https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_slice1_op
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.layout import Dim
@@ -14,6 +15,8 @@ from dmlgpu.move import move
 from dmlgpu.operator import Adapter, Operator, Plan, per_dimension, rank_of, same_type
 from dmlgpu.support import RANK_1_8, RANK_4_5, T6, T8, T11, Allowed, FeatureLevel
 from dmlgpu.tensor import UINT32_MAX, TensorDesc, integers
+
+__all__ = ["Slice1Desc", "SliceDesc"]
 
 SLICE_SUPPORT = {
     level: {name: Allowed(ranks, types) for name in ("input_tensor", "output_tensor")}
@@ -148,8 +151,10 @@ def _copy(
         )
     ]
     base = sum(start * stride for start, stride in zip(starts, strides, strict=True))
-    return move("slice", source.data_type.bits, loops, base, None, adapter)
+    largest = max(source.total_tensor_size_in_bytes, output.total_tensor_size_in_bytes)
+    return move("slice", source.data_type.bits, loops, base, None, adapter, largest)
 
 
 SLICE = Operator("SLICE", 60, SliceDesc, SLICE_SUPPORT, check_slice, plan_slice)
 SLICE1 = Operator("SLICE1", 111, Slice1Desc, SLICE1_SUPPORT, check_slice1, plan_slice1)
+OPERATORS: tuple[Operator[Any], ...] = (SLICE, SLICE1)

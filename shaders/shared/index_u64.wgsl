@@ -1,4 +1,5 @@
-// Index value `i` as a coordinate of a dimension of `size`; the whole 64-bit value decides.
-fn coordinate(i: u32, size: u32) -> u32 {
-  return select(min(load_indices(2u * i), size - 1u), size - 1u, load_indices(2u * i + 1u) != 0u);
+// A 64-bit index value as a coordinate of a dimension of `size`; the whole value decides.
+const INDEX_WORDS = 2u;
+fn coordinate(low: u32, high: u32, size: u32) -> u32 {
+  return select(min(low, size - 1u), size - 1u, high != 0u);
 }

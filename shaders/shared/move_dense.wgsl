@@ -96,12 +96,7 @@ fn run(e: u32, step: u32) -> vec4<u32> {
 fn within(at: Place) -> vec4<u32> {
   let step = source_stride(RANK - 1u);
   if (!TUPLE_PER_ELEMENT) { return run(resolve(at.source, at.tuple_at), step); }
-  let tuple_step = tuple_stride(RANK - 1u);
-  if (BITS == 32u) {
-    #repeat 4: let e$ = resolve(at.source + $u * step, at.tuple_at + $u * tuple_step);
-    return vec4<u32>(load_input(e0), load_input(e1), load_input(e2), load_input(e3));
-  }
-  return by_tuples(at.source, step, at.tuple_at, tuple_step);
+  return by_tuples(at.source, step, at.tuple_at, tuple_stride(RANK - 1u));
 }
 
 // The bits of the first `m` elements of a unit.

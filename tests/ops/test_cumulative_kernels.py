@@ -37,10 +37,13 @@ SHAPES: dict[str, list[tuple[tuple[int, ...], int]]] = {
     "passes": [((2, 90_000), 1), ((2, 90_001), 1), ((2, 45_001, 2), 1)],  # groups in segments
     "lanes": [((1000, 16), 1), ((640, 8), 1), ((333, 3), 1), ((132, 2), 1), ((70, 11, 5), 1)],
     "columns": [((70, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1)],
+    "columns_early": [((72, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1)],  # as on a GPU
     "columns_chain": [((1500, 64), 0), ((2, 1100, 72), 1), ((513, 264), 0)],
 }
 SHADERS = {kernel: f"cumulative_{kernel}" for kernel in SHAPES}
 SHADERS |= {"walk": "cumulative", "passes": "cumulative_groups"}
+SHADERS |= {"columns_early": "cumulative_columns"}
+CHOICES = {"passes": "groups", "columns_early": "columns"}
 LEAST_LANES = 4  # of any subgroup: a line that `lanes` takes has no more units
 
 
@@ -150,7 +153,7 @@ def usable(kernel: str, facts: Adapter) -> bool:
     """Single-pass kernels wait for other workgroups, which only some adapters keep running."""
     if kernel == "columns_chain":
         return facts.keeps_running and facts.subgroup_min >= scan.CHAIN_LANES
-    return kernel in ("walk", "columns") or facts.subgroup_min >= LEAST_LANES
+    return kernel in ("walk", "columns", "columns_early") or facts.subgroup_min >= LEAST_LANES
 
 
 @pytest.mark.gpu
@@ -165,7 +168,10 @@ def test_kernel_agrees_with_numpy(
     if not usable(case.kernel, opened.gpu.facts):
         pytest.skip(f"{opened.adapter.name} cannot run {case.kernel}")
     in_passes = case.kernel == "passes"
-    monkeypatch.setattr(scan, "choose", lambda *_: "groups" if in_passes else case.kernel)
+    monkeypatch.setattr(scan, "choose", lambda *_: CHOICES.get(case.kernel, case.kernel))
+    if SHADERS[case.kernel] == "cumulative_columns":
+        facts = replace(opened.gpu.facts, is_cpu=case.kernel == "columns")
+        monkeypatch.setattr(opened.gpu, "facts", facts)
     if in_passes:
         monkeypatch.setattr(scan, "ONE_PASS", 0)
         monkeypatch.setattr(scan, "GROUP_TILES", 5)
@@ -333,7 +339,7 @@ def test_segments_cover_their_lines_and_hand_on_a_partial_each() -> None:
     """As many passes down as up, and between them one that needs no partials."""
     for desc, made in every_plan():
         segmented = [d for d in made.dispatches if "segments" in d.params]
-        if not segmented:
+        if not segmented or segmented[0].spans:  # stretches are test_parts' matter
             continue
         levels = len(made.scratch)
         entries = ["reduce"] * levels + ["scan"] + ["scan_carried"] * levels

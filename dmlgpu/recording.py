@@ -1,0 +1,196 @@
+"""Recorded work: calls wait in a list, in order, and become one submission.
+
+wgpu hears of a call only when it is submitted, together with all that wait. A fault or Ctrl-C on
+the way leaves the list as it was: nothing recorded is lost, and no half of a call is ever run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
+from dmlgpu.interrupt import uninterrupted
+from dmlgpu.memory import Lease, Storage
+from dmlgpu.watch import check
+
+if TYPE_CHECKING:
+    from dmlgpu.gpu import Gpu
+
+BATCH_LIMIT = 64  # dispatches and copies recorded before they are submitted
+BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Everything that submitting one call needs: nothing is made on the way."""
+
+    name: str
+    dispatches: tuple[tuple[Any, Any, int, int], ...]  # pipeline, bind group, grid
+    storages: tuple[Storage, ...]
+    nbytes: int
+    target: Storage | None = None  # what it writes
+    held: tuple[Lease, ...] = ()  # scratch
+    copies: tuple[tuple[Any, int, Any, int, int], ...] = ()  # instead of dispatches
+    timed: bool = True  # by a profile
+
+
+class Recording:
+    """The calls of one device that wait to be submitted."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self._gpu = gpu
+        self.number = 0  # of submissions so far; a storage used since has it too
+        self.notes: dict[int, str] = {}  # of buffers by serial; see watch
+        self.stamp: Callable[[Call], tuple[Any, int]] | None = None  # while profiling
+        self._waiting: list[Call] = []
+        self._stamps: dict[int, tuple[Any, int]] = {}  # by place in the list
+        self._commands = 0
+        self._nbytes = 0
+        self._stuck = False  # the last submission failed and nobody was told
+
+    def append(self, call: Call) -> None:
+        """Adds a call, and submits when there is enough."""
+        if self.notes or self._stuck:
+            self._check(call)
+        stamps = self.stamp(call) if self.stamp is not None and call.timed else None
+        number = self.number
+        for storage in call.storages:
+            storage.batch = number
+        self._waiting.append(call)
+        if stamps is not None:
+            self._stamps[len(self._waiting) - 1] = stamps
+        self._commands += len(call.dispatches) + len(call.copies)
+        self._nbytes += call.nbytes
+        if self._commands >= BATCH_LIMIT or self._nbytes >= BATCH_BYTES:
+            self._submit_early()
+
+    def _submit_early(self) -> None:
+        """Submits on nobody's request: a failure is for the next call to raise, if it lasts.
+
+        This call is recorded already; an error would make its caller record it twice.
+        """
+        try:
+            self.submit()
+        except DeviceLostError:
+            raise
+        except (DeviceError, OutOfMemoryError, BindingError):
+            self._stuck = True
+
+    def _check(self, call: Call) -> None:
+        if self._stuck:
+            self.submit()
+        for storage in call.storages:
+            check(self.notes, storage.buffer, storage.serial, f"{call.name}: a tensor")
+
+    def stop_stamping(self) -> None:
+        """The end of a profile: its query set is about to go."""
+        self.stamp = None
+        self._stamps.clear()
+
+    def clear(self) -> None:
+        """Drops what waits."""
+        self._waiting, self._stamps = [], {}
+        self._commands = self._nbytes = 0
+        self._stuck = False
+
+    def submit(self, then: Callable[[Any], None] | None = None) -> None:
+        """Submits what waits, and after it what `then` puts into the encoder."""
+        if not self._waiting and then is None:
+            return
+        self._gpu.settle()
+        if self.notes:
+            self._drop_spoiled()
+        with uninterrupted():
+            with self._gpu.doing("submitting work"):
+                encoding = Encoding(self._gpu.device)
+                for place, call in enumerate(self._waiting):
+                    encoding.add(call, self._stamps.get(place))
+                self._gpu.queue.submit([encoding.finish(then)])
+            self.number += 1
+            self.clear()
+
+    def _drop_spoiled(self) -> None:
+        """Calls whose buffers were destroyed since cannot run; what they were to fill is spoiled.
+
+        Reading that later says so. A buffer that is mapped now may be unmapped: nothing is dropped.
+        """
+        kept = []
+        for call in self._waiting:
+            try:
+                for storage in call.storages:
+                    check(self.notes, storage.buffer, storage.serial, f"{call.name}: a tensor")
+            except BindingError:
+                if not any(self.notes.get(s.serial) for s in call.storages):
+                    raise
+                if call.target is not None and not self.notes.get(call.target.serial):
+                    why = f"{call.name}, which was to fill it, used a buffer that was destroyed"
+                    self.notes[call.target.serial] = why
+                continue
+            kept.append(call)
+        if len(kept) < len(self._waiting):
+            self._stamps.clear()  # places have moved; a profile has gaps here
+            self._waiting = kept
+
+
+class Encoding:
+    """One command encoder and the pass that is open in it."""
+
+    def __init__(self, device: Any) -> None:
+        self._encoder = device.create_command_encoder()
+        self._pass: Any = None
+        self._pipeline: Any = None
+
+    def add(self, call: Call, stamps: tuple[Any, int] | None) -> None:
+        """Adds a call, between two timestamps where a query set and a place for them is given."""
+        if stamps is None:
+            if call.dispatches:
+                self._dispatch(call)
+            if call.copies:
+                self._copy(call)
+            return
+        queries, first = stamps
+        begin = {"query_set": queries, "beginning_of_pass_write_index": first}
+        end = {"query_set": queries, "end_of_pass_write_index": first + 1}
+        if not call.copies:
+            self._begin({**begin, **end})
+            self._dispatch(call)
+            self._end()
+            return
+        # Copies happen outside any pass: they go between two passes, each with one timestamp.
+        self._begin(begin)
+        self._copy(call)
+        self._begin(end)
+        self._end()
+
+    def finish(self, then: Callable[[Any], None] | None) -> Any:
+        """The command buffer, with what `then` adds at its end."""
+        self._end()
+        if then is not None:
+            then(self._encoder)
+        return self._encoder.finish()
+
+    def _begin(self, timestamp_writes: dict[str, Any] | None = None) -> Any:
+        self._end()
+        self._pass = self._encoder.begin_compute_pass(timestamp_writes=timestamp_writes)
+        return self._pass
+
+    def _end(self) -> None:
+        if self._pass is not None:
+            self._pass.end()
+            self._pass = self._pipeline = None
+
+    def _dispatch(self, call: Call) -> None:
+        open_pass = self._pass or self._begin()
+        for pipeline, group, x, y in call.dispatches:
+            if self._pipeline is not pipeline:
+                open_pass.set_pipeline(pipeline)
+                self._pipeline = pipeline
+            open_pass.set_bind_group(0, group)
+            open_pass.dispatch_workgroups(x, y)
+
+    def _copy(self, call: Call) -> None:
+        self._end()
+        for copy in call.copies:
+            self._encoder.copy_buffer_to_buffer(*copy)

@@ -1,0 +1,156 @@
+"""Plans of moves: which kernel copies what, and how much of it one invocation takes."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import pytest
+from test_plans import ADAPTERS, copy, one, plan, rows
+
+from dmlgpu import DataType as T
+from dmlgpu import TensorDesc
+from dmlgpu.move import COPY_BYTES as BYTES
+from dmlgpu.move import COPY_RUNS as RUNS
+from dmlgpu.move import RUN, WG_SIZE
+from dmlgpu.operator import eight
+
+SOFTWARE = ADAPTERS["software"]
+MANY = 64 * RUN * WG_SIZE  # units
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("adapter", ["least", "software", "discrete"])
+def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> None:
+    """On a GPU each invocation takes two of them, on a CPU one unless there are very many."""
+    pairs = int(adapter != "software")
+    dispatch = one(copy(TensorDesc(T[f"UINT{bits}"], (2, 3, 512))), ADAPTERS[adapter])
+    units = 2 * 3 * 512 * bits // 128
+    assert dispatch.shader == "slice"
+    assert dispatch.slots == {"move": "move_units"}
+    assert dispatch.constants == {"WG_SIZE": WG_SIZE, "RANK": 1, "PAIRS": pairs, "RUN": 1}
+    assert dispatch.workgroups == -(-units // ((1 + pairs) * WG_SIZE))
+    assert dispatch.params == {
+        "count": units,
+        "source_base": 0,
+        "sizes": eight([units]),
+        "out_strides": eight([1]),
+        "source_strides": eight([1]),
+    }
+
+
+@pytest.mark.parametrize(("units", "run"), [(MANY - 1, 1), (MANY, RUN), (MANY + 1, RUN)])
+@pytest.mark.parametrize("odd", [0, 1])
+def test_a_cpu_takes_many_units_in_runs(units: int, run: int, odd: int) -> None:
+    """A run for each of 64 workgroups; with an odd byte behind them the units are not whole."""
+    desc = copy(TensorDesc(T.UINT8, (16 * units - odd,)))
+    dispatch = one(desc, SOFTWARE)
+    expected = {"move": "move_dense", "tuples": "tuples_loop"} if odd else {"move": "move_units"}
+    assert dispatch.slots == expected
+    assert (dispatch.constants["RUN"], dispatch.constants["PAIRS"]) == (run, 0)
+    assert dispatch.params["count"] == units
+    assert dispatch.workgroups == -(-units // (run * WG_SIZE))
+    on_gpu = one(desc, ADAPTERS["discrete"])
+    assert (on_gpu.constants["RUN"], on_gpu.constants["PAIRS"]) == (1, 1)
+    assert on_gpu.workgroups == -(-units // (2 * WG_SIZE))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "kernel", "rest"),
+    [
+        ((64, 64), None, "move_units", {}),
+        ((64, 64), (100, 1), "move_units", {}),  # padded rows
+        ((64, 64), (101, 1), "move_dense", {"STEP": 1}),  # rows that start within a unit
+        ((64, 63), (64, 1), "move_dense", {"STEP": 1}),  # rows that end within a unit
+        ((64, 64), (1, 64), "move_dense", {"STEP": 0}),  # permuted: each address has its element
+        ((64, 64), (1000, 1), "move_sparse", {}),  # mostly gaps
+        ((64, 64), (128, 2), "move_sparse", {"RANK": 1}),  # no run of neighbours
+        ((2, 3), (2, 3), "move_sparse", {}),  # rows interleave
+    ],
+    ids=["packed", "padded", "101", "63", "permuted", "far apart", "every second", "interleaved"],
+)
+def test_the_layout_of_the_output_picks_the_kernel(
+    sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str, rest: dict[str, int]
+) -> None:
+    dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
+    tuples = {"tuples": "tuples_loop"} if kernel == "move_dense" else {}
+    assert dispatch.slots == {"move": kernel, **tuples}
+    constants = {"WG_SIZE": WG_SIZE, "RANK": 2 if strides else 1, **rest}
+    if kernel != "move_units":
+        constants["BITS"] = 32
+    if kernel == "move_dense":
+        constants["TUPLE_PER_ELEMENT"] = 0
+    if kernel == "move_sparse":
+        assert dispatch.params["count"] == prod(sizes)
+        assert dispatch.workgroups == -(-prod(sizes) // WG_SIZE)
+    else:
+        constants |= {"PAIRS": 1, "RUN": 1}
+    assert dispatch.constants == constants
+
+
+def test_long_runs_are_buffer_copies_on_a_cpu() -> None:
+    """(source, target, size) in bytes, one for each run of the output."""
+    run, row = BYTES, BYTES + 64
+    desc = copy(
+        TensorDesc(T.UINT32, (3, row // 4)), offsets=(1, 8), windows=(2, run // 4), steps=(-1, 1)
+    )
+    assert plan(desc, SOFTWARE).copies == ((2 * row + 32, 0, run), (row + 32, run, run))
+    for name in ("least", "discrete", "integrated", "mobile"):
+        assert plan(desc, ADAPTERS[name]).copies == ()
+
+
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "how", "copies"),
+    [
+        (T.UINT8, (9 * BYTES,), {}, 1),
+        (T.UINT8, (9 * BYTES,), {"offsets": (4,), "windows": (BYTES,)}, 1),
+        (T.UINT8, (9 * BYTES,), {"offsets": (2,), "windows": (BYTES,)}, 0),  # within a word
+        (T.UINT8, (9 * BYTES,), {"offsets": (4,), "windows": (BYTES + 2,)}, 0),
+        (T.UINT16, (9 * BYTES,), {"offsets": (2,), "windows": (BYTES // 2,)}, 1),
+        (T.UINT16, (9 * BYTES,), {"offsets": (1,), "windows": (BYTES // 2,)}, 0),
+        (T.UINT32, (8, BYTES), {"offsets": (0, 1), "windows": (8, BYTES // 4)}, 8),
+        (T.UINT32, (8, BYTES), {"offsets": (0, 1), "windows": (8, BYTES // 4 - 1)}, 0),
+        (T.UINT64, (8, BYTES), {"offsets": (0, 1), "windows": (8, BYTES // 8)}, 8),
+        (T.UINT64, (8, BYTES), {"offsets": (0, 1), "windows": (8, BYTES // 8 - 1)}, 0),
+        (T.UINT32, (8, BYTES), {"steps": (1, -1)}, 0),
+        (T.UINT32, (8, BYTES), {"steps": (1, 2)}, 0),
+        (T.UINT32, (8, BYTES), {"strides": (1, 8)}, 0),
+        (T.UINT32, (8, BYTES), {"strides": (BYTES + 1, 1)}, 8),
+        (T.UINT32, (RUNS, BYTES), {"windows": (RUNS, BYTES // 4)}, RUNS),
+        (T.UINT32, (RUNS + 1, BYTES), {"windows": (RUNS + 1, BYTES // 4)}, 0),
+    ],
+)
+def test_only_few_long_runs_of_whole_words_are_buffer_copies(
+    data_type: T, sizes: tuple[int, ...], how: dict[str, Any], copies: int
+) -> None:
+    made = plan(copy(TensorDesc(data_type, sizes), **how), SOFTWARE)
+    assert len(made.copies) == copies
+    assert len(made.dispatches) == 1  # for tensors that share a buffer
+
+
+def test_a_gather_is_never_a_buffer_copy() -> None:
+    assert plan(rows(TensorDesc(T.UINT32, (8, 4096)), (2, 1), T.INT32), SOFTWARE).copies == ()
+
+
+@pytest.mark.parametrize(
+    ("data_type", "index_type", "coordinates", "tuples"),
+    [
+        (T.UINT8, T.UINT32, 2, "packed"),
+        (T.FLOAT16, T.INT64, 2, "packed"),
+        (T.FLOAT32, T.INT64, 1, "packed"),
+        (T.INT64, T.INT32, 2, "packed"),
+        (T.INT64, T.INT32, 1, "at_once"),  # two tuples are half a unit
+        (T.FLOAT32, T.INT32, 3, "at_once"),  # tuples that lie across units
+        (T.FLOAT32, T.UINT32, 4, "packed"),
+        (T.FLOAT32, T.INT64, 4, "at_once"),  # tuples of more than a unit
+    ],
+)
+def test_index_tuples_side_by_side_are_loaded_a_unit_at_a_time(
+    data_type: T, index_type: T, coordinates: int, tuples: str
+) -> None:
+    desc = rows(TensorDesc(data_type, (9,) * coordinates + (1,)), (1000, coordinates), index_type)
+    slots = one(desc, ADAPTERS["discrete"]).slots
+    assert slots["tuples"] == f"tuples_{tuples}"
+    assert slots["indices"] == ("indices_units" if tuples == "packed" else "indices_words")
+    on_cpu = one(desc, SOFTWARE).slots
+    assert (on_cpu["tuples"], on_cpu["indices"]) == ("tuples_loop", "indices_words")
