@@ -259,8 +259,7 @@ def _columns(scan: Scan, adapter: Adapter) -> Dispatch:
     params = {**_common(scan, unit), "columns": columns}
     constants = {"WG_SIZE": COLUMNS_WG, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     constants["EARLY"] = int(not adapter.is_cpu)
-    bindings = {"input": scan.input, "output": scan.output}
-    groups = -(-columns // COLUMNS_WG)
+    bindings, groups = {"input": scan.input, "output": scan.output}, -(-columns // COLUMNS_WG)
     return Dispatch("cumulative_columns", groups, params, bindings, _slots(scan), constants)
 
 
@@ -355,7 +354,8 @@ def _passes(
     room = adapter.max_binding - 1024
     steps = segment * scan.per_unit
     step_bytes = max(w.bits * abs(w.steps[-1]) for w in walks) // 8
-    at_once = room // (steps * max(1, step_bytes)) // PARTIALS * PARTIALS
+    at_once = room // (steps * max(1, step_bytes))
+    at_once -= at_once % (PARTIALS if at_once >= PARTIALS else 4)  # 16 bytes at least
     fits = all(w.nbytes(sizes, 0) <= room for w in walks)
     if fits or not at_once or count(scan.lines) > 1:
         return [_pass(scan, kernel, entry, segments, segment, partials)]

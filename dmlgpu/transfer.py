@@ -23,7 +23,7 @@ CHUNK = 32 << 20  # bytes of one staging buffer
 TURNS = 3  # staging buffers each way
 SMALL = 1 << 20  # up to here the queue's own write is quicker
 DIRECT = 64 << 10  # from here a buffer that can be mapped is
-THREADED = 8 << 20  # from here several threads fill host memory: fresh pages cost more than copying
+THREADED = 8 << 20  # from here several threads copy: fresh pages cost more than copying
 THREADS = 4
 MAP_READ, MAP_WRITE = 1, 2  # bits of a buffer's usage
 PATIENCE = 0.25  # seconds between looks at whether the device still exists
@@ -57,7 +57,7 @@ class Transfers:
         self.settle()
         if size >= DIRECT and buffer.usage & MAP_WRITE:
             with self._mapped(buffer, "WRITE", offset, size):
-                buffer.write_mapped(data, offset)
+                _put(buffer, offset, data)
         elif size <= SMALL:
             self._gpu.queue.write_buffer(buffer, offset, data)
         else:
@@ -65,7 +65,7 @@ class Transfers:
                 part = data[at : at + CHUNK]
                 staging = self._staging(self._up, turn, "MAP_WRITE|COPY_SRC")
                 with self._mapped(staging, "WRITE", 0, part.nbytes):
-                    staging.write_mapped(part, 0)
+                    _put(staging, 0, part)
                 self._copy(staging, 0, buffer, offset + at, part.nbytes)
 
     def read(self, buffer: Any, offset: int, target: Bytes) -> None:
@@ -150,8 +150,18 @@ class Transfers:
         return ring[place]
 
 
+def _put(mapped: Any, offset: int, data: Bytes) -> None:
+    """Copies host memory into a mapped buffer."""
+    # write_mapped copies in one thread, and keeps Python's lock meanwhile.
+    if data.nbytes < THREADED or not hasattr(mapped, "_experimental_get_mapped_range"):
+        mapped.write_mapped(data, offset)
+    else:
+        memory = mapped._experimental_get_mapped_range(offset, data.nbytes)
+        _fill(np.frombuffer(memory, np.uint8), data)
+
+
 def _fill(target: Bytes, source: Any) -> None:
-    """Copies mapped memory into host memory, in several threads where it is much."""
+    """Copies between mapped memory and host memory, in several threads where it is much."""
     view = np.frombuffer(source, np.uint8)
     if target.nbytes < THREADED:
         target[...] = view
