@@ -119,7 +119,8 @@ class Profile:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         recorder, self._recorder = self._recorder, None
-        assert recorder is not None
+        if recorder is None:
+            raise DeviceError("this profile is not open; device.profile() makes another")
         with self._device.lock:
             try:
                 recorder.collect()

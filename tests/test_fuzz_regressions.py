@@ -269,6 +269,15 @@ def test_too_large_a_tensor_while_work_is_recorded(device: dml.Device, kept: boo
 
 
 @pytest.mark.gpu
+def test_a_profile_is_left_once(device: dml.Device) -> None:
+    with device.profile() as profile:
+        dml.cumulative_summation(device.tensor(X), 0)
+    with pytest.raises(dml.DeviceError, match="this profile is not open"):
+        profile.__exit__(None, None, None)
+    assert len(profile.calls) == 1
+
+
+@pytest.mark.gpu
 def test_a_mapped_buffer_is_refused(device: dml.Device) -> None:
     """Submitting work that uses one would end the process."""
     buffer = device.gpu.device.create_buffer(size=48, usage="STORAGE", mapped_at_creation=True)
