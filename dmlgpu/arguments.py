@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
+import numpy as np
+
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import Device
+from dmlgpu.tensor import TensorDesc
 
 
 def compiled_for(
@@ -15,12 +18,20 @@ def compiled_for(
     """The operator these arguments describe: remembered, or described and compiled."""
     try:
         known = device.remembered.get((name, arguments))
-    except TypeError:  # an argument that is not hashable is not an integer: describing says so
+    except Exception:  # an argument that is not hashable is not an integer: describing says so
         return device.compile(describe())
     if known is None:
         known = device.compile(describe())
-        device.remember((name, arguments), known)
+        if is_fixed(arguments):
+            device.remember((name, arguments), known)
     return known
+
+
+def is_fixed(value: Any) -> bool:
+    """Whether a value will always mean what it means now: objects of other types may change."""
+    if isinstance(value, tuple):
+        return all(map(is_fixed, value))
+    return value is None or value is ... or isinstance(value, (int, type, np.integer, TensorDesc))
 
 
 def key_of(*arrays: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dmlgpu import interop, readback, views
-from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, OutOfMemoryError, shown
 from dmlgpu.memory import Lease, Storage
 from dmlgpu.ops.cumulative import AxisDirection
 from dmlgpu.tensor import TensorDesc
@@ -175,7 +175,7 @@ class Tensor:
     def view(self, desc: TensorDesc) -> Tensor:
         """The same bytes under another description, which needs no more of them."""
         if not isinstance(desc, TensorDesc):
-            raise InvalidTypeError(f"view: desc is {type(desc).__name__}; it must be a TensorDesc")
+            raise InvalidTypeError(f"view: desc is {shown(desc)}; it must be a TensorDesc")
         mine, wanted = self.desc.total_tensor_size_in_bytes, desc.total_tensor_size_in_bytes
         if wanted > mine:
             raise InvalidDescError(
@@ -376,6 +376,9 @@ def laid_out(array: npt.NDArray[Any], desc: TensorDesc) -> npt.NDArray[Any]:
     total = desc.total_tensor_size_in_bytes
     if desc.is_packed and array.nbytes == total:
         return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    raw = np.zeros(total, np.uint8)
+    try:
+        raw = np.zeros(total, np.uint8)
+    except (MemoryError, ValueError, OverflowError):
+        raise OutOfMemoryError(f"no host memory for the {total} bytes of a tensor") from None
     strided_view(raw, desc, writeable=True)[...] = array
     return raw

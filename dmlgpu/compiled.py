@@ -13,7 +13,7 @@ from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
 from dmlgpu.memory import Lease, Storage
 from dmlgpu.operator import Dispatch, Operator, Plan
 from dmlgpu.recording import Call
-from dmlgpu.tensor import TensorDesc
+from dmlgpu.tensor import TensorDesc, as_array
 from dmlgpu.traffic import traffic
 from dmlgpu.watch import check as check_intact
 from dmlgpu.wgsl import Access, Slot, binds, pack_params
@@ -90,10 +90,11 @@ class CompiledOperator:
                 )
             try:
                 key = (*[tensor.key for tensor in inputs], out.key)
-            except AttributeError:  # an array among the inputs, or something that is no tensor
+                call = self._calls.get(key)
+            except (AttributeError, TypeError):  # an array among them, or what is no tensor
                 inputs = self._as_tensors(inputs, out)
                 key = (*[tensor.key for tensor in inputs], out.key)
-            call = self._calls.get(key)
+                call = self._calls.get(key)
             if call is None:
                 call = self._bind(key, inputs, out)
             if device.debug and self.operator.check_indices is not None:
@@ -115,8 +116,8 @@ class CompiledOperator:
             if isinstance(given, Tensor):
                 tensors.append(given)
                 continue
-            values = np.asarray(given)
             label = f"{self.operator.name}: {name}"
+            values = as_array(label, given)
             counts = [n for n in values.shape if n != 1]
             if values.dtype != desc.data_type.numpy or counts != [n for n, _ in desc.steps]:
                 raise BindingError(

@@ -33,7 +33,7 @@ from dmlgpu.profile import Profile, Recorder
 from dmlgpu.readback import Reads
 from dmlgpu.reports import Reports
 from dmlgpu.support import FeatureLevel, feature_level
-from dmlgpu.tensor import DataType, TensorDesc, integer
+from dmlgpu.tensor import DataType, TensorDesc, as_array, check_desc, integer
 from dmlgpu.watch import check as check_intact
 from dmlgpu.wgsl import Access, Shader, assemble
 
@@ -184,7 +184,7 @@ class Device:
         >>> device.tensor([[1, 2], [3, 4]]).shape
         (2, 2)
         """
-        values = np.asarray(array)
+        values = as_array("array", array)
         desc = TensorDesc(DataType.from_numpy(values.dtype), values.shape or (1,))
         values = values.astype(desc.data_type.numpy, copy=False).reshape(desc.sizes)
         return self.upload(desc, laid_out(values, desc))
@@ -200,7 +200,10 @@ class Device:
         >>> device.upload(padded, bytes(range(8))).tolist()
         [[0, 1], [4, 5]]
         """
+        check_desc(desc)
         try:
+            if "O" in memoryview(data).format:
+                raise TypeError("Python objects are no bytes")
             raw = np.frombuffer(data, np.uint8)
         except (TypeError, ValueError, BufferError):
             raise InvalidDescError(
@@ -220,8 +223,7 @@ class Device:
 
     def empty(self, desc: TensorDesc) -> Tensor:
         """An uninitialised tensor."""
-        if not isinstance(desc, TensorDesc):
-            raise InvalidDescError(f"desc is {type(desc).__name__}; it must be a TensorDesc")
+        check_desc(desc)
         self.check_usable()
         with self.lock:
             lease = self._pool.take(desc.total_tensor_size_in_bytes)
@@ -232,6 +234,7 @@ class Device:
 
         Nothing is copied; the buffer's usage needs STORAGE.
         """
+        check_desc(desc)
         self.check_usable()
         offset = integer("wrap: offset", offset, -(2**63), 2**64 - 1)
         usage, size = getattr(wgpu_buffer, "usage", None), getattr(wgpu_buffer, "size", None)
@@ -259,8 +262,8 @@ class Device:
         self.check_usable()
         try:
             known = self._compiled.get(desc)
-        except TypeError:
-            known = None  # not hashable: not a description
+        except Exception:  # not hashable, so not a description; validation names the field
+            known = None
         if known is not None:
             return known
         operator = operator_of(desc)

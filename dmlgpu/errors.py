@@ -84,3 +84,14 @@ class OutOfMemoryError(DmlError, MemoryError):
     """There is no room for a tensor."""
 
     hresult = E_OUTOFMEMORY
+
+
+def shown(value: object) -> str:
+    """`value` for a message: one line, never long, whatever its own repr does."""
+    if isinstance(value, int) and value.bit_length() > 128:  # Python refuses to print huge ones
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= 120 else f"{text[:100]}..."

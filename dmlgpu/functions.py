@@ -17,11 +17,11 @@ import numpy.typing as npt
 from dmlgpu.arguments import compiled_for, key_of
 from dmlgpu.array import Tensor
 from dmlgpu.device import Device
-from dmlgpu.errors import InvalidDescError
+from dmlgpu.errors import InvalidDescError, shown
 from dmlgpu.ops.cumulative import AxisDirection, CumulativeProductDesc, CumulativeSummationDesc
-from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc, output_sizes
+from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc, batch_count, output_sizes
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc, reachable
-from dmlgpu.tensor import MAX_RANK, DataType, TensorDesc, integer, integers
+from dmlgpu.tensor import MAX_RANK, DataType, TensorDesc, as_array, integer, integers
 from dmlgpu.views import axis_of, packed, relaid
 
 Array: TypeAlias = Tensor | npt.ArrayLike
@@ -94,9 +94,10 @@ def slice1(
         if wanted is None:  # what check refuses anyway counts as one element here
             pairs = zip(sizes, steps, strict=False)
             wanted = [reachable(size, step) if size and step else 1 for size, step in pairs]
+            wanted = wanted or desc.sizes
         return Slice1Desc(
             input_tensor=desc,
-            output_tensor=_packed("SLICE1: output_sizes", desc.data_type, wanted or desc.sizes),
+            output_tensor=_packed("SLICE1: output_sizes", desc.data_type, wanted),
             input_window_offsets=integers(
                 "SLICE1: input_window_offsets", input_window_offsets, 0, 2**32 - 1
             ),
@@ -122,7 +123,7 @@ def gather_nd(
     >>> dml.gather_nd([[1, 2], [3, 4]], [[1, 0], [0, -1]]).tolist()
     [3, 2]
     """
-    return _gather(x, indices, input_dimension_count, indices_dimension_count, None)
+    return _gather("GATHER_ND", x, indices, input_dimension_count, indices_dimension_count, 0)
 
 
 def gather_nd1(
@@ -137,9 +138,8 @@ def gather_nd1(
     >>> dml.gather_nd1([[1, 2], [3, 4]], [[1], [0]], batch_dimension_count=1).tolist()
     [2, 3]
     """
-    return _gather(
-        x, indices, input_dimension_count, indices_dimension_count, batch_dimension_count
-    )
+    counts = (input_dimension_count, indices_dimension_count, batch_dimension_count)
+    return _gather("GATHER_ND1", x, indices, *counts)
 
 
 def cumulative_summation(
@@ -214,9 +214,9 @@ def _input(x: Any) -> tuple[Device, Any, TensorDesc]:
     return device, values, TensorDesc(DataType.from_numpy(values.dtype), values.shape)
 
 
-def _array(x: Any) -> np.ndarray[Any, Any]:
+def _array(x: Any, what: str = "x") -> np.ndarray[Any, Any]:
     """Anything NumPy can view, with at least one dimension, in this machine's byte order."""
-    values = np.atleast_1d(np.asarray(x))
+    values = np.atleast_1d(as_array(what, x))
     return values.astype(DataType.from_numpy(values.dtype).numpy, copy=False)
 
 
@@ -225,23 +225,23 @@ def _packed(what: str, data_type: DataType, sizes: Sequence[int]) -> TensorDesc:
         return TensorDesc(data_type, sizes)
     except InvalidDescError as error:
         detail = str(error).removeprefix("TensorDesc: ")
-        raise InvalidDescError(f"{what} {list(sizes)} cannot be an output: {detail}") from None
+        raise InvalidDescError(f"{what} {shown(sizes)} cannot be an output: {detail}") from None
 
 
-def _gather(x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Tensor:
+def _gather(name: str, x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Tensor:
     device = _device(x, indices)
     source = x if isinstance(x, Tensor) else _array(x)
-    index = indices if isinstance(indices, Tensor) else _array(indices)
+    index = indices if isinstance(indices, Tensor) else _array(indices, "indices")
     descs = (_desc(source), _desc(index))
 
     def describe() -> Any:
-        return _gather_desc(descs[0], descs[1], real, real_index, batch)
+        return _gather_desc(name, *descs, real, real_index, batch)
 
-    op = compiled_for(device, "gather", (descs, key_of(real, real_index, batch)), describe)
+    op = compiled_for(device, name, (descs, key_of(real, real_index, batch)), describe)
     desc = op.desc
     rank = desc.input_tensor.rank
     result = op(source, index)  # dimensions of size 1 need not be spelled out
-    kept = desc.input_dimension_count - (batch or 0) - desc.indices_tensor.sizes[-1]
+    kept = desc.input_dimension_count - batch_count(desc) - desc.indices_tensor.sizes[-1]
     natural = desc.indices_dimension_count - 1 + kept
     if natural == rank:
         return result
@@ -250,14 +250,13 @@ def _gather(x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Ten
 
 
 def _gather_desc(
-    source: TensorDesc, index: TensorDesc, real: Any, real_index: Any, batch: Any
+    name: str, source: TensorDesc, index: TensorDesc, real: Any, real_index: Any, batch: Any
 ) -> GatherNdDesc | GatherNd1Desc:
     """The description of a gather, its tensors padded to one rank that also holds the result."""
-    name = "GATHER_ND" if batch is None else "GATHER_ND1"
     counts = {
         "input_dimension_count": source.rank if real is None else real,
         "indices_dimension_count": index.rank if real_index is None else real_index,
-        "batch_dimension_count": batch or 0,
+        "batch_dimension_count": batch,
     }
     known = {n: integer(f"{name}: {n}", v, 0, 2**32 - 1) for n, v in counts.items()}
     n_real, n_index, n_batch = known.values()
@@ -281,7 +280,7 @@ def _gather_desc(
         "input_dimension_count": n_real,
         "indices_dimension_count": n_index,
     }
-    if batch is None:
+    if name == "GATHER_ND":
         return GatherNdDesc(**fields)
     return GatherNd1Desc(**fields, batch_dimension_count=n_batch)
 

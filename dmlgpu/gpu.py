@@ -109,12 +109,11 @@ def choose(wanted: AdapterInfo | str | None) -> tuple[AdapterInfo, Any]:
     elif isinstance(wanted, str):
         matches = [pair for pair in listed if wanted.lower() in str(pair[0]).lower()]
     else:
-        raise DeviceError(
-            f"adapter is {wanted!r}; it must be None, part of a name or an entry of adapters()"
-        )
+        kind = type(wanted).__name__
+        raise DeviceError(f"adapter is {kind}; it must be None, a name or an entry of adapters()")
     if not matches:
         have = "; ".join(str(info) for info, _ in listed)
-        raise DeviceError(f"{asked} is {str(wanted)!r}; this machine has: {have}")
+        raise DeviceError(f"{asked} is {str(wanted)[:100]!r}; this machine has: {have}")
     return matches[0]
 
 
@@ -262,6 +261,8 @@ class Gpu:
             raise BindingError("wrap: the buffer belongs to another wgpu device")
         if not buffer.usage & wgpu.BufferUsage.STORAGE:
             raise BindingError("wrap: the buffer's usage lacks STORAGE, which every tensor needs")
+        if buffer.map_state != "unmapped":  # wgpu-native ends the process that submits it
+            raise BindingError(f"wrap: the buffer is {buffer.map_state}; unmap it first")
 
     def staging(self, size: int, usage: str) -> Any:
         """A buffer that host memory goes through."""

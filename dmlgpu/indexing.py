@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import operator
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from dmlgpu.arguments import compiled_for
+from dmlgpu.arguments import compiled_for, is_fixed
 from dmlgpu.array import Tensor
-from dmlgpu.errors import IndexRangeError, InvalidDescError, InvalidIndexError, InvalidTypeError
+from dmlgpu.device import COMPILED_LIMIT
+from dmlgpu.errors import (
+    IndexRangeError,
+    InvalidDescError,
+    InvalidIndexError,
+    InvalidTypeError,
+    shown,
+)
 from dmlgpu.ops.gather_nd import GatherNdDesc
 from dmlgpu.ops.slice import Slice1Desc, reachable
-from dmlgpu.tensor import MAX_RANK, TensorDesc, packed_strides
+from dmlgpu.tensor import MAX_RANK, TensorDesc, as_array, packed_strides
 from dmlgpu.views import axes_of, axis_of, packed, permuted, relaid
 
 
@@ -39,14 +47,17 @@ def basic(x: Tensor, index: Any) -> Tensor:
 
     op = compiled_for(x.device, "index", (x.desc, key), describe)
     try:
-        shown = op.shown.get(key)
-    except TypeError:  # an array of no dimensions is an integer, but not hashable
+        seen = op.shown.get(key)
+    except Exception:  # an array of no dimensions is an integer, but not hashable
         return op(x).view(packed(x.desc.data_type, _windows(x.shape, parts)[3]))
-    if shown is None:
-        shown = packed(x.desc.data_type, _windows(x.shape, parts)[3])
-        op.shown[key] = shown
+    if seen is None:
+        seen = packed(x.desc.data_type, _windows(x.shape, parts)[3])
+        if is_fixed(key):
+            if len(op.shown) >= COMPILED_LIMIT:
+                op.shown.clear()
+            op.shown[key] = seen
     result = op(x)
-    return result if shown.sizes == result.shape else result.view(shown)
+    return result if seen.sizes == result.shape else result.view(seen)
 
 
 def flip(x: Tensor, axis: int | tuple[int, ...] | None) -> Tensor:
@@ -108,7 +119,7 @@ def _split(values: tuple[int, ...], at: int) -> tuple[tuple[int, ...], int, tupl
 
 def _positions(indices: Any, axis: int, size: int) -> np.ndarray[Any, Any]:
     """Index values given as an array, checked, counted from the start, in the least of types."""
-    values = np.asarray(indices)
+    values = as_array("take: indices", indices)
     if values.size == 0:
         raise InvalidDescError("take: indices is empty; a tensor has at least one element")
     if values.dtype.kind not in "iu":
@@ -166,8 +177,9 @@ def _span(entry: slice, axis: int, size: int) -> tuple[int, int, int]:
         start, stop, step = entry.indices(size)
     except TypeError as error:
         raise InvalidTypeError(f"index of axis {axis}: {error}") from None
-    except ValueError as error:
-        raise InvalidDescError(f"index of axis {axis}: {error}") from None
+    except Exception as error:  # Python's, or whatever an object's own __index__ raises
+        detail = " ".join(str(error).split())
+        raise InvalidDescError(f"index of axis {axis}: {detail}") from None
     count = len(range(start, stop, step))
     if count == 0:
         raise InvalidDescError(
@@ -180,13 +192,15 @@ def _position(entry: Any, axis: int, size: int) -> int:
     try:
         if isinstance(entry, (bool, np.bool_)):
             raise TypeError
-        number = entry.__index__()
-    except (AttributeError, TypeError):
+        number = operator.index(entry)
+    except Exception:  # no integer, or whatever an object's own __index__ raises
         raise InvalidIndexError(
             f"index of axis {axis} is {type(entry).__name__}; only integers, slices (`:`), "
             "ellipsis (`...`) and numpy.newaxis (`None`) are valid indices of a tensor; "
             "take(indices, axis) and gather_nd(indices) pick elements by index arrays"
         ) from None
     if not -size <= number < size:
-        raise IndexRangeError(f"index {number} is out of bounds for axis {axis} with size {size}")
-    return int(number) % size
+        raise IndexRangeError(
+            f"index {shown(number)} is out of bounds for axis {axis} with size {size}"
+        )
+    return number % size

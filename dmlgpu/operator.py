@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from dmlgpu.errors import InvalidDescError
+from dmlgpu.errors import InvalidDescError, shown
 from dmlgpu.support import FeatureLevel, Support, check_support
 from dmlgpu.tensor import MAX_RANK, TensorDesc
 
@@ -99,7 +99,7 @@ class Operator(Generic[D]):
             tensor = getattr(desc, name)
             if not isinstance(tensor, TensorDesc):
                 raise InvalidDescError(
-                    f"{self.name}: {name} is {tensor!r}; it must be a TensorDesc"
+                    f"{self.name}: {name} is {shown(tensor)}; it must be a TensorDesc"
                 )
         check_support(self, desc, level)
         output: TensorDesc = getattr(desc, self.tensors[-1])

@@ -123,11 +123,13 @@ class Profile:
             raise
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        recorder = self._recorder
+        if recorder is None:
+            raise DeviceError("this profile is not open; device.profile() makes another")
         with self._device.lock:
             try:
                 try:
-                    if self._recorder is not None:
-                        self._recorder.collect()
+                    recorder.collect()
                 except DmlError:
                     if kind is None:  # else the block's own exception says more
                         raise

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from dmlgpu.errors import InvalidDescError, UnsupportedError
+from dmlgpu.errors import InvalidDescError, UnsupportedError, shown
 from dmlgpu.tensor import DataType, TensorDesc
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def feature_level(value: Any) -> FeatureLevel:
     """`value` as a FeatureLevel."""
     try:
         return FeatureLevel(value)
-    except ValueError:
+    except Exception:  # an object's own comparison may raise anything
         raise InvalidDescError(
-            f"feature_level is {value!r}; it must be one of FeatureLevel.FL_1_0 .. FL_6_4"
+            f"feature_level is {shown(value)}; it must be one of FeatureLevel.FL_1_0 .. FL_6_4"
         ) from None
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from functools import cached_property
 from math import gcd, prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.errors import DmlError, InvalidDescError, InvalidTypeError, shown
 
 UINT32_MAX = 2**32 - 1
 MAX_RANK = 8
@@ -57,13 +57,14 @@ class DataType(IntEnum):
     def from_numpy(cls, dtype: npt.DTypeLike) -> DataType:
         """The data type that holds a NumPy type's values."""
         try:
-            name = np.dtype(dtype).newbyteorder("=").name.upper()
-        except TypeError:
-            name = str(dtype)
-        found = cls.__members__.get(name)
+            name = np.dtype(dtype).newbyteorder("=").name
+        except Exception:  # NumPy raises several classes for what is no type
+            name = dtype if isinstance(dtype, str) else ""
+        found = cls.__members__.get(name.upper())
         if found is None or found is cls.UNKNOWN:
+            told = name if name.isidentifier() else shown(dtype)
             raise InvalidTypeError(
-                f"data type {name.lower()} has no DirectML type; convert with astype to one of "
+                f"data type {told} has no DirectML type; convert with astype to one of "
                 + ", ".join(t.name.lower() for t in cls if t.bits >= 8)
             )
         return found
@@ -78,12 +79,12 @@ class TensorFlags(IntFlag):
 
 def integers(name: str, values: Iterable[Any], low: int, high: int) -> tuple[int, ...]:
     """`values` as Python ints, each within low..high; the rule every array field shares."""
-    if isinstance(values, (str, bytes)):
-        raise InvalidDescError(f"{name} is {values!r}; it must be a sequence of integers")
     try:
-        items = tuple(values)
-    except TypeError:
-        raise InvalidDescError(f"{name} is {values!r}; it must be a sequence of integers") from None
+        items = None if isinstance(values, (str, bytes)) else tuple(values)
+    except Exception:  # whatever an object's own iteration raises
+        items = None
+    if items is None:
+        raise InvalidDescError(f"{name} is {shown(values)}; it must be a sequence of integers")
     return tuple(integer(f"{name}[{i}]", v, low, high) for i, v in enumerate(items))
 
 
@@ -91,11 +92,34 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
     """`value` as a Python int within low..high."""
     try:
         number = operator.index(value)
-    except TypeError:
-        raise InvalidDescError(f"{name} is {value!r}; it must be an integer") from None
+    except Exception:  # whatever an object's own conversion raises
+        raise InvalidDescError(f"{name} is {shown(value)}; it must be an integer") from None
     if not low <= number <= high:
-        raise InvalidDescError(f"{name} is {number}; it must be in [{low}, {high}]")
+        raise InvalidDescError(f"{name} is {shown(number)}; it must be in [{low}, {high}]")
     return number
+
+
+E = TypeVar("E", bound=IntEnum)
+
+
+def member(name: str, enumeration: type[E], value: Any) -> E:
+    """`value` as a member of an enumeration, by itself or by its number."""
+    try:
+        return enumeration(value)
+    except Exception:  # an object's own comparison may raise anything
+        known = ", ".join(f"{m.name} ({int(m)})" for m in enumeration)
+        raise InvalidDescError(f"{name} is {shown(value)}; it must be one of {known}") from None
+
+
+def as_array(what: str, value: Any) -> npt.NDArray[Any]:
+    """`value` as NumPy sees it."""
+    try:
+        return np.asarray(value)
+    except (DmlError, MemoryError):
+        raise
+    except Exception as error:  # NumPy's own, or whatever an object's __array__ raises
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InvalidDescError(f"{what} is {shown(value)}, not an array: {reason}") from None
 
 
 def packed_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -129,11 +153,8 @@ class TensorDesc:
         flags: TensorFlags = TensorFlags.NONE,
     ) -> None:
         put = object.__setattr__  # the class is frozen
-        try:
-            put(self, "data_type", DataType(data_type))
-            put(self, "flags", TensorFlags(flags))
-        except ValueError as error:
-            raise InvalidDescError(f"TensorDesc: {error}") from None
+        put(self, "data_type", member("TensorDesc: data_type", DataType, data_type))
+        put(self, "flags", TensorFlags(integer("TensorDesc: flags", flags, 0, UINT32_MAX)))
         if self.data_type is DataType.UNKNOWN:
             raise InvalidDescError("TensorDesc: data_type is UNKNOWN; a tensor needs a data type")
         if int(self.flags) & ~1:
@@ -234,6 +255,12 @@ class TensorDesc:
     def alignment(self) -> int:
         """What the tensor's offset in its buffer must be a multiple of, in bytes."""
         return max(TENSOR_ALIGNMENT, self.guaranteed_base_offset_alignment)
+
+
+def check_desc(desc: Any) -> None:
+    """Raises unless `desc` is a TensorDesc."""
+    if not isinstance(desc, TensorDesc):
+        raise InvalidDescError(f"desc is {shown(desc)}; it must be a TensorDesc")
 
 
 _SEARCH_LIMIT = 1_000_000  # candidate sums; only contrived layouts of rank 5 and more reach it

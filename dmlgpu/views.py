@@ -6,6 +6,7 @@ Shapes and axes are read, and refused, as NumPy does.
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,7 +14,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from dmlgpu.errors import AxisError, InvalidDescError, InvalidTypeError
+from dmlgpu.errors import AxisError, InvalidDescError, InvalidTypeError, shown
 from dmlgpu.tensor import MAX_RANK, UINT32_MAX, DataType, TensorDesc, integers
 
 KEPT = 1024  # descriptions each function remembers: making one costs more than a call
@@ -23,7 +24,7 @@ def axis_of(what: str, axis: Any, rank: int) -> int:
     """An axis, counted from the end where negative, as a number from 0."""
     number = _integer(f"{what}: axis", axis)
     if not -rank <= number < rank:
-        raise AxisError(number, rank, what)
+        raise AxisError(max(-(2**63), min(number, 2**63)), rank, what)  # what can be printed
     return number % rank
 
 
@@ -31,7 +32,7 @@ def axes_of(what: str, axes: Any, rank: int) -> tuple[int, ...]:
     """One axis or several, each at most once."""
     numbers = tuple(axis_of(what, axis, rank) for axis in _each(f"{what}: axes", axes))
     if len(set(numbers)) != len(numbers):
-        raise InvalidDescError(f"{what}: repeated axis in {axes}")
+        raise InvalidDescError(f"{what}: repeated axis in {shown(axes)}")
     return numbers
 
 
@@ -51,22 +52,18 @@ def shape_of(what: str, shape: Sequence[Any], low: int = 1) -> tuple[int, ...]:
 def _integer(what: str, value: Any) -> int:
     try:
         return operator.index(value)
-    except TypeError:
-        raise InvalidTypeError(f"{what} is {value!r}; it must be an integer") from None
+    except Exception:  # whatever an object's own conversion raises
+        raise InvalidTypeError(f"{what} is {shown(value)}; it must be an integer") from None
 
 
 def _each(what: str, values: Any) -> tuple[Any, ...]:
     """One integer, or each of a sequence of them."""
-    try:
+    with contextlib.suppress(Exception):  # whatever an object's own conversion raises
         return (operator.index(values),)
-    except TypeError:
-        pass
-    try:
+    with contextlib.suppress(Exception):
         if not isinstance(values, str):
             return tuple(values)
-    except TypeError:
-        pass
-    raise InvalidTypeError(f"{what} is {values!r}; it must be a sequence of integers")
+    raise InvalidTypeError(f"{what} is {shown(values)}; it must be a sequence of integers")
 
 
 def filled(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:

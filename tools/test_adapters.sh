@@ -21,7 +21,7 @@ import wgpu
 
 for adapter in wgpu.gpu.enumerate_adapters_sync():
     if adapter.info["backend_type"] == "Vulkan":
-        print(adapter.info["device"], adapter.info["description"], sep="; ")
+        print(*filter(None, (adapter.info["device"], adapter.info["description"])), sep="; ")
 END
 }
 
@@ -44,17 +44,20 @@ for icd in .drivers/*/icd.json; do
     export VK_DRIVER_FILES=$PWD/$icd VK_ICD_FILENAMES=$PWD/$icd
     name=$(adapter_name) || true
     echo "== $driver: ${name:-no Vulkan adapter}"
-    result="     no result"
-    if [ -z "$name" ]; then
-        status=1
-    else
-        "$python" -m pytest -q --junitxml="$reports/$driver.xml" "$@" || status=1
-        [ ! -f "$reports/$driver.xml" ] || result=$(counts "$reports/$driver.xml")
+    verdict="NO ADAPTER" numbers=$(printf '%8s%8s%8s%9s' - - - -)
+    if [ -n "$name" ]; then
+        code=0
+        "$python" -m pytest -q --junitxml="$reports/$driver.xml" "$@" || code=$?
+        verdict=passed
+        # A process that a driver kills leaves no report: its exit status tells.
+        [ "$code" -eq 0 ] || verdict="FAILED ($code)"
+        [ ! -f "$reports/$driver.xml" ] || numbers=$(counts "$reports/$driver.xml")
     fi
-    printf '%-14s%s  %s\n' "$driver" "$result" "${name:-no Vulkan adapter}" >>"$reports/table"
+    [ "$verdict" = passed ] || status=1
+    printf '%-14s  %-12s%s  %s\n' "$driver" "$verdict" "$numbers" "${name:-none}" >>"$reports/table"
 done
 
 echo
-echo "driver          passed  failed skipped  seconds  adapter"
+echo "driver          result        passed  failed skipped  seconds  adapter"
 cat "$reports/table"
 exit "$status"

@@ -14,6 +14,7 @@ from io import TextIOWrapper
 import dmlgpu as dml
 from dmlgpu.cli.bench import add_bench
 from dmlgpu.cli.demo import add_demo
+from dmlgpu.cli.doctor import add_doctor
 from dmlgpu.cli.explain import add_explain, rewritten
 from dmlgpu.cli.info import add_info
 from dmlgpu.cli.operators import add_operators
@@ -25,6 +26,7 @@ examples:
   dmlgpu info                            adapters, and which one a program would get
   dmlgpu operators --level 3.0           what feature level 3.0 allows
   dmlgpu demo                            every operator, compared with NumPy
+  dmlgpu doctor                          whether this adapter and its driver can be trusted
   dmlgpu bench --json > speed.json       GPU time of common calls, for a script
   dmlgpu explain cumulative_summation --input float32:4096x4096 --axis 1
 """
@@ -73,4 +75,5 @@ def _parser() -> Parser:
     add_explain(commands)
     add_demo(commands)
     add_bench(commands)
+    add_doctor(commands)
     return parser

@@ -11,11 +11,13 @@ from enum import IntEnum
 from functools import partial
 from typing import Any
 
-from dmlgpu.errors import InvalidDescError
+import numpy as np
+
+from dmlgpu.errors import InvalidDescError, shown
 from dmlgpu.operator import Adapter, Operator, Plan, rank_of, same_type
 from dmlgpu.scan import Scan, plan_scan
 from dmlgpu.support import RANK_1_8, RANK_4, Allowed, FeatureLevel
-from dmlgpu.tensor import UINT32_MAX, DataType, TensorDesc, integer
+from dmlgpu.tensor import UINT32_MAX, DataType, TensorDesc, integer, member
 
 __all__ = ["AxisDirection", "CumulativeProductDesc", "CumulativeSummationDesc"]
 
@@ -81,14 +83,12 @@ AnyDesc = CumulativeSummationDesc | CumulativeProductDesc
 def _to_fields(operator: str, desc: AnyDesc, flag: str) -> None:
     put: Any = partial(object.__setattr__, desc)
     put("axis", integer(f"{operator}: axis", desc.axis, 0, UINT32_MAX))
-    try:
-        put("axis_direction", AxisDirection(desc.axis_direction))
-    except ValueError:
-        raise InvalidDescError(
-            f"{operator}: axis_direction is {desc.axis_direction!r}; "
-            "it must be INCREASING (0) or DECREASING (1)"
-        ) from None
-    put(flag, bool(getattr(desc, flag)))
+    name = f"{operator}: axis_direction"
+    put("axis_direction", member(name, AxisDirection, desc.axis_direction))
+    value = getattr(desc, flag)
+    if not isinstance(value, (int, np.bool_)):
+        raise InvalidDescError(f"{operator}: {flag} is {shown(value)}; it must be True or False")
+    put(flag, bool(value))
 
 
 def check(operator: str, d: AnyDesc) -> None:

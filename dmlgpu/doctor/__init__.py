@@ -1,0 +1,31 @@
+"""The doctor: a self-test of an adapter and its driver, told in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from dmlgpu.device import Device
+from dmlgpu.doctor import answers, probes, verdicts
+from dmlgpu.doctor.verdicts import Verdict
+from dmlgpu.gpu import Gpu
+
+
+def examine(device: Device) -> Iterator[Verdict]:
+    """Every check, in an order that leaves the most dangerous one to the end."""
+    gpu: Gpu = device.gpu
+    facts = gpu.facts
+    ask = {
+        name: partial(probes.answer, partial(getattr(probes, name), gpu))
+        for name in ("loops", "integers", "pack_halves", "unpack_halves", "subgroups", "binding")
+    }
+    yield from verdicts.operators(answers.run(device, case) for case in answers.cases())
+    yield verdicts.loops(ask["loops"](), facts, gpu.info)
+    yield from verdicts.integers(ask["integers"]())
+    has_f16 = "shader-f16" in gpu.device.adapter.features
+    yield from verdicts.halves(ask["pack_halves"](), ask["unpack_halves"](), facts, has_f16)
+    yield verdicts.subgroups(ask["subgroups"](), facts)
+    numbers = {name: getattr(gpu, name) for name in ("max_binding", "max_bindings", "max_buffer")}
+    yield verdicts.limits(ask["binding"](), numbers)
+    yield verdicts.timestamps(probes.answer(partial(probes.timestamps, device)))
+    yield verdicts.bounds(probes.answer(partial(probes.bounds, gpu)))

@@ -1,0 +1,343 @@
+"""What the fuzzer does with the values: descriptions, functions, indices, bindings, call order.
+
+Each function draws one case, runs it and compares what comes out with NumPy; an error of the
+library is left to `Tally`, which judges it.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import oracle
+from fuzz_values import DTYPES, SCANNED, SHAPES, arrays, garbage, inputs, lists, numbers
+from hypothesis import strategies as st
+from strategies import DESCS, EXCLUSIVE
+
+import dmlgpu as dml
+from dmlgpu import DataType as T
+from dmlgpu import TensorDesc
+
+PATIENCE = 120  # seconds after which a case counts as a hang
+ROOM = 1 << 16  # bytes of the tensors that a random description is run with
+
+
+class Tally:
+    """Counts cases and what became of them; refuses any error that is not the library's."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, Counter[str]] = {}
+
+    def run(self, kind: str, case: Callable[[], object]) -> None:
+        """One case: NumPy's answer, or one sentence."""
+        faulthandler.dump_traceback_later(PATIENCE, exit=True)
+        try:
+            case()
+            outcome = "answer"
+        except dml.DmlError as error:
+            outcome = type(error).__name__
+            message = str(error)
+            assert message, outcome
+            assert not re.search(r"[\n\r]|\.$|wgpu_core|panicked", message), message
+            assert len(message) < 800, message
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+        self.outcomes.setdefault(kind, Counter())[outcome] += 1
+
+    def count(self, kind: str) -> int:
+        """Cases of one kind."""
+        return sum(self.outcomes.get(kind, Counter()).values())
+
+    def lines(self) -> list[str]:
+        """A table: kinds of case, answers and refusals by class."""
+        totals = sum(self.outcomes.values(), Counter[str]())
+        rows = {**self.outcomes, "all": totals}
+        return [
+            f"fuzz: {kind:13}{sum(found.values()):7} cases: "
+            + ", ".join(f"{n} {name}" for name, n in found.most_common())
+            for kind, found in rows.items()
+        ]
+
+
+def plain(data_type: T, *sizes: int) -> TensorDesc:
+    return TensorDesc(data_type, sizes)
+
+
+BASES: list[tuple[str, dict[str, Any]]] = [
+    (
+        "SLICE",
+        {
+            "input_tensor": plain(T.FLOAT32, 3, 4),
+            "output_tensor": plain(T.FLOAT32, 2, 2),
+            "offsets": (1, 0),
+            "sizes": (2, 2),
+            "strides": (1, 2),
+        },
+    ),
+    (
+        "SLICE1",
+        {
+            "input_tensor": plain(T.UINT8, 3, 5),
+            "output_tensor": plain(T.UINT8, 2, 5),
+            "input_window_offsets": (0, 0),
+            "input_window_sizes": (3, 5),
+            "input_window_strides": (-2, 1),
+        },
+    ),
+    (
+        "GATHER_ND",
+        {
+            "input_tensor": plain(T.FLOAT32, 3, 4),
+            "indices_tensor": plain(T.INT32, 2, 1),
+            "output_tensor": plain(T.FLOAT32, 2, 4),
+            "input_dimension_count": 2,
+            "indices_dimension_count": 2,
+        },
+    ),
+    (
+        "GATHER_ND1",
+        {
+            "input_tensor": plain(T.FLOAT16, 2, 3, 2),
+            "indices_tensor": plain(T.UINT32, 2, 2, 1),
+            "output_tensor": plain(T.FLOAT16, 2, 2, 2),
+            "input_dimension_count": 3,
+            "indices_dimension_count": 3,
+            "batch_dimension_count": 1,
+        },
+    ),
+    *(
+        (
+            name,
+            {
+                "input_tensor": plain(T.INT32, 3, 4),
+                "output_tensor": plain(T.INT32, 3, 4),
+                "axis": 1,
+                "axis_direction": 0,
+                flag: False,
+            },
+        )
+        for name, flag in EXCLUSIVE.items()
+    ),
+]
+
+
+@st.composite
+def tensor_makers(draw: Callable[[Any], Any], base: TensorDesc) -> Callable[[], Any]:
+    """Makes a TensorDesc near `base` when called, or is no description at all."""
+    if draw(st.integers(0, 5)) == 0:
+        value = draw(garbage())
+        return lambda: value
+    fields: dict[str, Any] = {"data_type": base.data_type, "sizes": base.sizes}
+    strange = {
+        "data_type": st.sampled_from(T) | garbage(),
+        "sizes": lists() | st.just([*base.sizes, 1]) | st.just(base.sizes[::-1]),
+        "strides": lists() | st.just((0,) * base.rank) | st.just((7,) * base.rank),
+        "total_tensor_size_in_bytes": numbers() | st.sampled_from((48, 64, 1 << 40)),
+        "guaranteed_base_offset_alignment": numbers() | st.sampled_from((16, 64)),
+        "flags": numbers(),
+    }
+    for name in draw(st.lists(st.sampled_from(sorted(strange)), max_size=2, unique=True)):
+        fields[name] = draw(strange[name])
+    return lambda: TensorDesc(**fields)
+
+
+def retyped(base: dict[str, Any], data_type: T) -> dict[str, Any]:
+    """The same description of elements of another type."""
+    data = {f: TensorDesc(data_type, base[f].sizes) for f in ("input_tensor", "output_tensor")}
+    return base | data
+
+
+@st.composite
+def loosened(draw: Callable[[Any], Any], desc: TensorDesc) -> TensorDesc:
+    """The same tensor laid out otherwise: turned round, broadcast, with gaps or room behind it."""
+    strides = draw(st.none() | st.permutations([2 * n + 1 for n in range(desc.rank)]))
+    if draw(st.booleans()):
+        strides = [s * draw(st.booleans()) for s in strides or (1,) * desc.rank]
+    room = oracle.minimum_size(desc.data_type, desc.sizes, strides) + draw(st.sampled_from((0, 20)))
+    return TensorDesc(desc.data_type, desc.sizes, strides, total_tensor_size_in_bytes=room)
+
+
+def describe(draw: Callable[[Any], Any], device: dml.Device) -> Callable[[], object]:
+    """A description with up to three fields replaced; run where it is still valid."""
+    name, base = draw(st.sampled_from(BASES))
+    types = st.sampled_from([T.from_numpy(dtype) for dtype in DTYPES])
+    if draw(st.booleans()):
+        base = retyped(base, draw(types))
+    kwargs = dict(base)
+    for field in ("input_tensor", "indices_tensor"):
+        if field in base and draw(st.booleans()):
+            kwargs[field] = draw(loosened(base[field]))
+    most = draw(st.sampled_from((0, 1, 1, 2, 3)))
+    for field in draw(st.lists(st.sampled_from(sorted(base)), max_size=most, unique=True)):
+        if field.endswith("_tensor"):
+            kwargs[field] = draw(tensor_makers(base[field]))
+        elif isinstance(base[field], tuple):
+            kwargs[field] = draw(lists())
+        else:
+            kwargs[field] = draw(numbers())
+    levels = st.just(dml.FeatureLevel.FL_6_4) | st.sampled_from(dml.FeatureLevel) | numbers()
+    level = draw(st.just(dml.FeatureLevel.FL_6_4) | levels)
+
+    def case() -> None:
+        made = {k: v() if callable(v) and k.endswith("_tensor") else v for k, v in kwargs.items()}
+        desc = DESCS[name](**made)
+        dml.validate(desc, level)
+        run_description(device, name, desc)
+
+    return case
+
+
+def run_description(device: dml.Device, name: str, desc: Any) -> None:
+    """Runs a valid description on small numbers, or asks for more than the adapter holds."""
+    op = device.compile(desc)
+    tensors = [*op.input_descs, op.output_desc]
+    if max(t.total_tensor_size_in_bytes for t in tensors) > ROOM:
+        for t in tensors:
+            if t.total_tensor_size_in_bytes > ROOM:
+                device.empty(t)
+        return
+    values = [np.arange(t.element_count).reshape(t.sizes) % 3 for t in op.input_descs]
+    bound, read = [], []
+    for t, v in zip(op.input_descs, values, strict=True):
+        image = bytearray(t.total_tensor_size_in_bytes)
+        oracle.write(image, t, v.astype(oracle.NUMPY_TYPES[t.data_type]))
+        bound.append(device.upload(t, bytes(image)))
+        read.append(oracle.read(bytes(image), t))
+    out = op(*bound)
+    got = oracle.read(out.tobytes(), op.output_desc)
+    np.testing.assert_array_equal(got, expected(name, desc, read))
+
+
+def expected(name: str, desc: Any, values: Sequence[oracle.Array]) -> oracle.Array:
+    """NumPy's answer to a description whose values every step keeps exact."""
+    if name == "SLICE":
+        return oracle.slice_(values[0], desc.offsets, desc.sizes, desc.strides)
+    if name == "SLICE1":
+        window = (desc.input_window_offsets, desc.input_window_sizes, desc.input_window_strides)
+        return oracle.slice1(values[0], *window, desc.output_tensor.sizes)
+    if name.startswith("GATHER"):
+        counts = (desc.input_dimension_count, desc.indices_dimension_count)
+        batch = getattr(desc, "batch_dimension_count", 0)
+        return oracle.gather_nd(values[0], values[1], *counts, batch)
+    return oracle.scan(
+        values[0],
+        desc.axis,
+        decreasing=bool(desc.axis_direction),
+        exclusive=getattr(desc, EXCLUSIVE[name]),
+        product=name == "CUMULATIVE_PRODUCT",
+        accumulator=values[0].dtype,
+    )
+
+
+def integers_of(values: Any) -> tuple[int, ...]:
+    return tuple(operator.index(v) for v in values)
+
+
+def function(draw: Callable[[Any], Any], device: dml.Device) -> Callable[[], object]:
+    """One of the six functions with any arguments; answers are compared with NumPy."""
+    name = draw(st.sampled_from(("slice", "slice1", "gather_nd", "gather_nd1", "sum", "product")))
+    on_device = draw(st.booleans())
+    if draw(st.booleans()):
+        given = draw(arrays(SCANNED if name in ("sum", "product") else DTYPES, SHAPES[1:7]))
+        rest = draw(fitting_arguments(name, given))
+    else:
+        given = draw(inputs())
+        rest = draw(any_arguments(name, getattr(given, "ndim", 2)))
+
+    def case() -> None:
+        x = device.tensor(given) if on_device else given
+        run = {"sum": dml.cumulative_summation, "product": dml.cumulative_product}.get(name)
+        result = (run or getattr(dml, name))(x, *rest).numpy()
+        want = function_in_numpy(name, np.atleast_1d(np.asarray(given)), rest)
+        assert result.shape == (want.shape or (1,)), (result.shape, want.shape)
+        np.testing.assert_array_equal(result, want.reshape(result.shape).astype(result.dtype))
+
+    return case
+
+
+@st.composite
+def fitting_arguments(draw: Callable[[Any], Any], name: str, x: oracle.Array) -> list[Any]:
+    """Arguments that nearly always suit the array."""
+    if name in ("sum", "product"):
+        return [
+            draw(st.integers(-x.ndim, x.ndim - 1)),
+            draw(st.integers(0, 1)),
+            draw(st.booleans()),
+        ]
+    if name.startswith("gather"):
+        batch = draw(st.integers(0, 1)) if name == "gather_nd1" and x.ndim > 1 else 0
+        width = draw(st.integers(1, x.ndim - batch))
+        shape = (*x.shape[:batch], draw(st.integers(1, 3)), width)
+        dtype = draw(st.sampled_from((np.int64, np.uint32)))
+        low = 0 if dtype is np.uint32 else -1
+        near = st.integers(low, 1)  # 1 is out of range of a dimension of size 1
+        indices = np.array([draw(near) for _ in range(int(np.prod(shape)))], dtype).reshape(shape)
+        return [indices, None, None, batch][: 4 if name == "gather_nd1" else 1]
+    window = []
+    for n in x.shape:
+        offset = draw(st.integers(0, n - 1))
+        size = draw(st.integers(1, n - offset))
+        step = draw(st.sampled_from((1, 1, 2, -1)))
+        window.append((offset, size, step if name == "slice1" else 1))
+    return [list(values) for values in zip(*window, strict=True)]
+
+
+@st.composite
+def any_arguments(draw: Callable[[Any], Any], name: str, rank: int) -> list[Any]:
+    """Arguments of which some suit, and some are anything."""
+    fitting = st.lists(st.integers(0, 3), min_size=rank, max_size=rank)
+    arguments = st.one_of(fitting, fitting, fitting, lists())
+    if name.startswith("slice"):
+        steps = st.lists(st.sampled_from((1, 2, -1)), min_size=rank, max_size=rank)
+        rest = [draw(arguments), draw(arguments), draw(st.one_of(steps, steps, arguments))]
+        if name == "slice1" and draw(st.booleans()):
+            rest.append(draw(st.none() | arguments))
+    elif name.startswith("gather"):
+        tuples = st.lists(st.lists(st.integers(-2, 2), min_size=1, max_size=2), max_size=3)
+        rest = [draw(tuples | inputs())]
+        counts = st.none() | st.integers(0, 4) | numbers()
+        rest += [draw(counts) for _ in range(draw(st.integers(0, 2 + (name == "gather_nd1"))))]
+    else:
+        flags = st.booleans() | numbers()
+        rest = [draw(st.integers(-3, 3) | numbers()), draw(st.integers(0, 1) | numbers())]
+        rest = [*rest, draw(flags)][: draw(st.integers(1, 3))]
+    return rest
+
+
+def function_in_numpy(name: str, x: oracle.Array, rest: Sequence[Any]) -> oracle.Array:
+    """What arguments that were accepted must give."""
+    if name == "slice":
+        return oracle.slice_(x, *map(integers_of, rest))
+    if name == "slice1":
+        window = [integers_of(v) for v in rest[:3]]
+        sizes = rest[3] if len(rest) > 3 else None
+        if sizes is None:
+            sizes = [1 + (n - 1) // abs(s) for n, s in zip(window[1], window[2], strict=True)]
+        return oracle.slice1(x, *window, integers_of(sizes))
+    if name.startswith("gather"):
+        indices = np.atleast_1d(np.asarray(rest[0]))
+        counts = [None if n is None else operator.index(n) for n in rest[1:]]
+        counts += [None] * (3 - len(counts))
+        batch = counts[2] or 0
+        rank = max(x.ndim, indices.ndim)
+        padded = [a.reshape((1,) * (rank - a.ndim) + a.shape) for a in (x, indices)]
+        real = x.ndim if counts[0] is None else counts[0]
+        real_index = indices.ndim if counts[1] is None else counts[1]
+        out = oracle.gather_nd(*padded, real, real_index, batch)
+        natural = real_index - 1 + real - batch - indices.shape[-1]
+        return out.reshape(out.shape[out.ndim - natural :])
+    axis = operator.index(rest[0]) % x.ndim
+    flags = [bool(v) for v in rest[1:]] + [False, False]
+    return oracle.scan(
+        x,
+        axis,
+        decreasing=flags[0],
+        exclusive=flags[1],
+        product=name == "product",
+        accumulator=x.dtype.newbyteorder("="),
+    )
