@@ -65,8 +65,8 @@ class SliceDesc:
 class Slice1Desc:
     """DML_SLICE1_OPERATOR_DESC: steps through a window of the input, forwards or backwards.
 
-        start  = input_window_offsets                             where the stride is positive
-        start  = input_window_offsets + input_window_sizes - 1    where it is negative
+        start  = input_window_offsets                             with a positive stride
+        start  = input_window_offsets + input_window_sizes - 1    with a negative one
         out[c] = in[start + input_window_strides * c]
 
     Fields:
