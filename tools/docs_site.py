@@ -2,7 +2,8 @@
 
 Links in docs/ are written for someone who reads the files where they lie: `../CHANGELOG.md`. On the
 site, the repository's files stand beside the pages: that one becomes a page too, others are copied.
-`<!-- source: examples/x.py -->` is replaced by that file's text, folded away.
+`<!-- source: examples/x.py -->` and a link on the line before it are replaced by that file's text,
+folded away.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(\]\()([^)\s#]+)")
-SOURCE = re.compile(r"^<!-- source: (\S+) -->$", re.M)
+SOURCE = re.compile(r"(?:^\[\S+\]\(\S+\)\n)?^<!-- source: (\S+) -->$", re.M)
 PAGES = ("CHANGELOG.md", "CONTRIBUTING.md")  # in the navigation
 
 

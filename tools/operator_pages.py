@@ -133,11 +133,11 @@ def levels(operator: Operator[Any]) -> str:
 
 
 def listing() -> str:
-    """Every operator with its page, its function and one sentence."""
-    lines = [line(["operator", "function", "what it does"]), line(["---"] * 3)]
+    """Every operator with its page and one sentence."""
+    lines = [line(["operator", "what it does"]), line(["---"] * 2)]
     for operator in OPERATORS:
         stem = operator.name.lower()
-        lines.append(line([f"[{operator.name}]({stem}.md)", f"`dml.{stem}`", told(operator).title]))
+        lines.append(line([f"[{operator.name}]({stem}.md)", told(operator).title]))
     return "\n".join(lines)
 
 
