@@ -4,12 +4,15 @@ from dmlgpu.array import Tensor
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import Device, validate
 from dmlgpu.errors import (
+    AxisError,
     BindingError,
     DeviceError,
     DeviceLostError,
     DmlError,
     IndexRangeError,
     InvalidDescError,
+    InvalidIndexError,
+    InvalidTypeError,
     OutOfMemoryError,
     UnsupportedError,
 )
@@ -17,6 +20,7 @@ from dmlgpu.functions import (
     cumulative_product,
     cumulative_summation,
     default_device,
+    from_dlpack,
     gather_nd,
     gather_nd1,
     slice,
@@ -34,6 +38,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AdapterInfo",
     "AxisDirection",
+    "AxisError",
     "BindingError",
     "CompiledOperator",
     "CumulativeProductDesc",
@@ -48,6 +53,8 @@ __all__ = [
     "GatherNdDesc",
     "IndexRangeError",
     "InvalidDescError",
+    "InvalidIndexError",
+    "InvalidTypeError",
     "OutOfMemoryError",
     "Slice1Desc",
     "SliceDesc",
@@ -60,6 +67,7 @@ __all__ = [
     "cumulative_product",
     "cumulative_summation",
     "default_device",
+    "from_dlpack",
     "gather_nd",
     "gather_nd1",
     "slice",

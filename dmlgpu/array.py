@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
-from dmlgpu.errors import InvalidDescError
+from dmlgpu import interop, readback, views
+from dmlgpu.errors import InvalidDescError, InvalidTypeError
 from dmlgpu.memory import Lease, Storage
+from dmlgpu.ops.cumulative import AxisDirection
 from dmlgpu.tensor import TensorDesc
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
 
+SHOWN = 20  # most elements that repr prints
+
 
 class Tensor:
-    """A tensor on a device. Made by a Device or an operator, not by hand."""
+    """A tensor on a device. Made by a Device or an operator, not by hand.
+
+    Shapes, indices and axes follow NumPy, with two differences: a tensor has 1 to 8 dimensions
+    and no size of 0, so a result that NumPy would give no dimension has shape (1,); and indexing
+    copies, as SLICE1 does. `reshape`, `transpose`, `squeeze`, `expand_dims` and `broadcast_to`
+    give views: other tensors over the same bytes, which see what is written there later.
+    """
 
     __slots__ = ("__weakref__", "_lease", "desc", "device", "key", "offset", "whole")
+
+    device: Device
+    desc: TensorDesc
+    offset: int
+    whole: bool
+    key: tuple[int, int, int, bool]
 
     def __init__(
         self,
@@ -53,6 +71,11 @@ class Tensor:
         return self.desc.sizes
 
     @property
+    def strides(self) -> tuple[int, ...]:
+        """Steps along each dimension in elements, as DirectML counts them, not in bytes."""
+        return self.desc.effective_strides
+
+    @property
     def ndim(self) -> int:
         """Number of dimensions."""
         return self.desc.rank
@@ -68,58 +91,250 @@ class Tensor:
         return self.desc.data_type.numpy
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all elements, without padding."""
-        return self.size * self.dtype.itemsize
+        return -(-self.size * self.desc.data_type.bits // 8)
 
     def tobytes(self) -> bytes:
         """All total_tensor_size_in_bytes, padding included, as they lie on the device."""
-        return self.device.read(self).tobytes()
+        return self.device.read(readback.readable(self)).tobytes()
 
-    def numpy(self) -> np.ndarray[Any, Any]:
-        """A copy of the elements in host memory."""
-        raw = self.device.read(self)
+    def numpy(self) -> npt.NDArray[Any]:
+        """A copy of the elements in host memory; waits for the GPU."""
+        return self.elements(self.device.read(readback.readable(self)))
+
+    async def numpy_async(self) -> npt.NDArray[Any]:
+        """`numpy()` for asyncio: other tasks run while the GPU works. `y = await x.numpy_async()`.
+
+        The elements are those that the calls made before the `await` leave.
+        """
+        return self.elements(await readback.read_async(self))
+
+    def elements(self, raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The elements among the tensor's bytes, as an array of its shape."""
         if self.desc.is_packed:
             return raw[: self.nbytes].view(self.dtype).reshape(self.shape)
         return strided_view(raw, self.desc, writeable=False).copy()
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def tolist(self) -> list[Any]:
+        """The elements as nested lists of Python numbers."""
+        values: list[Any] = self.numpy().tolist()
+        return values
+
+    def item(self) -> int | float:
+        """The only element, as a Python number."""
+        if self.size != 1:
+            raise InvalidDescError(
+                f"item: the tensor has {self.size} elements; can only convert an array of size 1 "
+                "to a Python scalar"
+            )
+        value: int | float = self.numpy().item()
+        return value
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise InvalidDescError(
+                "the truth value of an array with more than one element is ambiguous; use "
+                "numpy().any() or numpy().all()"
+            )
+        return bool(self.item())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
-            raise ValueError("a Tensor lives on a device: np.asarray always copies it")
+            raise InvalidDescError("a Tensor lives on a device: np.asarray always copies it")
         values = self.numpy()
         return values if dtype is None else values.astype(dtype, copy=False)
 
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        return interop.export(self.numpy, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return interop.CPU
+
     def view(self, desc: TensorDesc) -> Tensor:
         """The same bytes under another description, which needs no more of them."""
-        if desc.total_tensor_size_in_bytes > self.desc.total_tensor_size_in_bytes:
+        if not isinstance(desc, TensorDesc):
+            raise InvalidTypeError(f"view: desc is {type(desc).__name__}; it must be a TensorDesc")
+        mine, wanted = self.desc.total_tensor_size_in_bytes, desc.total_tensor_size_in_bytes
+        if wanted > mine:
             raise InvalidDescError(
-                f"view: the description needs {desc.total_tensor_size_in_bytes} bytes; the tensor "
-                f"has {self.desc.total_tensor_size_in_bytes}"
+                f"view: the description needs {wanted} bytes; the tensor has {mine}"
             )
-        return Tensor(self.device, self._lease, desc, self.offset, self.whole)
+        # What a shorter view leaves out still belongs to this tensor.
+        return Tensor(self.device, self._lease, desc, self.offset, self.whole and wanted == mine)
+
+    def copy(self) -> Tensor:
+        """A packed tensor of its own with the same elements."""
+        return self[...]
+
+    def reshape(self, *shape: int | Sequence[int]) -> Tensor:
+        """The elements under other sizes, one of which may be -1: `x.reshape(2, -1)`.
+
+        A view where the strides allow it, which those of packed tensors always do; else a copy.
+        """
+        sizes = views.filled(views.shape_of("reshape", shape, low=-1), self.size)
+        desc = views.reshaped(self.desc, sizes)
+        return self.copy().reshape(*sizes) if desc is None else self.view(desc)
+
+    def ravel(self) -> Tensor:
+        """The elements in one dimension; a view where the strides allow it, else a copy."""
+        return self.reshape(-1)
+
+    def flatten(self) -> Tensor:
+        """A copy of the elements in one dimension."""
+        return self.copy().reshape(-1)
+
+    def transpose(self, *axes: int | Sequence[int] | None) -> Tensor:
+        """A view with the dimensions in another order, reversed if none is given."""
+        if not axes or axes == (None,):
+            return self.view(views.permuted(self.desc, tuple(reversed(range(self.ndim)))))
+        given = axes[0] if len(axes) == 1 else axes
+        order = views.axes_of("transpose", given, self.ndim)
+        if len(order) != self.ndim:
+            raise InvalidDescError(
+                f"transpose: axes don't match array: {len(order)} are given for {self.ndim} "
+                "dimensions"
+            )
+        return self.view(views.permuted(self.desc, order))
+
+    @property
+    def T(self) -> Tensor:  # noqa: N802 - NumPy's name
+        """A view with the dimensions in reverse order."""
+        return self.transpose()
+
+    def swapaxes(self, axis1: int, axis2: int) -> Tensor:
+        """A view with two dimensions exchanged."""
+        order = list(range(self.ndim))
+        first, second = (views.axis_of("swapaxes", a, self.ndim) for a in (axis1, axis2))
+        order[first], order[second] = order[second], order[first]
+        return self.view(views.permuted(self.desc, tuple(order)))
+
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> Tensor:
+        """A view without the dimensions of size 1, or without those named; one always stays."""
+        if axis is None:
+            axes = tuple(a for a, size in enumerate(self.shape) if size == 1)
+        else:
+            axes = views.axes_of("squeeze", axis, self.ndim)
+        if any(self.shape[a] != 1 for a in axes):
+            raise InvalidDescError(
+                "squeeze: cannot select an axis to squeeze out which has size not equal to one: "
+                f"axis {axis} of shape {self.shape}"
+            )
+        return self.view(views.squeezed(self.desc, axes))
+
+    def expand_dims(self, axis: int | Sequence[int]) -> Tensor:
+        """A view with new dimensions of size 1, which end up at these places of the result."""
+        return self.view(views.expanded(self.desc, axis))
+
+    def broadcast_to(self, *shape: int | Sequence[int]) -> Tensor:
+        """A view that repeats dimensions of size 1, and new leading ones, with stride 0."""
+        return self.view(views.broadcast(self.desc, views.shape_of("broadcast_to", shape)))
 
     def __getitem__(self, index: Any) -> Tensor:
-        from dmlgpu.functions import take_slice  # indexing is SLICE1, which is made of tensors
+        from dmlgpu.indexing import basic  # made of tensors
 
-        return take_slice(self, index)
+        return basic(self, index)
+
+    def flip(self, axis: int | tuple[int, ...] | None = None) -> Tensor:
+        """The elements in reverse order along an axis, several, or all: SLICE1."""
+        from dmlgpu.indexing import flip
+
+        return flip(self, axis)
+
+    def take(self, indices: Tensor | npt.ArrayLike, axis: int | None = None) -> Tensor:
+        """What lies at these positions along an axis, or in the flattened tensor: GATHER_ND.
+
+        Positions given as an array are checked; those on the device are clamped, unless it
+        was made with `debug=True`. `x.take([2, 0, -1], axis=1)`
+        """
+        from dmlgpu.indexing import take
+
+        return take(self, indices, axis)
+
+    def gather_nd(self, indices: Tensor | npt.ArrayLike, batch_dimension_count: int = 0) -> Tensor:
+        """The blocks that the tuples along the last axis of `indices` name: GATHER_ND1."""
+        from dmlgpu.functions import gather_nd1
+
+        return gather_nd1(self, indices, batch_dimension_count=batch_dimension_count)
+
+    def cumsum(
+        self, axis: int | None = None, *, exclusive: bool = False, reverse: bool = False
+    ) -> Tensor:
+        """Running sums along an axis, or over the flattened tensor: CUMULATIVE_SUMMATION.
+
+        `exclusive` leaves each element out of its own sum; `reverse` starts at the far end. The
+        type stays: unlike NumPy's, sums of narrow integers are not widened but wrap.
+        """
+        from dmlgpu.functions import cumulative_summation
+
+        x, along = (self.ravel(), 0) if axis is None else (self, axis)
+        return cumulative_summation(x, along, AxisDirection(bool(reverse)), bool(exclusive))
+
+    def cumprod(
+        self, axis: int | None = None, *, exclusive: bool = False, reverse: bool = False
+    ) -> Tensor:
+        """Running products along an axis, as `cumsum` does sums: CUMULATIVE_PRODUCT."""
+        from dmlgpu.functions import cumulative_product
+
+        x, along = (self.ravel(), 0) if axis is None else (self, axis)
+        return cumulative_product(x, along, AxisDirection(bool(reverse)), bool(exclusive))
 
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __iter__(self) -> Any:
-        raise TypeError(
+    def __iter__(self) -> NoReturn:
+        raise InvalidTypeError(
             "a Tensor is not iterable: that would run one GPU call per row; use numpy()"
         )
 
+    def __copy__(self) -> Tensor:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        return self.copy()
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidTypeError("a Tensor lives on a device and cannot be pickled; pickle numpy()")
+
     def __repr__(self) -> str:
-        return (
-            f"Tensor(shape={self.shape}, dtype={self.dtype}, device={self.device.adapter.name!r})"
-        )
+        facts = f"shape={self.shape}, dtype={self.desc.data_type.name.lower()}"
+        values = self._shown()
+        return f"Tensor({values}{facts}, device={self.device.adapter.name!r})"
+
+    def _shown(self) -> str:
+        """The values of a small tensor, where reading them disturbs nothing and nobody waits."""
+        device = self.device
+        if self.size > SHOWN or not device.lock.acquire(blocking=False):
+            return ""
+        try:
+            if device.profiling is not None or device.reports:
+                return ""
+            return np.array2string(self.numpy(), separator=", ", prefix="Tensor(") + ", "
+        except Exception:  # a closed or lost device, a type NumPy lacks: repr never raises
+            return ""
+        finally:
+            device.lock.release()
 
 
-def strided_view(
-    raw: np.ndarray[Any, Any], desc: TensorDesc, *, writeable: bool
-) -> np.ndarray[Any, Any]:
+def strided_view(raw: npt.NDArray[Any], desc: TensorDesc, *, writeable: bool) -> npt.NDArray[Any]:
     """The logical array inside `raw` bytes that lie as `desc` says."""
     dtype = desc.data_type.numpy
     count = raw.nbytes // dtype.itemsize
@@ -128,7 +343,7 @@ def strided_view(
     return np.lib.stride_tricks.as_strided(flat, desc.sizes, strides, writeable=writeable)
 
 
-def laid_out(array: np.ndarray[Any, Any], desc: TensorDesc) -> np.ndarray[Any, Any]:
+def laid_out(array: npt.NDArray[Any], desc: TensorDesc) -> npt.NDArray[Any]:
     """`array`, which has the sizes and type of `desc`, as bytes that lie as it says; gaps are 0."""
     total = desc.total_tensor_size_in_bytes
     if desc.is_packed and array.nbytes == total:

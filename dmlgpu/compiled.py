@@ -11,7 +11,7 @@ import numpy as np
 from dmlgpu.array import Tensor, laid_out
 from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
 from dmlgpu.memory import Lease, Storage
-from dmlgpu.operator import Dispatch, Operator
+from dmlgpu.operator import Dispatch, Operator, Plan
 from dmlgpu.tensor import TensorDesc
 from dmlgpu.wgsl import Access, Slot, binds, pack_params
 
@@ -66,10 +66,10 @@ class CompiledOperator:
                     f"{operator.name}: {name} is OWNED_BY_DML, which needs an initializer; "
                     "this device binds every tensor at execution"
                 )
-        self.plan = operator.plan(desc, device.gpu.facts)
+        self.plan: Plan = operator.plan(desc, device.gpu.facts)
         self._size = self.output_desc.total_tensor_size_in_bytes
         self._number = device.desc_number(self.output_desc)
-        self.shapes: dict[Any, tuple[int, ...]] = {}  # of results that are shown in other sizes
+        self.shown: dict[Any, TensorDesc] = {}  # of results that are seen in other sizes
         self._uniforms: dict[int, Any] = {}
         self._calls: dict[Any, Call] = {}
 

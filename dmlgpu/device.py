@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dmlgpu.array import Tensor, laid_out
 from dmlgpu.compiled import Call, CompiledOperator
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, InvalidDescError
 from dmlgpu.gpu import AdapterInfo, Gpu
+from dmlgpu.interop import imported
 from dmlgpu.memory import Lease, Memory, Pool
 from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
 from dmlgpu.profile import Profile
+from dmlgpu.readback import Reads
 from dmlgpu.support import FeatureLevel, feature_level
 from dmlgpu.tensor import DataType, TensorDesc, integer
 from dmlgpu.wgsl import Access, Shader, assemble
@@ -75,12 +78,12 @@ class Device:
         return device
 
     def _start(self, gpu: Gpu, level: FeatureLevel, debug: bool, *, owned: bool) -> None:
-        self.adapter = gpu.info
-        self.feature_level = level
-        self.debug = bool(debug)
+        self.adapter: AdapterInfo = gpu.info
+        self.feature_level: FeatureLevel = level
+        self.debug: bool = bool(debug)
         self.gpu: Any = gpu
-        self.lock = threading.RLock()
-        self.batch = 0  # number of the open recording
+        self.lock: threading.RLock = threading.RLock()
+        self.batch: int = 0  # number of the open recording
         self._owned = owned
         self._process = os.getpid()
         self._closed = ""
@@ -91,11 +94,14 @@ class Device:
         self._pipelines: OrderedDict[Any, Any] = OrderedDict()
         self._compiled: OrderedDict[Any, CompiledOperator] = OrderedDict()
         self.remembered: dict[Any, CompiledOperator] = {}  # by the arguments of a function
-        self._reports: list[tuple[CompiledOperator, Lease]] = []
+        self.reports: list[tuple[CompiledOperator, Lease]] = []
+        self.reads: Reads = Reads(self)
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
         self._pool = Pool(gpu.buffer, self._forget, POOL_LIMIT[gpu.facts.is_cpu])
-        self.take = self._pool.take  # room for so many bytes; the lock must be held
+        self.take: Callable[[int], Lease] = (
+            self._pool.take
+        )  # room for so many bytes; the lock must be held
 
     def __enter__(self) -> Device:
         return self
@@ -112,6 +118,7 @@ class Device:
             if self._closed:
                 return
             self._closed = "the device is closed"
+            self.reads.drain()
             self._compiled.clear()
             self.remembered.clear()
             self._pipelines.clear()
@@ -148,12 +155,16 @@ class Device:
         with self.lock:
             return self._pool.memory()
 
-    def tensor(self, array: Any) -> Tensor:
+    def tensor(self, array: Tensor | npt.ArrayLike) -> Tensor:
         """Uploads an array as a packed tensor."""
         values = np.asarray(array)
         desc = TensorDesc(DataType.from_numpy(values.dtype), values.shape or (1,))
         values = values.astype(desc.data_type.numpy, copy=False).reshape(desc.sizes)
         return self.upload(desc, laid_out(values, desc))
+
+    def from_dlpack(self, x: Any) -> Tensor:
+        """Uploads what another array library exports from CPU memory: `device.from_dlpack(x)`."""
+        return self.tensor(imported(x))
 
     def upload(self, desc: TensorDesc, data: Any) -> Tensor:
         """Uploads raw bytes that lie as `desc` says, padding included."""
@@ -311,11 +322,11 @@ class Device:
         if lease.storage.batch == self.batch:
             self._submit()
         self.gpu.write(lease.storage.buffer, 0, np.zeros(16, np.uint8))
-        self._reports.append((operator, lease))
+        self.reports.append((operator, lease))
         return lease
 
     def _raise_reports(self) -> None:
-        reports, self._reports = self._reports, []
+        reports, self.reports = self.reports, []
         for operator, lease in reports:
             words = np.empty(16, np.uint8)
             self.gpu.read(lease.storage.buffer, 0, words)

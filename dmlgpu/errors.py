@@ -2,6 +2,9 @@
 
 DmlError
 ├── InvalidDescError (ValueError)      a description or argument breaks a rule
+│   ├── InvalidTypeError (TypeError)   an array or argument of a type that cannot be used
+│   ├── InvalidIndexError (IndexError) an index in brackets that is not basic indexing
+│   └── AxisError (NumPy's AxisError)  an axis that the tensor does not have
 ├── UnsupportedError (ValueError)      an operator, type or rank above the feature level
 ├── BindingError (ValueError)          wrong count, size, alignment, device or overlap of tensors
 ├── IndexRangeError (IndexError)       an index value lies outside its dimension
@@ -13,6 +16,15 @@ DmlError
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.exceptions import AxisError as NumpyAxisError
+else:  # NumPy 1.24 has it at the top
+    NumpyAxisError = getattr(np, "exceptions", np).AxisError
 
 E_INVALIDARG = 0x80070057
 E_OUTOFMEMORY = 0x8007000E
@@ -28,6 +40,18 @@ class DmlError(Exception):
 
 class InvalidDescError(DmlError, ValueError):
     """A description or argument breaks a rule."""
+
+
+class InvalidTypeError(InvalidDescError, TypeError):
+    """An array or argument has a type that cannot be used."""
+
+
+class InvalidIndexError(InvalidDescError, IndexError):
+    """What stands in the brackets of a tensor is not basic indexing."""
+
+
+class AxisError(InvalidDescError, NumpyAxisError):
+    """An axis is out of bounds; also NumPy's AxisError, with its `axis` and `ndim`."""
 
 
 class UnsupportedError(DmlError, ValueError):

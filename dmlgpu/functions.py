@@ -7,21 +7,24 @@ arrays alone. Outputs are packed.
 from __future__ import annotations
 
 import builtins
-import contextlib
 import threading
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from dmlgpu.arguments import compiled_for, key_of
 from dmlgpu.array import Tensor
-from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import Device
-from dmlgpu.errors import IndexRangeError, InvalidDescError
+from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.cumulative import AxisDirection, CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc, output_sizes
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc, reachable
 from dmlgpu.tensor import MAX_RANK, DataType, TensorDesc, integer, integers
+from dmlgpu.views import axis_of, packed, relaid
+
+Array: TypeAlias = Tensor | npt.ArrayLike
 
 _default: list[Device] = []
 _default_lock = threading.Lock()
@@ -35,7 +38,15 @@ def default_device() -> Device:
         return _default[0]
 
 
-def slice(x: Any, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> Tensor:
+def from_dlpack(x: Any, device: Device | None = None) -> Tensor:
+    """A tensor of what another array library holds in CPU memory; copies.
+
+    `dml.from_dlpack(torch.arange(3))`
+    """
+    return (device or default_device()).from_dlpack(x)
+
+
+def slice(x: Array, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> Tensor:
     """SLICE: `sizes` elements per dimension, from `offsets` on, every `strides`-th."""
     device, source, desc = _input(x)
 
@@ -49,11 +60,11 @@ def slice(x: Any, offsets: Sequence[int], sizes: Sequence[int], strides: Sequenc
             strides=tuple(strides),
         )
 
-    return _compiled(device, "slice", (desc, _key(offsets, sizes, strides)), describe)(source)
+    return compiled_for(device, "slice", (desc, key_of(offsets, sizes, strides)), describe)(source)
 
 
 def slice1(
-    x: Any,
+    x: Array,
     input_window_offsets: Sequence[int],
     input_window_sizes: Sequence[int],
     input_window_strides: Sequence[int],
@@ -77,13 +88,13 @@ def slice1(
             input_window_strides=steps,
         )
 
-    windows = _key(input_window_offsets, input_window_sizes, input_window_strides, output_sizes)
-    return _compiled(device, "slice1", (desc, windows), describe)(source)
+    windows = key_of(input_window_offsets, input_window_sizes, input_window_strides, output_sizes)
+    return compiled_for(device, "slice1", (desc, windows), describe)(source)
 
 
 def gather_nd(
-    x: Any,
-    indices: Any,
+    x: Array,
+    indices: Array,
     input_dimension_count: int | None = None,
     indices_dimension_count: int | None = None,
 ) -> Tensor:
@@ -92,8 +103,8 @@ def gather_nd(
 
 
 def gather_nd1(
-    x: Any,
-    indices: Any,
+    x: Array,
+    indices: Array,
     input_dimension_count: int | None = None,
     indices_dimension_count: int | None = None,
     batch_dimension_count: int = 0,
@@ -105,7 +116,7 @@ def gather_nd1(
 
 
 def cumulative_summation(
-    x: Any,
+    x: Array,
     axis: int,
     axis_direction: AxisDirection = AxisDirection.INCREASING,
     exclusive: bool = False,
@@ -117,16 +128,18 @@ def cumulative_summation(
         return CumulativeSummationDesc(
             input_tensor=desc,
             output_tensor=TensorDesc(desc.data_type, desc.sizes),
-            axis=_axis("CUMULATIVE_SUMMATION", axis, desc.rank),
+            axis=axis_of("CUMULATIVE_SUMMATION", axis, desc.rank),
             axis_direction=axis_direction,
             has_exclusive_sum=exclusive,
         )
 
-    return _compiled(device, "sum", (desc, _key(axis, axis_direction, exclusive)), describe)(source)
+    return compiled_for(device, "sum", (desc, key_of(axis, axis_direction, exclusive)), describe)(
+        source
+    )
 
 
 def cumulative_product(
-    x: Any,
+    x: Array,
     axis: int,
     axis_direction: AxisDirection = AxisDirection.INCREASING,
     exclusive: bool = False,
@@ -138,38 +151,14 @@ def cumulative_product(
         return CumulativeProductDesc(
             input_tensor=desc,
             output_tensor=TensorDesc(desc.data_type, desc.sizes),
-            axis=_axis("CUMULATIVE_PRODUCT", axis, desc.rank),
+            axis=axis_of("CUMULATIVE_PRODUCT", axis, desc.rank),
             axis_direction=axis_direction,
             has_exclusive_product=exclusive,
         )
 
-    return _compiled(device, "product", (desc, _key(axis, axis_direction, exclusive)), describe)(
-        source
-    )
-
-
-def _compiled(
-    device: Device, name: str, arguments: Hashable, describe: Callable[[], Any]
-) -> CompiledOperator:
-    """The operator these arguments describe: remembered, or described and compiled."""
-    try:
-        known = device.remembered.get((name, arguments))
-    except TypeError:  # an argument that is not hashable is not an integer: describing says so
-        return device.compile(describe())
-    if known is None:
-        known = device.compile(describe())
-        device.remember((name, arguments), known)
-    return known
-
-
-def _key(*arrays: Any) -> Any:
-    """Array arguments as one hashable value; what is no sequence stands for itself.
-
-    Types belong to it: 1.0 equals 1, but only one of them is an index.
-    """
-    return tuple(
-        (*a, *map(type, a)) if isinstance(a, (list, tuple)) else (type(a), a) for a in arrays
-    )
+    return compiled_for(
+        device, "product", (desc, key_of(axis, axis_direction, exclusive)), describe
+    )(source)
 
 
 def _device(*values: Any) -> Device:
@@ -202,15 +191,6 @@ def _packed(what: str, data_type: DataType, sizes: Sequence[int]) -> TensorDesc:
         raise InvalidDescError(f"{what} {list(sizes)} cannot be an output: {detail}") from None
 
 
-def _axis(operator: str, axis: int, rank: int) -> int:
-    number = integer(f"{operator}: axis", axis, -(2**31), 2**31 - 1)
-    if not -rank <= number < rank:
-        raise InvalidDescError(
-            f"{operator}: axis is {number}; with {rank} dimensions it must be in [{-rank}, {rank})"
-        )
-    return number % rank
-
-
 def _gather(x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Tensor:
     device = _device(x, indices)
     source = x if isinstance(x, Tensor) else _array(x)
@@ -220,13 +200,16 @@ def _gather(x: Any, indices: Any, real: Any, real_index: Any, batch: Any) -> Ten
     def describe() -> Any:
         return _gather_desc(descs[0], descs[1], real, real_index, batch)
 
-    op = _compiled(device, "gather", (descs, _key(real, real_index, batch)), describe)
+    op = compiled_for(device, "gather", (descs, key_of(real, real_index, batch)), describe)
     desc = op.desc
     rank = desc.input_tensor.rank
-    result = op(_padded(source, rank), _padded(index, rank))
+    result = op(source, index)  # dimensions of size 1 need not be spelled out
     kept = desc.input_dimension_count - (batch or 0) - desc.indices_tensor.sizes[-1]
     natural = desc.indices_dimension_count - 1 + kept
-    return _reshaped(result, result.shape[rank - natural :] or (1,))
+    if natural == rank:
+        return result
+    sizes = result.shape[rank - natural :] or (1,)
+    return result.view(packed(result.desc.data_type, sizes))
 
 
 def _gather_desc(
@@ -270,116 +253,7 @@ def _desc(x: Any) -> TensorDesc:
     return x.desc if isinstance(x, Tensor) else TensorDesc(DataType.from_numpy(x.dtype), x.shape)
 
 
-def _padded(x: Any, rank: int) -> Any:
-    """`x` with leading dimensions of size 1 up to `rank`."""
-    missing = rank - x.ndim
-    if not missing:
-        return x
-    if not isinstance(x, Tensor):
-        return x.reshape((1,) * missing + x.shape)
-    return x.view(_padded_desc(x.desc, rank))
-
-
 def _padded_desc(desc: TensorDesc, rank: int) -> TensorDesc:
+    """With leading dimensions of size 1 up to `rank`."""
     missing = rank - desc.rank
-    if not missing:
-        return desc
-    return TensorDesc(
-        desc.data_type,
-        (1,) * missing + desc.sizes,
-        None if desc.strides is None else (0,) * missing + desc.strides,
-        total_tensor_size_in_bytes=desc.total_tensor_size_in_bytes,
-    )
-
-
-def _reshaped(x: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    """A packed tensor under other sizes."""
-    return x if x.shape == sizes else x.view(TensorDesc(x.desc.data_type, sizes))
-
-
-def take_slice(x: Tensor, index: Any) -> Tensor:
-    """`x[index]` for integers, slices, Ellipsis and None, as one SLICE1."""
-    parts = index if isinstance(index, tuple) else (index,)
-    key = _key(*((p.start, p.stop, p.step) if isinstance(p, builtins.slice) else p for p in parts))
-    shape: list[int] = []
-
-    def describe() -> Slice1Desc:
-        offsets, windows, steps, sizes = _windows(x, index)
-        shape[:] = sizes
-        reached = [reachable(size, step) for size, step in zip(windows, steps, strict=True)]
-        return Slice1Desc(
-            input_tensor=x.desc,
-            output_tensor=TensorDesc(x.desc.data_type, reached),
-            input_window_offsets=tuple(offsets),
-            input_window_sizes=tuple(windows),
-            input_window_strides=tuple(steps),
-        )
-
-    op = _compiled(x.device, "index", (x.desc, key), describe)
-    if not shape:  # remembered
-        return _reshaped(op(x), op.shapes[key])
-    with contextlib.suppress(TypeError):  # an entry that is not hashable is not remembered
-        op.shapes[key] = tuple(shape)
-    return _reshaped(op(x), tuple(shape))
-
-
-def _windows(x: Tensor, index: Any) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Offsets, sizes and strides of the window that a basic index names, and the result's sizes."""
-    entries = list(index) if isinstance(index, tuple) else [index]
-    taken = sum(entry is not None and entry is not Ellipsis for entry in entries)
-    if taken > x.ndim:
-        raise IndexRangeError(
-            f"too many indices for tensor: it has {x.ndim} dimensions, but {taken} were indexed"
-        )
-    if sum(entry is Ellipsis for entry in entries) > 1:
-        raise IndexRangeError("an index can only have a single ellipsis ('...')")
-    if not any(entry is Ellipsis for entry in entries):
-        entries.append(Ellipsis)
-    at = next(i for i, entry in enumerate(entries) if entry is Ellipsis)
-    entries[at : at + 1] = [builtins.slice(None)] * (x.ndim - taken)
-    offsets: list[int] = []
-    windows: list[int] = []
-    steps: list[int] = []
-    shape: list[int] = []
-    for entry in entries:
-        if entry is None:
-            shape.append(1)
-            continue
-        size = x.shape[len(offsets)]
-        if isinstance(entry, builtins.slice):
-            start, count, step = _span(entry, len(offsets), size)
-            shape.append(count)
-        else:
-            start, count, step = _position(entry, len(offsets), size), 1, 1
-        end = start + (count - 1) * step
-        offsets.append(builtins.min(start, end))
-        windows.append(abs(end - start) + 1)
-        steps.append(step if count > 1 else 1)
-    if len(shape) > MAX_RANK:
-        raise InvalidDescError(f"the index gives {len(shape)} dimensions; at most {MAX_RANK}")
-    return offsets, windows, steps, shape or [1]
-
-
-def _span(entry: builtins.slice, axis: int, size: int) -> tuple[int, int, int]:
-    try:
-        start, stop, step = entry.indices(size)
-    except (TypeError, ValueError) as error:
-        raise InvalidDescError(f"index of axis {axis}: {error}") from None
-    count = len(range(start, stop, step))
-    if count == 0:
-        raise InvalidDescError(
-            f"index of axis {axis} selects no element of {size}; a tensor has at least one element"
-        )
-    return start, count, step
-
-
-def _position(entry: Any, axis: int, size: int) -> int:
-    if isinstance(entry, (bool, np.bool_)) or not hasattr(entry, "__index__"):
-        raise InvalidDescError(
-            f"index of axis {axis} is {type(entry).__name__}; integers, slices (`:`), ellipsis "
-            "(`...`) and None are allowed, and gather_nd takes index arrays"
-        )
-    number = int(entry)
-    if not -size <= number < size:
-        raise IndexRangeError(f"index {number} is out of bounds for axis {axis} with size {size}")
-    return number % size
+    return relaid(desc, (1,) * missing + desc.sizes, (0,) * missing + desc.effective_strides)

@@ -138,18 +138,18 @@ class Gpu:
     """One wgpu device with its limits, one open recording, and kept staging memory."""
 
     def __init__(self, info: AdapterInfo, device: Any) -> None:
-        self.info = info
-        self.device = device
+        self.info: AdapterInfo = info
+        self.device: Any = device
         limits = device.limits
-        self.max_buffer = int(limits["max-buffer-size"])
-        self.max_binding = int(limits["max-storage-buffer-binding-size"])
-        self.max_bindings = int(limits["max-storage-buffers-per-shader-stage"])
-        self.offset_alignment = int(limits["min-storage-buffer-offset-alignment"])
-        self.max_groups = int(limits["max-compute-workgroups-per-dimension"])
+        self.max_buffer: int = int(limits["max-buffer-size"])
+        self.max_binding: int = int(limits["max-storage-buffer-binding-size"])
+        self.max_bindings: int = int(limits["max-storage-buffers-per-shader-stage"])
+        self.offset_alignment: int = int(limits["min-storage-buffer-offset-alignment"])
+        self.max_groups: int = int(limits["max-compute-workgroups-per-dimension"])
         features = set(device.features)
         adapter = device.adapter
         lanes = _subgroup_sizes(adapter.info) if "subgroup" in features else (0, 0)
-        self.facts = Adapter(
+        self.facts: Adapter = Adapter(
             is_cpu=info.kind == "cpu",
             subgroup_min=lanes[0],
             subgroup_max=lanes[1],
@@ -158,13 +158,13 @@ class Gpu:
             max_workgroup_size=int(limits["max-compute-invocations-per-workgroup"]),
             max_workgroup_storage=int(limits["max-compute-workgroup-storage-size"]),
         )
-        self.queue = device.queue
+        self.queue: Any = device.queue
         direct = self.facts.is_cpu and MAPPABLE in features
         self._storage_usage = (
             STORAGE | (wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.MAP_WRITE) * direct
         )
-        self.recorded = 0
-        self.lost = ""  # what was being done when the device went away
+        self.recorded: int = 0
+        self.lost: str = ""  # what was being done when the device went away
         self._encoder: Any = None
         self._pass: Any = None
         self._pipeline: Any = None
@@ -347,6 +347,20 @@ class Gpu:
         """Fills `target` (bytes) from a buffer, after everything recorded so far."""
         with self._doing(f"reading back {target.nbytes} bytes"):
             self._transfers.read(buffer, offset, target)
+
+    def staging(self, size: int) -> Any:
+        """A buffer that is copied to and then fetched, once."""
+        with self._doing(f"allocating {size} bytes to read back"):
+            return self.device.create_buffer(size=size, usage=_READ)
+
+    def fetch(self, staging: Any, target: np.ndarray[Any, Any]) -> None:
+        """Fills `target` (bytes) when the copies submitted to a staging buffer are done; drops it.
+
+        Needs no lock: other threads may record and submit meanwhile.
+        """
+        with self._doing(f"reading back {target.nbytes} bytes"):
+            self._transfers.fetch(staging, target)
+            staging.destroy()
 
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""

@@ -34,11 +34,11 @@ class Storage:
     _serials: ClassVar[count[int]] = count()  # over all devices: a serial never comes twice
 
     def __init__(self, buffer: Any, size: int, foreign: bool = False) -> None:
-        self.buffer = buffer
-        self.size = size
-        self.serial = next(Storage._serials)
-        self.foreign = foreign  # made elsewhere: never pooled, never destroyed
-        self.batch = -1
+        self.buffer: Any = buffer
+        self.size: int = size
+        self.serial: int = next(Storage._serials)
+        self.foreign: bool = foreign  # made elsewhere: never pooled, never destroyed
+        self.batch: int = -1
 
 
 class Lease:
@@ -47,7 +47,7 @@ class Lease:
     __slots__ = ("__weakref__", "_returned", "storage")
 
     def __init__(self, storage: Storage, returned: deque[int]) -> None:
-        self.storage = storage
+        self.storage: Storage = storage
         self._returned = returned
 
     def __del__(self) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu.errors import InvalidDescError
+from dmlgpu.errors import InvalidDescError, InvalidTypeError
 
 UINT32_MAX = 2**32 - 1
 MAX_RANK = 8
@@ -62,8 +62,8 @@ class DataType(IntEnum):
             name = str(dtype)
         found = cls.__members__.get(name)
         if found is None or found is cls.UNKNOWN:
-            raise InvalidDescError(
-                f"data type {name.lower()} has no DirectML type; use one of "
+            raise InvalidTypeError(
+                f"data type {name.lower()} has no DirectML type; convert with astype to one of "
                 + ", ".join(t.name.lower() for t in cls if t.bits >= 8)
             )
         return found
@@ -79,11 +79,11 @@ class TensorFlags(IntFlag):
 def integers(name: str, values: Iterable[Any], low: int, high: int) -> tuple[int, ...]:
     """`values` as Python ints, each within low..high; the rule every array field shares."""
     if isinstance(values, (str, bytes)):
-        raise InvalidDescError(f"{name} is {values!r}; it must be a sequence of integers")
+        raise InvalidTypeError(f"{name} is {values!r}; it must be a sequence of integers")
     try:
         items = tuple(values)
     except TypeError:
-        raise InvalidDescError(f"{name} is {values!r}; it must be a sequence of integers") from None
+        raise InvalidTypeError(f"{name} is {values!r}; it must be a sequence of integers") from None
     return tuple(integer(f"{name}[{i}]", v, low, high) for i, v in enumerate(items))
 
 
@@ -92,7 +92,7 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise InvalidDescError(f"{name} is {value!r}; it must be an integer") from None
+        raise InvalidTypeError(f"{name} is {value!r}; it must be an integer") from None
     if not low <= number <= high:
         raise InvalidDescError(f"{name} is {number}; it must be in [{low}, {high}]")
     return number

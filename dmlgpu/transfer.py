@@ -64,16 +64,19 @@ class Transfers:
             return
         parts = [target[at : at + CHUNK] for at in range(0, size, CHUNK)]
         for turn in range(min(TURNS, len(parts))):
-            self._fetch(buffer, offset, parts, turn)
+            self._stage(buffer, offset, parts, turn)
         for turn, part in enumerate(parts):
-            staging = self._down[turn % TURNS]
-            staging.map_sync("READ", 0, part.nbytes)
-            _fill(part, staging.read_mapped(0, part.nbytes, copy=False))
-            staging.unmap()
+            self.fetch(self._down[turn % TURNS], part)
             if turn + TURNS < len(parts):
-                self._fetch(buffer, offset, parts, turn + TURNS)
+                self._stage(buffer, offset, parts, turn + TURNS)
 
-    def _fetch(self, buffer: Any, offset: int, parts: list[Bytes], turn: int) -> None:
+    def fetch(self, staging: Any, target: Bytes) -> None:
+        """Waits for the copy to a staging buffer, and fills `target` from it."""
+        staging.map_sync("READ", 0, target.nbytes)
+        _fill(target, staging.read_mapped(0, target.nbytes, copy=False))
+        staging.unmap()
+
+    def _stage(self, buffer: Any, offset: int, parts: list[Bytes], turn: int) -> None:
         staging = self._staging(self._down, turn, "MAP_READ|COPY_DST", parts[0].nbytes)
         self._copy(buffer, offset + turn * CHUNK, staging, 0, parts[turn].nbytes)
 

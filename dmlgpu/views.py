@@ -1,0 +1,157 @@
+"""Views: other shapes of the same bytes, worked out on descriptions alone.
+
+A view starts where its tensor starts and claims the same bytes; only sizes and strides change.
+Shapes and axes are read, and refused, as NumPy does.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+from dmlgpu.errors import AxisError, InvalidDescError
+from dmlgpu.tensor import MAX_RANK, UINT32_MAX, DataType, TensorDesc, integer, integers
+
+KEPT = 1024  # descriptions each function remembers: making one costs more than a call
+
+
+def axis_of(what: str, axis: Any, rank: int) -> int:
+    """An axis, counted from the end where negative, as a number from 0."""
+    number = integer(f"{what}: axis", axis, -(2**63), 2**63 - 1)
+    if not -rank <= number < rank:
+        raise AxisError(number, rank, what)
+    return number % rank
+
+
+def axes_of(what: str, axes: Any, rank: int) -> tuple[int, ...]:
+    """One axis or several, each at most once."""
+    numbers = tuple(axis_of(what, axis, rank) for axis in _each(f"{what}: axes", axes))
+    if len(set(numbers)) != len(numbers):
+        raise InvalidDescError(f"{what}: repeated axis in {axes}")
+    return numbers
+
+
+def shape_of(what: str, shape: Sequence[Any], low: int = 1) -> tuple[int, ...]:
+    """A shape given as separate integers or as one sequence of them."""
+    given = _each(f"{what}: shape", shape[0]) if len(shape) == 1 else shape
+    sizes = integers(f"{what}: shape", given, low, UINT32_MAX) or (1,)
+    if len(sizes) > MAX_RANK:
+        raise InvalidDescError(
+            f"{what}: shape {sizes} has {len(sizes)} dimensions; at most {MAX_RANK} are allowed"
+        )
+    return sizes
+
+
+def _each(what: str, values: Any) -> tuple[Any, ...]:
+    """One integer, or each of a sequence of them."""
+    try:
+        operator.index(values)
+    except TypeError:
+        return integers(what, values, -(2**63), 2**63 - 1)
+    return (values,)
+
+
+def filled(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """The sizes of a reshape of `count` elements, with -1 replaced by what is left over."""
+    if sizes.count(-1) > 1:
+        raise InvalidDescError("reshape: can only specify one unknown dimension")
+    known = prod(size for size in sizes if size != -1)
+    if -1 in sizes and known and count % known == 0:
+        return tuple(count // known if size == -1 else size for size in sizes)
+    if known != count or -1 in sizes:
+        shape = f"({sizes[0]},)" if len(sizes) == 1 else str(sizes)
+        raise InvalidDescError(f"cannot reshape array of size {count} into shape {shape}")
+    return sizes
+
+
+@lru_cache(KEPT)
+def packed(data_type: DataType, sizes: tuple[int, ...]) -> TensorDesc:
+    """The description of a tensor without gaps."""
+    return TensorDesc(data_type, sizes)
+
+
+@lru_cache(KEPT)
+def relaid(desc: TensorDesc, sizes: tuple[int, ...], strides: tuple[int, ...]) -> TensorDesc:
+    """The bytes of `desc` under other sizes and strides; packed ones are not spelled out."""
+    fields: dict[str, Any] = {
+        "total_tensor_size_in_bytes": desc.total_tensor_size_in_bytes,
+        "guaranteed_base_offset_alignment": desc.guaranteed_base_offset_alignment,
+        "flags": desc.flags,
+    }
+    strided = TensorDesc(desc.data_type, sizes, strides, **fields)
+    return TensorDesc(desc.data_type, sizes, **fields) if strided.is_packed else strided
+
+
+def permuted(desc: TensorDesc, axes: tuple[int, ...]) -> TensorDesc:
+    """The dimensions in another order."""
+    strides = desc.effective_strides
+    return relaid(desc, tuple(desc.sizes[a] for a in axes), tuple(strides[a] for a in axes))
+
+
+def squeezed(desc: TensorDesc, axes: tuple[int, ...]) -> TensorDesc:
+    """Without these dimensions of size 1; one dimension always stays."""
+    kept = [a for a in range(desc.rank) if a not in axes] or [0]
+    strides = desc.effective_strides
+    return relaid(desc, tuple(desc.sizes[a] for a in kept), tuple(strides[a] for a in kept))
+
+
+def expanded(desc: TensorDesc, axis: Any) -> TensorDesc:
+    """With dimensions of size 1 at these places of the result."""
+    rank = desc.rank + len(_each("expand_dims: axis", axis))
+    if rank > MAX_RANK:
+        raise InvalidDescError(
+            f"expand_dims: the result has {rank} dimensions; at most {MAX_RANK} are allowed"
+        )
+    axes = axes_of("expand_dims", axis, rank)
+    sizes, strides = list(desc.sizes), list(desc.effective_strides)
+    for axis in sorted(axes):
+        sizes.insert(axis, 1)
+        strides.insert(axis, 0)
+    return relaid(desc, tuple(sizes), tuple(strides))
+
+
+def broadcast(desc: TensorDesc, sizes: tuple[int, ...]) -> TensorDesc:
+    """Dimensions of size 1, and missing leading ones, repeated with stride 0."""
+    missing = len(sizes) - desc.rank
+    own = (1,) * missing + desc.sizes
+    if missing < 0 or any(n not in (1, wanted) for n, wanted in zip(own, sizes, strict=True)):
+        raise InvalidDescError(
+            f"broadcast_to: could not broadcast array from shape {desc.sizes} into shape {sizes}"
+        )
+    strides = (0,) * missing + desc.effective_strides
+    steps = (0 if n == 1 else stride for n, stride in zip(own, strides, strict=True))
+    return relaid(desc, sizes, tuple(steps))
+
+
+def reshaped(desc: TensorDesc, sizes: tuple[int, ...]) -> TensorDesc | None:
+    """The same elements in the same order under other sizes; None where only a copy can do it.
+
+    Runs of dimensions with the same number of elements on both sides correspond; a run can be cut
+    anew when its own dimensions lie behind each other without a gap.
+    """
+    strides = [0] * len(sizes)
+    old = list(desc.steps)
+    at = 0
+    for stop in range(1, len(sizes) + 1):
+        count = prod(sizes[at:stop])
+        if count == 1:
+            continue
+        run, have = 0, 1
+        while have < count and run < len(old):
+            have *= old[run][0]
+            run += 1
+        if have != count:
+            continue
+        if any(outer != size * inner for (_, outer), (size, inner) in pairwise(old[:run])):
+            return None
+        step = old[run - 1][1]
+        for i in reversed(range(at, stop)):
+            strides[i] = step
+            step *= sizes[i]
+        del old[:run]
+        at = stop
+    return relaid(desc, sizes, tuple(min(s, UINT32_MAX) for s in strides))
