@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import dmlgpu as dml
-from benchmarks.limit import Kernel, copy_kernel
 from benchmarks.rivals import Cupy, Rival, Torch
+from dmlgpu.roofline import Kernel, copy_kernel
 
 CALLS = 32  # in a row, fewer than a batch: nothing is submitted on the way
 ROUNDS = 30

@@ -16,8 +16,8 @@ import dmlgpu as dml
 from benchmarks.data import Data
 from benchmarks.measure import Prepared
 from benchmarks.problem import Problem
-from benchmarks.timing import Pace, time_gpu
 from benchmarks.workloads import SIZES, Case, cases
+from dmlgpu.timing import Pace, time_gpu
 
 Measure = Callable[[Case], None]
 

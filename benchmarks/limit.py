@@ -11,23 +11,9 @@ import numpy as np
 
 import dmlgpu as dml
 from benchmarks.problem import Array, Problem
-from benchmarks.timing import Pace, Timed, time_gpu
 from benchmarks.workloads import ROOM, ROOM_ELSEWHERE
-
-WG_SIZE = 256
-
-COPY = """
-@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
-@group(0) @binding(1) var<storage, read_write> made: array<vec4<u32>>;
-
-@compute @workgroup_size(256)
-fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
-    let i = id.x + id.y * n.x * 256u;
-    if (i < arrayLength(&made)) {
-        made[i] = source[i];
-    }
-}
-"""
+from dmlgpu.roofline import Kernel, copy_kernel
+from dmlgpu.timing import Pace, Timed, time_gpu
 
 GATHER = """
 @group(0) @binding(0) var<storage, read> source: array<SOURCE>;
@@ -43,60 +29,6 @@ BODY
     }
 }
 """
-
-
-class Kernel:
-    """A WGSL kernel over whole buffers, called like an operator."""
-
-    def __init__(self, device: dml.Device, name: str, code: str, outputs: int) -> None:
-        self._device = device
-        self._name = name
-        gpu = device.gpu.device
-        module = gpu.create_shader_module(label=name, code=code)
-        self._pipeline = gpu.create_compute_pipeline(
-            layout="auto", compute={"module": module, "entry_point": "main"}
-        )
-        groups = -(-outputs // WG_SIZE)
-        rows = -(-groups // device.gpu.max_groups)
-        self._grid = (-(-groups // rows), rows)
-        self._group: Any = None
-        self._nbytes = 0
-
-    def bind(self, *ranges: tuple[Any, int]) -> None:
-        """Binds (buffer, bytes) in order."""
-        entries = [
-            {"binding": i, "resource": {"buffer": buffer, "offset": 0, "size": size}}
-            for i, (buffer, size) in enumerate(ranges)
-        ]
-        layout = self._pipeline.get_bind_group_layout(0)
-        self._group = self._device.gpu.device.create_bind_group(layout=layout, entries=entries)
-        self._nbytes = sum(size for _, size in ranges)
-
-    def record(self) -> None:
-        """Appends one dispatch to the device's recording."""
-        self._device.gpu.dispatch(self._pipeline, self._group, *self._grid)
-
-    def __call__(self) -> None:
-        profile = self._device.profiling
-        if profile is None:
-            self.record()
-        else:
-            profile.timed(self._name, self._nbytes, self.record)
-
-    @property
-    def parts(self) -> tuple[Any, Any]:
-        """The pipeline and the bind group."""
-        return self._pipeline, self._group
-
-
-def copy_kernel(device: dml.Device, nbytes: int) -> tuple[Kernel, list[dml.Tensor]]:
-    """A kernel that copies `nbytes`, one vec4<u32> per invocation, and the tensors it uses."""
-    nbytes = -(-nbytes // 16) * 16
-    desc = dml.TensorDesc(dml.DataType.UINT8, (nbytes,))
-    tensors = [device.empty(desc), device.empty(desc)]
-    kernel = Kernel(device, "copy", COPY, nbytes // 16)
-    kernel.bind(*((tensor.buffer, nbytes) for tensor in tensors))
-    return kernel, tensors
 
 
 def gather_code(piece_bytes: int, out_words: int) -> str:

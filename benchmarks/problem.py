@@ -12,9 +12,9 @@ import numpy as np
 
 import dmlgpu as dml
 from benchmarks.workloads import Workload
+from dmlgpu.traffic import SECTOR, traffic
 
 Array = np.ndarray[Any, Any]
-SECTOR = 32  # bytes that memory delivers at once
 BARE_BELOW = 64  # bytes: gathers of shorter pieces are held against a bare gather
 
 
@@ -79,21 +79,15 @@ class Problem:
 
     @cached_property
     def traffic(self) -> int:
-        """Bytes that must be read, in whole sectors, plus bytes written."""
-        written = prod(self.output_shape) * self.itemsize
-        if self.workload.family == "slice":
-            return self._sliced_sectors() * SECTOR + written
-        if self.workload.family == "gather_nd":
-            sectors = self.pieces * -(-self.piece_bytes // SECTOR)
-            index = prod(self.index_shape) * np.dtype(self.workload.index_dtype).itemsize
-            return sectors * SECTOR + index + written
-        return self.nbytes + written
+        """Bytes that must be read, in whole sectors, plus bytes written.
 
-    def _sliced_sectors(self) -> int:
-        """Sectors that a slice touches; those of one row, since all rows lie alike."""
-        taken = np.arange(self.shape[-1])[self.steps[-1]]
-        in_row = np.unique(taken * self.itemsize // SECTOR).size
-        return int(in_row) * prod(self.output_shape[:-1])
+        Pieces shorter than a sector are each read with all of it, however often that is read.
+        """
+        if not self.is_bare_gather:
+            return sum(traffic(self.desc()).values())
+        sectors = self.pieces * -(-self.piece_bytes // SECTOR)
+        index = prod(self.index_shape) * np.dtype(self.workload.index_dtype).itemsize
+        return sectors * SECTOR + index + prod(self.output_shape) * self.itemsize
 
     def desc(self) -> Any:
         """The description that dmlgpu compiles."""

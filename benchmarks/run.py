@@ -14,13 +14,13 @@ from benchmarks.data import Data
 from benchmarks.limit import Limits
 from benchmarks.measure import LADDER, Row, break_even, measure
 from benchmarks.problem import Problem
-from benchmarks.progress import Progress
 from benchmarks.repeats import FLOATS, check_repeats
 from benchmarks.rivals import Rival
 from benchmarks.startup import measure_start_up
-from benchmarks.timing import Pace
 from benchmarks.transfers import MIB, measure_transfers
 from benchmarks.workloads import SIZES, Case
+from dmlgpu.cli.progress import Progress
+from dmlgpu.timing import Pace
 
 PARTS = ("rows", "break-even", "calls", "transfers", "start-up", "repeats")
 BREAK_EVEN_CPU = 16 * MIB  # on adapters where a call of 64 MiB takes long

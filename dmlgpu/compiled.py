@@ -13,6 +13,7 @@ from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
 from dmlgpu.memory import Lease, Storage
 from dmlgpu.operator import Dispatch, Operator, Plan
 from dmlgpu.tensor import TensorDesc
+from dmlgpu.traffic import traffic
 from dmlgpu.wgsl import Access, Slot, binds, pack_params
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ class CompiledOperator:
                 for i, dispatch in enumerate(self.plan.dispatches)
             )
         storages = tuple({p.storage.serial: p.storage for p in places.values()}.values())
-        nbytes = sum(places[name].size for name in tensors)
+        nbytes = sum(traffic(self.desc).values())
         call = Call(dispatches, storages, nbytes, tuple(held), copies)
         if len(self._calls) >= CALL_LIMIT:
             for old in list(self._calls):

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from dmlgpu.array import Tensor, laid_out
 from dmlgpu.compiled import Call, CompiledOperator
+from dmlgpu.dump import dump_wgsl
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, InvalidDescError
 from dmlgpu.gpu import AdapterInfo, Gpu
 from dmlgpu.interop import imported
 from dmlgpu.memory import Lease, Memory, Pool
 from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
-from dmlgpu.profile import Profile
+from dmlgpu.profile import Profile, Recorder
 from dmlgpu.readback import Reads
 from dmlgpu.support import FeatureLevel, feature_level
 from dmlgpu.tensor import DataType, TensorDesc, integer
@@ -87,7 +88,7 @@ class Device:
         self._owned = owned
         self._process = os.getpid()
         self._closed = ""
-        self.profiling: Profile | None = None
+        self.profiling: Recorder | None = None
         self._batch_bytes = 0
         self._numbers: dict[TensorDesc, int] = {}
         self._next_number = count()
@@ -344,6 +345,7 @@ class Device:
         found = self._pipelines.get(key)
         if found is None:
             shader = assemble(dispatch.shader, dispatch.slots, access)
+            dump_wgsl(shader, dispatch)
             pipeline = self.gpu.pipeline(shader, dispatch.entry, dispatch.constants)
             found = self._pipelines[key] = (pipeline, shader)
             if len(self._pipelines) > PIPELINE_LIMIT:

@@ -321,6 +321,12 @@ class Gpu:
             usage = "QUERY_RESOLVE|COPY_SRC"
             return queries, self.device.create_buffer(size=8 * count, usage=usage)
 
+    @property
+    def timestamp_period(self) -> float:
+        """Nanoseconds of one tick of the timestamps: 1 on some adapters, 10 or 83.3 on others."""
+        native = wgpu.backends.wgpu_native.lib
+        return float(native.wgpuQueueGetTimestampPeriod(self.queue._internal))
+
     def resolve(self, queries: Any, count: int, target: Any) -> None:
         """Records that the first `count` timestamps go to a buffer."""
         with self._doing("resolving timestamps"):

@@ -3,68 +3,169 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmlgpu.errors import DeviceError
+from dmlgpu.errors import DeviceError, DmlError
+from dmlgpu.trace import trace
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
 
-QUERIES = 4096  # timestamps of one query set, two per call
+QUERIES = 4096  # timestamps of one query set, two per call; the most that WebGPU promises
+GPU, HOST = "gpu", "host"  # whose clock times the calls
 
 
 @dataclass(frozen=True, slots=True)
 class ProfiledCall:
-    """One call of an operator as the GPU saw it."""
+    """One call of an operator, as the clock saw it."""
 
     name: str
-    nbytes: int  # of the tensors it reads and writes
-    start: int  # nanoseconds on the GPU's clock
+    nbytes: int  # the least that the call must read and write; 0 where that is not known
+    start: int  # nanoseconds on a clock of its own
     end: int
 
     @property
     def seconds(self) -> float:
-        """GPU time of all the call's dispatches."""
+        """Time of all the call's dispatches."""
         return (self.end - self.start) / 1e9
+
+    @property
+    def gb_per_s(self) -> float:
+        """Bytes over time; 0 where either is not known."""
+        return self.nbytes / (self.end - self.start) if self.end > self.start else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledOperator:
+    """All calls of one operator."""
+
+    name: str
+    calls: int
+    seconds: float
+    nbytes: int
+    share: float  # of the time of all operators
+
+    @property
+    def gb_per_s(self) -> float:
+        """Bytes over time; 0 where either is not known."""
+        return self.nbytes / self.seconds / 1e9 if self.seconds else 0.0
 
 
 class Profile:
-    """Collects calls while it is entered; complete once it is left."""
+    """Collects the calls of a device while it is entered; profiles may overlap.
+
+    `clock` is "gpu" where the adapter has timestamp queries. Elsewhere it is "host": each call is
+    then waited for, and its time is the host's, with the cost of starting and waiting.
+    """
 
     def __init__(self, device: Device) -> None:
-        self.calls: list[ProfiledCall] = []
+        self.clock = GPU if "timestamp-query" in device.gpu.device.features else HOST
         self._device = device
-        self._pending: list[tuple[str, int]] = []
-        self._queries: Any = None
-        self._resolved: Any = None
+        self._calls: list[ProfiledCall] = []
+        self._recorder: Recorder | None = None
+
+    @property
+    def calls(self) -> list[ProfiledCall]:
+        """Every call so far, in the order they were made; asking early waits for the GPU."""
+        if self._recorder is not None:
+            with self._device.lock:
+                self._recorder.collect()
+        return list(self._calls)
+
+    @property
+    def operators(self) -> list[ProfiledOperator]:
+        """The calls by operator, those that took longest first."""
+        groups: dict[str, list[ProfiledCall]] = {}
+        for call in self.calls:
+            groups.setdefault(call.name, []).append(call)
+        seconds = {name: sum(call.seconds for call in calls) for name, calls in groups.items()}
+        whole = sum(seconds.values()) or 1.0
+        found = [
+            ProfiledOperator(
+                name,
+                len(calls),
+                seconds[name],
+                sum(call.nbytes for call in calls),
+                seconds[name] / whole,
+            )
+            for name, calls in groups.items()
+        ]
+        return sorted(found, key=lambda operator: -operator.seconds)
 
     def __enter__(self) -> Profile:
         device = self._device
-        gpu = device.gpu.device
-        if "timestamp-query" not in gpu.features:
-            raise DeviceError(
-                f"{device.adapter.name} has no timestamp queries, which profiling needs"
-            )
+        if self._recorder is not None:
+            raise DeviceError("this profile is open already; device.profile() makes another")
+        device.check_usable()
         with device.lock:
-            if device.profiling is not None:
-                raise DeviceError("the device is being profiled already")
-            device.flush()
-            self._queries, self._resolved = device.gpu.timestamps(QUERIES)
-            device.profiling = self
+            recorder = device.profiling
+            if recorder is None:
+                device.flush()
+                recorder = device.profiling = Recorder(device, self.clock)
+            else:
+                recorder.collect()  # what came before belongs to the others
+            recorder.listeners.append(self._calls)
+            self._recorder = recorder
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        recorder, self._recorder = self._recorder, None
+        assert recorder is not None
         with self._device.lock:
-            self._device.profiling = None
-            if kind is None:
-                self._collect()
-            self._queries.destroy()
-            self._resolved.destroy()
+            try:
+                recorder.collect()
+            except DmlError:
+                if kind is None:  # else the block's own exception says more
+                    raise
+            finally:
+                recorder.remove(self._calls)
+
+    def __str__(self) -> str:
+        operators = self.operators
+        if not operators:
+            return "no calls were made while the profile was open"
+        width = max(20, *(len(operator.name) for operator in operators))
+        unit = f"{'GPU' if self.clock == GPU else 'host'} ms"
+        lines = [f"{'operator':<{width}}  {'calls':>7}{unit:>11}{'GB/s':>9}{'share':>8}"]
+        for o in operators:
+            rate = f"{o.gb_per_s:.1f}" if o.nbytes and o.seconds else "-"
+            lines.append(
+                f"{o.name:<{width}}  {o.calls:>7}{o.seconds * 1e3:>11.3f}{rate:>9}{o.share:>8.1%}"
+            )
+        if self.clock == HOST:
+            lines.append(
+                f"{self._device.adapter.name} has no timestamp queries: times are the host's, "
+                "each call waited for."
+            )
+        return "\n".join(lines)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a trace that Perfetto (ui.perfetto.dev) and chrome://tracing open."""
+        clock = "GPU timestamps" if self.clock == GPU else "host clock, each call waited for"
+        made = trace(self.calls, str(self._device.adapter), clock)
+        Path(path).write_text(json.dumps(made, allow_nan=False), encoding="utf-8")
+
+
+class Recorder:
+    """Times the calls of a device for every profile that is open on it."""
+
+    def __init__(self, device: Device, clock: str) -> None:
+        self.listeners: list[list[ProfiledCall]] = []
+        self._device = device
+        self._pending: list[tuple[int, str, int]] = []  # number of the first query, name, bytes
+        self._used = 0  # queries
+        self._queries: Any = None
+        if clock == GPU:
+            self._queries, self._resolved = device.gpu.timestamps(QUERIES)
+            self._period = device.gpu.timestamp_period
 
     def timed(
         self,
@@ -77,61 +178,68 @@ class Profile:
 
         Copies happen outside any pass: they go between two passes, each with one timestamp.
         """
-        if 2 * len(self._pending) == QUERIES:
-            self._collect()
-        first = 2 * len(self._pending)
+        if self._queries is None:
+            self._timed_by_host(name, nbytes, record, copies)
+            return
+        if self._used == QUERIES:
+            self.collect()
+        first = self._used
+        self._used += 2  # even if recording fails: a query is written once
         begin = {"query_set": self._queries, "beginning_of_pass_write_index": first}
         end = {"query_set": self._queries, "end_of_pass_write_index": first + 1}
+        gpu = self._device.gpu
         if copies is None:
-            self._device.gpu.in_pass({**begin, **end}, record)
+            gpu.in_pass({**begin, **end}, record)
         else:
-            self._device.gpu.in_pass(begin, record)
+            gpu.in_pass(begin, record)
             copies()
-            self._device.gpu.in_pass(end, record)
-        self._pending.append((name, nbytes))
+            gpu.in_pass(end, record)
+        self._pending.append((first, name, nbytes))
 
-    def _collect(self) -> None:
+    def _timed_by_host(
+        self,
+        name: str,
+        nbytes: int,
+        record: Callable[[], None],
+        copies: Callable[[], None] | None,
+    ) -> None:
+        gpu = self._device.gpu
+        gpu.wait()
+        start = perf_counter_ns()
+        record()
+        if copies is not None:
+            copies()
+        gpu.wait()
+        self._tell(ProfiledCall(name, nbytes, start, perf_counter_ns()))
+
+    def _tell(self, call: ProfiledCall) -> None:
+        for calls in self.listeners:
+            calls.append(call)
+
+    def collect(self) -> None:
+        """Waits for the calls recorded so far, and tells them to the profiles."""
         if not self._pending:
             return
-        count = 2 * len(self._pending)
+        pending, self._pending = self._pending, []
+        count, self._used = self._used, 0
+        self._device.check_usable()
         gpu = self._device.gpu
         gpu.resolve(self._queries, count, self._resolved)
         raw = np.empty(8 * count, np.uint8)
         gpu.read(self._resolved, 0, raw)
-        times = raw.view(np.uint64).reshape(-1, 2)
-        for (name, nbytes), (start, end) in zip(self._pending, times.tolist(), strict=True):
-            self.calls.append(ProfiledCall(name, nbytes, start, max(start, end)))
-        self._pending.clear()
+        ticks = raw.view(np.uint64).tolist()
+        for first, name, nbytes in pending:
+            start = round(ticks[first] * self._period)
+            taken = round((ticks[first + 1] - ticks[first]) * self._period)
+            self._tell(ProfiledCall(name, nbytes, start, start + max(0, taken)))
 
-    def __str__(self) -> str:
-        totals: dict[str, tuple[int, float, int]] = {}
-        for call in self.calls:
-            count, seconds, nbytes = totals.get(call.name, (0, 0.0, 0))
-            totals[call.name] = (count + 1, seconds + call.seconds, nbytes + call.nbytes)
-        everything = sum(seconds for _, seconds, _ in totals.values()) or 1.0
-        lines = [f"{'operator':<22}{'calls':>7}{'GPU ms':>11}{'GB/s':>9}{'share':>8}"]
-        for name, (count, seconds, nbytes) in sorted(totals.items(), key=lambda t: -t[1][1]):
-            rate = nbytes / seconds / 1e9 if seconds else 0.0
-            share = seconds / everything
-            lines.append(f"{name:<22}{count:>7}{seconds * 1e3:>11.3f}{rate:>9.1f}{share:>8.1%}")
-        return "\n".join(lines)
-
-    def save(self, path: str | Path) -> None:
-        """Writes a trace that Perfetto and chrome://tracing open."""
-        first = min((call.start for call in self.calls), default=0)
-        events = [
-            {
-                "name": call.name,
-                "cat": "gpu",
-                "ph": "X",
-                "pid": 1,
-                "tid": 1,
-                "ts": (call.start - first) / 1e3,
-                "dur": (call.end - call.start) / 1e3,
-                "args": {"bytes": call.nbytes},
-            }
-            for call in self.calls
-        ]
-        label = {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": str(self._device)}}
-        text = json.dumps({"traceEvents": [label, *events], "displayTimeUnit": "ms"})
-        Path(path).write_text(text, encoding="utf-8")
+    def remove(self, calls: list[ProfiledCall]) -> None:
+        """A profile is left; with the last one, the device is no longer profiled."""
+        self.listeners = [others for others in self.listeners if others is not calls]
+        if self.listeners:
+            return
+        self._device.profiling = None
+        if self._queries is not None:
+            with suppress(Exception):  # a device that is gone has taken them along
+                self._queries.destroy()
+                self._resolved.destroy()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import pytest
 
 import dmlgpu as dml
 from dmlgpu import catalogue, cli, gpu
+from dmlgpu.cli import cases, demo, info, output
 from dmlgpu.ops import OPERATORS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,7 +42,7 @@ def is_one_sentence(err: str) -> bool:
 def test_without_a_command_it_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys)
     assert (status, err) == (0, "")
-    assert all(command in out for command in ("demo", "info", "operators"))
+    assert all(command in out for command in ("bench", "demo", "explain", "info", "operators"))
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,7 +54,7 @@ def test_a_wrong_command_line_is_one_sentence(
     capsys: pytest.CaptureFixture[str], argv: list[str]
 ) -> None:
     status, out, err = run(capsys, *argv)
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert is_one_sentence(err)
 
 
@@ -89,8 +89,9 @@ def test_operators_at_a_level(capsys: pytest.CaptureFixture[str], level: str) ->
 @pytest.mark.parametrize("level", ["3.5", "7.0", "three", ""])
 def test_a_level_that_is_none_is_refused(capsys: pytest.CaptureFixture[str], level: str) -> None:
     status, out, err = run(capsys, "operators", "--level", level)
-    assert (status, out) == (1, "")
-    assert err.startswith(f"dmlgpu: level is {level!r}; it must be one of 1.0, 2.0, 2.1, 3.0")
+    assert (status, out) == (2, "")
+    rule = f"level is {level!r}; it must be one of 1.0, 2.0, 2.1, 3.0"
+    assert err.startswith(f"dmlgpu: argument --level: {rule}")
     assert is_one_sentence(err)
 
 
@@ -143,7 +144,7 @@ def test_types_are_gathered_by_kind() -> None:
     ],
 )
 def test_bytes_are_told_in_their_unit(count: int, text: str) -> None:
-    assert cli.bytes_text(count) == text
+    assert output.bytes_text(count) == text
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_the_choice_is_explained(
     monkeypatch.setattr(gpu, "_listed", lambda: tuple((info, None) for info in listed))
     monkeypatch.setenv("DMLGPU_ADAPTER", wanted)
     assert gpu.choose(None)[0] == chosen
-    assert cli.chosen_because(chosen, dml.adapters()) == because
+    assert info.chosen_because(chosen, dml.adapters()) == because
 
 
 @pytest.mark.parametrize("command", ["info", "demo"])
@@ -243,10 +244,10 @@ def test_demo_runs_every_operator_and_agrees(
 def test_demo_fails_where_a_result_differs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], device: dml.Device
 ) -> None:
-    first, *_, last = cli.demo_cases()
+    first, *_, last = cases.demo_cases()
     wrong = replace(first, numpy=lambda x: x[:, 1::2, ::2].copy())
     worse = replace(last, numpy=lambda x: np.cumprod(x, -1) * 1.001)
-    monkeypatch.setattr(cli, "demo_cases", lambda: [wrong, last, worse])
+    monkeypatch.setattr(demo, "demo_cases", lambda: [wrong, last, worse])
     status, out, err = run(capsys, "demo")
     assert status == 1
     assert "DIFFERS" in out
@@ -254,18 +255,18 @@ def test_demo_fails_where_a_result_differs(
 
 
 def test_a_wrong_shape_is_no_agreement() -> None:
-    *_, case = cli.demo_cases()
-    assert cli.verdict(case, np.ones((3, 3), np.float32)) == (False, "DIFFERS")
+    *_, case = cases.demo_cases()
+    assert cases.verdict(case, np.ones((3, 3), np.float32)) == (False, "DIFFERS")
 
 
 def test_colour_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cli.styled("text", cli.BOLD) == "text"
+    assert output.styled("text", output.BOLD) == "text"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("WT_SESSION", "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert cli.styled("text", cli.BOLD) == "\033[1mtext\033[0m"
+    assert output.styled("text", output.BOLD) == "\033[1mtext\033[0m"
     monkeypatch.setenv("NO_COLOR", "1")
-    assert cli.styled("text", cli.BOLD) == "text"
+    assert output.styled("text", output.BOLD) == "text"
 
 
 def command(*argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -281,14 +282,45 @@ def command(*argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
 
 def test_as_a_module_from_outside() -> None:
     done = command("operators", "--level", "9.9")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("dmlgpu: level is '9.9'")
+    assert "level is '9.9'" in done.stderr
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the shell is POSIX's")
-def test_a_reader_that_stops_early_is_no_error() -> None:
-    line = f"{sys.executable} -m dmlgpu operators --markdown | head -n 1"
-    done = subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.stdout.startswith("| operator |")
-    assert done.stderr == ""
+@pytest.mark.gpu
+def test_demo_as_json(capsys: pytest.CaptureFixture[str], device: dml.Device) -> None:
+    status, out, err = run(capsys, "demo", "--json", "--adapter", device.adapter.name)
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert dml.AdapterInfo(**found["adapter"]) == device.adapter
+    assert sorted(row["operator"] for row in found["rows"]) == NAMES
+    assert all(row["agrees"] and row["gpu_ms"] > 0 for row in found["rows"])
+
+
+@pytest.mark.parametrize("command", ["info", "demo", "bench"])
+def test_an_adapter_can_be_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.setattr(gpu, "_listed", lambda: ((SOFT, None), (CARD, None)))
+    status, out, err = run(capsys, command, "--adapter", "Radeon")
+    assert (status, out) == (1, "")
+    assert err.startswith("dmlgpu: adapter is 'Radeon'; this machine has: llvmpipe")
+    assert info.chosen_because(CARD, [SOFT, CARD], "gef") == "--adapter is 'gef'"
+
+
+@pytest.mark.parametrize("command", ["info", "operators", "explain", "demo", "bench"])
+def test_every_command_has_help_with_examples(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    status, out, err = run(capsys, command, "--help")
+    assert (status, err) == (0, "")
+    assert f"examples:\n  dmlgpu {command}" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(2.5, "2.5 s"), (0.00125, "1.25 ms"), (134e-6, "134 us"), (8e-11, "0.08 ns"), (0.0, "0 ns")],
+)
+def test_times_are_told_in_their_unit(seconds: float, text: str) -> None:
+    assert output.time_text(seconds) == text

@@ -12,7 +12,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-import dmlgpu as dml
+from dmlgpu.device import Device
+from dmlgpu.profile import GPU
 
 Call = Callable[[], Any]
 GROUP_SECONDS = 0.01  # work queued at once while warming up
@@ -68,26 +69,17 @@ def warm_up(call: Call, wait: Call, seconds: float) -> float:
             group = min(2 * group, GROUP_LIMIT)
 
 
-def time_gpu(device: dml.Device, call: Call, pace: Pace) -> Timed:
+def time_gpu(device: Device, call: Call, pace: Pace) -> Timed:
     """GPU time of a call; the host's clock steps in where an adapter has no timestamps."""
     call()
     device.wait()  # compiles; not part of the warm-up
     each = warm_up(call, device.wait, pace.warm_seconds)
     runs = max(pace.runs, min(pace.most_runs, int(0.02 / max(each, 1e-6))))
-    try:
-        with device.profile() as profile:
-            for _ in range(runs):
-                call()
-    except dml.DeviceError:
-        if "timestamp-query" in device.gpu.device.features:
-            raise
-
-        def done() -> None:
+    with device.profile() as profile:
+        for _ in range(runs):
             call()
-            device.wait()
-
-        return time_wall(done, pace)
-    return Timed.of([call.seconds for call in profile.calls], "timestamps")
+    by = "timestamps" if profile.clock == GPU else "wall"
+    return Timed.of([call.seconds for call in profile.calls], by)
 
 
 def time_wall(call: Call, pace: Pace) -> Timed:

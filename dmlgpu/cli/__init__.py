@@ -1,0 +1,75 @@
+"""The command line: `dmlgpu` and `python -m dmlgpu`; one module for each command.
+
+An error is one sentence on standard error. Exit statuses: 0 done, 1 it failed, 2 the command line
+is wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import dmlgpu as dml
+from dmlgpu.cli.bench import add_bench
+from dmlgpu.cli.demo import add_demo
+from dmlgpu.cli.explain import add_explain, rewritten
+from dmlgpu.cli.info import add_info
+from dmlgpu.cli.operators import add_operators
+from dmlgpu.cli.parser import Parser, fail
+from dmlgpu.errors import DmlError
+
+EXAMPLES = """\
+examples:
+  dmlgpu info                            adapters, and which one a program would get
+  dmlgpu operators --level 3.0           what feature level 3.0 allows
+  dmlgpu demo                            every operator, compared with NumPy
+  dmlgpu bench --json > speed.json       GPU time of common calls, for a script
+  dmlgpu explain cumulative_summation --input float32:4096x4096 --axis 1
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # adapter names may hold any character
+    try:
+        try:
+            return _run(sys.argv[1:] if argv is None else argv)
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader has seen enough; nothing may be flushed at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:  # a full disk, for one
+        return fail(f"the output cannot be written: {error.strerror}")
+
+
+def _run(words: Sequence[str]) -> int:
+    parser = _parser()
+    args = parser.parse_args(rewritten(words))
+    if args.run is None:
+        parser.print_help()
+        return 0
+    try:
+        status: int = args.run(args)
+    except DmlError as error:
+        sys.stdout.flush()
+        return fail(str(error))
+    return status
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="dmlgpu", description="DirectML's operators on any GPU.", epilog=EXAMPLES)
+    parser.add_argument("--version", action="version", version=f"dmlgpu {dml.__version__}")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    add_info(commands)
+    add_operators(commands)
+    add_explain(commands)
+    add_demo(commands)
+    add_bench(commands)
+    return parser

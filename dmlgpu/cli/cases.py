@@ -1,0 +1,171 @@
+"""What demo and bench run: an operator at work, and NumPy's way to the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import dmlgpu as dml
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row: what is done, to what, on the GPU and with NumPy."""
+
+    operator: str
+    task: str
+    inputs: tuple[Array, ...]
+    gpu: Callable[..., dml.Tensor]
+    numpy: Callable[..., Array]
+    # The error allowed where floats are added or multiplied in another order: steps of the scan.
+    steps: int = 0
+
+
+def verdict(case: Case, found: Array) -> tuple[bool, str]:
+    """Whether the result is NumPy's, and in words; sums and products are held against FLOAT64."""
+    if not case.steps:
+        expected = case.numpy(*case.inputs)
+        same = found.dtype == expected.dtype and found.tobytes() == expected.tobytes()
+        return same, "equal" if same else "DIFFERS"
+    exact = case.numpy(*(x.astype(np.float64) for x in case.inputs))
+    if found.shape != exact.shape:
+        return False, "DIFFERS"
+    error = float(np.max(np.abs(found / exact - 1)))
+    same = error <= case.steps * float(np.finfo(found.dtype).eps)
+    return same, f"within {error:.0e}" if same else f"DIFFERS by {error:.0e}"
+
+
+def demo_cases() -> list[Case]:
+    """The six operators on arrays of the kinds they are used for."""
+    rng = np.random.default_rng(1)
+    rows, columns = np.mgrid[0:1024, 0:1024]
+    rings = np.hypot(rows - 512, columns - 512) // 8 % 2
+    image = np.stack([rings * 255, rows // 4, columns // 4]).astype(np.uint8)
+    light = rng.random((1024, 1024), np.float32)
+    words = rng.standard_normal((32768, 64)).astype(np.float16)
+    tokens = rng.integers(0, len(words), (8192, 1))
+    boxes = rng.random((8, 4096, 4), np.float32)
+    best = rng.integers(-4096, 4096, (8, 1000, 1), np.int32)
+    growth = rng.normal(1.0004, 0.01, (4096, 252)).astype(np.float32)
+    return [
+        Case(
+            "SLICE",
+            "every 2nd pixel",
+            (image,),
+            lambda x: dml.slice(x, (0, 0, 0), (3, 512, 512), (1, 2, 2)),
+            lambda x: x[:, ::2, ::2].copy(),
+        ),
+        Case(
+            "SLICE1",
+            "an image, mirrored",
+            (image,),
+            lambda x: dml.slice1(x, (0, 0, 0), x.shape, (1, 1, -1)),
+            lambda x: x[:, :, ::-1].copy(),
+        ),
+        Case(
+            "GATHER_ND",
+            "rows of an embedding",
+            (words, tokens),
+            dml.gather_nd,
+            lambda x, i: x[i[:, 0]],
+        ),
+        Case(
+            "GATHER_ND1",
+            "boxes of each image",
+            (boxes, best),
+            lambda x, i: dml.gather_nd1(x, i, batch_dimension_count=1),
+            lambda x, i: x[np.arange(len(x))[:, None], i[..., 0]],
+        ),
+        Case(
+            "CUMULATIVE_SUMMATION",
+            "light, down each column",
+            (light,),
+            lambda x: dml.cumulative_summation(x, 0),
+            lambda x: np.cumsum(x, 0),
+            steps=1024,
+        ),
+        Case(
+            "CUMULATIVE_PRODUCT",
+            "growth over 252 days",
+            (growth,),
+            lambda x: dml.cumulative_product(x, -1),
+            lambda x: np.cumprod(x, -1),
+            steps=252,
+        ),
+    ]
+
+
+def bench_cases(nbytes: int) -> list[Case]:
+    """Common calls on FLOAT32 arrays of about `nbytes` each, all of them bound by memory.
+
+    The values are small integers whose running sums stay small: exact, whatever their order.
+    """
+    rng = np.random.default_rng(2)
+    rows = nbytes // 4096
+    table = rng.integers(-8, 9, (rows, 1024)).astype(np.float32)
+    narrow, line = table.reshape(-1, 64), table.reshape(-1)
+    order = rng.permutation(rows).astype(np.int32)[:, None]
+    return [
+        Case(
+            "SLICE",
+            "every 2nd element",
+            (table,),
+            lambda x: dml.slice(x, (0, 0), (rows, 512), (1, 2)),
+            lambda x: x[:, ::2].copy(),
+        ),
+        Case(
+            "SLICE1",
+            "a window of each row",
+            (table,),
+            lambda x: dml.slice1(x, (1, 2), (rows - 1, 1020), (1, 1)),
+            lambda x: x[1:, 2:1022].copy(),
+        ),
+        Case(
+            "SLICE1",
+            "rows reversed",
+            (table,),
+            lambda x: dml.slice1(x, (0, 0), x.shape, (1, -1)),
+            lambda x: x[:, ::-1].copy(),
+        ),
+        Case(
+            "GATHER_ND",
+            "rows of 1024, shuffled",
+            (table, order),
+            dml.gather_nd,
+            lambda x, i: x[i[:, 0]],
+        ),
+        Case(
+            "CUMULATIVE_SUMMATION",
+            "along rows of 1024",
+            (table,),
+            lambda x: dml.cumulative_summation(x, 1),
+            lambda x: np.cumsum(x, 1),
+        ),
+        Case(
+            "CUMULATIVE_SUMMATION",
+            "along rows of 64",
+            (narrow,),
+            lambda x: dml.cumulative_summation(x, 1),
+            lambda x: np.cumsum(x, 1),
+        ),
+        Case(
+            "CUMULATIVE_SUMMATION",
+            "down the columns",
+            (table,),
+            lambda x: dml.cumulative_summation(x, 0),
+            lambda x: np.cumsum(x, 0),
+        ),
+        Case(
+            "CUMULATIVE_SUMMATION",
+            "one long line",
+            (line,),
+            lambda x: dml.cumulative_summation(x, 0),
+            lambda x: np.cumsum(x, 0),
+        ),
+    ]

@@ -1,0 +1,125 @@
+"""`dmlgpu demo`: every operator on this machine's adapter, compared with NumPy and timed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+
+import dmlgpu as dml
+from dmlgpu.cli.cases import Case, demo_cases, verdict
+from dmlgpu.cli.output import GREEN, RED, Table
+from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json, fail
+
+EXAMPLES = """\
+  dmlgpu demo
+  dmlgpu demo --adapter llvmpipe         on another adapter
+  dmlgpu demo --json
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is told of one case."""
+
+    operator: str
+    task: str
+    data_type: str
+    result_shape: tuple[int, ...]
+    gpu_ms: float
+    numpy_ms: float
+    agrees: bool
+    against_numpy: str
+
+
+def add_demo(commands: Commands) -> None:
+    """Adds the command."""
+    text = "run every operator on the GPU, compare with NumPy"
+    parser = add_command(commands, "demo", run, text, EXAMPLES)
+    add_adapter(parser)
+    add_json(parser)
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Median seconds of up to nine calls after a first one, within about half a second."""
+    call()
+    times: list[float] = []
+    while len(times) < 9 and sum(times) < 0.5:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def to_the_end(
+    device: dml.Device, call: Callable[..., dml.Tensor], tensors: list[dml.Tensor]
+) -> None:
+    """One call, and the wait until the GPU has done it."""
+    call(*tensors)
+    device.wait()
+
+
+def rows(device: dml.Device, cases: list[Case]) -> Iterator[Row]:
+    """Runs the cases one by one."""
+    for case in cases:
+        tensors = [device.tensor(x) for x in case.inputs]
+        result = case.gpu(*tensors)
+        agrees, words = verdict(case, result.numpy())
+        yield Row(
+            operator=case.operator,
+            task=case.task,
+            data_type=result.desc.data_type.name,
+            result_shape=result.shape,
+            gpu_ms=1e3 * timed(partial(to_the_end, device, case.gpu, tensors)),
+            numpy_ms=1e3 * timed(partial(case.numpy, *case.inputs)),
+            agrees=agrees,
+            against_numpy=words,
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Every operator, as a table or as JSON; fails where a result differs from NumPy's."""
+    with dml.Device(args.adapter) as device:
+        cases = demo_cases()
+        if args.json:
+            found = list(rows(device, cases))
+            report = {
+                "dmlgpu": dml.__version__,
+                "adapter": asdict(device.adapter),
+                "rows": [asdict(row) for row in found],
+            }
+            print(json.dumps(report, indent=2))
+        else:
+            found = _print(device, cases)
+    wrong = dict.fromkeys(row.operator for row in found if not row.agrees)
+    if wrong:
+        return fail(f"{' and '.join(wrong)} on this adapter differ from NumPy")
+    return 0
+
+
+def _print(device: dml.Device, cases: list[Case]) -> list[Row]:
+    print(f"dmlgpu {dml.__version__} on {device.adapter}\n")
+    names = max(len(case.operator) for case in cases)
+    tasks = max(len(case.task) for case in cases)
+    widths = {"operator": names, "task": tasks, "type": 7, "result": 15}
+    widths |= {"GPU ms": 7, "NumPy ms": 8, "against NumPy": 0}
+    table = Table(widths, right=("GPU ms", "NumPy ms"))
+    found = []
+    for row in rows(device, cases):
+        table.row(
+            row.operator,
+            row.task,
+            row.data_type,
+            " x ".join(map(str, row.result_shape)),
+            f"{row.gpu_ms:.2f}",
+            f"{row.numpy_ms:.2f}",
+            row.against_numpy,
+            style=GREEN if row.agrees else RED,
+        )
+        found.append(row)
+    print("\nGPU: one call on tensors already there, and the wait for its end; medians.")
+    return found

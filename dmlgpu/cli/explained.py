@@ -1,0 +1,106 @@
+"""What `explain` tells of a description, as plain data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, fields
+from enum import IntEnum
+from typing import Any
+
+from dmlgpu.compiled import grid
+from dmlgpu.operator import Adapter, Dispatch, Operator, Value
+from dmlgpu.tensor import TensorDesc
+from dmlgpu.traffic import traffic
+from dmlgpu.wgsl import assemble, params_layout
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The adapter that a description is explained for."""
+
+    title: str
+    facts: Adapter
+    max_groups: int
+    gb_per_s: float | None  # None: how fast its memory is is not known
+    gb_per_s_from: str
+
+
+def explained(operator: Operator[Any], desc: Any, target: Target) -> dict[str, Any]:
+    """The plan of a valid description, the bytes it moves, and the least time for them."""
+    plan = operator.plan(desc, target.facts)
+    moved = traffic(desc)
+    sizes = moved | dict(plan.scratch)
+    dispatches = [_dispatch(operator, d, sizes, target) for d in plan.dispatches]
+    least = sum(moved.values())
+    planned = sum(dispatch["bytes"] for dispatch in dispatches)
+    rate = target.gb_per_s
+    return {
+        "operator": operator.name,
+        "adapter": target.title,
+        "facts": asdict(target.facts),
+        "description": {f.name: _field(getattr(desc, f.name)) for f in fields(desc)},
+        "dispatches": dispatches,
+        "scratch": dict(plan.scratch),
+        "copies": {"count": len(plan.copies), "bytes": plan.copies[0][2]} if plan.copies else None,
+        "bytes": moved,
+        "bytes_least": least,
+        "bytes_planned": planned,
+        "bandwidth_gb_per_s": rate,
+        "bandwidth_from": target.gb_per_s_from,
+        "seconds_least": least / rate / 1e9 if rate else None,
+        "seconds_planned": planned / rate / 1e9 if rate else None,
+    }
+
+
+def _dispatch(
+    operator: Operator[Any], dispatch: Dispatch, sizes: dict[str, int], target: Target
+) -> dict[str, Any]:
+    text = assemble(dispatch.shader, dispatch.slots).text
+    return {
+        "shader": dispatch.shader,
+        "entry": dispatch.entry,
+        "slots": dict(dispatch.slots),
+        "constants": dict(dispatch.constants),
+        "bindings": dict(dispatch.bindings),
+        "workgroups": dispatch.workgroups,
+        "workgroup_size": _workgroup_size(text, dispatch),
+        "grid": list(grid(dispatch.workgroups, target.max_groups, operator.name)),
+        "uniforms": {
+            name: _uniform(name, dispatch.params[name]) for name, *_ in params_layout(text)
+        },
+        "bytes": sum(sizes[field] for field in dispatch.bindings.values()),
+    }
+
+
+def _workgroup_size(text: str, dispatch: Dispatch) -> int:
+    """Invocations of a workgroup, which a shader says with a number or with a constant."""
+    size = re.findall(rf"@workgroup_size\((\w+)\)\s*fn {dispatch.entry}\b", text)[0]
+    if size in dispatch.constants:
+        return dispatch.constants[size]
+    defaults = dict(re.findall(r"override (\w+): u32 = (\d+)", text))
+    return int(defaults.get(size, size))
+
+
+def _uniform(name: str, value: Value) -> int | list[int]:
+    """A value as it is meant: steps backward are negative, zeros that only fill up are left out."""
+    words = list(value) if isinstance(value, tuple) else [value]
+    if "stride" in name or "step" in name:
+        words = [word - 2**32 if word >= 2**31 else word for word in words]
+    if not isinstance(value, tuple):
+        return words[0]
+    while len(words) > 1 and words[-1] == 0:
+        words.pop()
+    return words
+
+
+def _field(value: Any) -> Any:
+    if isinstance(value, TensorDesc):
+        return {
+            "data_type": value.data_type.name,
+            "sizes": list(value.sizes),
+            "strides": None if value.is_packed else list(value.effective_strides),
+            "bytes": value.total_tensor_size_in_bytes,
+        }
+    if isinstance(value, IntEnum):
+        return value.name
+    return list(value) if isinstance(value, tuple) else value

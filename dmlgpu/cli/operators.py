@@ -1,0 +1,61 @@
+"""`dmlgpu operators`: the catalogue at one level, or at all of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from dmlgpu import catalogue
+from dmlgpu.cli.output import Table
+from dmlgpu.cli.parser import Commands, add_command, add_json, add_level
+from dmlgpu.ops import OPERATORS
+from dmlgpu.support import FeatureLevel, ranks_text
+
+EXAMPLES = """\
+  dmlgpu operators --level 3.0           what feature level 3.0 allows
+  dmlgpu operators --json                the same as data, tensor by tensor
+"""
+
+
+def add_operators(commands: Commands) -> None:
+    """Adds the command."""
+    text = "the operators: since which level, ranks, types, in place"
+    parser = add_command(commands, "operators", run, text, EXAMPLES)
+    add_level(parser)
+    shape = parser.add_mutually_exclusive_group()
+    add_json(shape)
+    shape.add_argument(
+        "--markdown", action="store_true", help="print every level, as the README's table"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """The catalogue as a table, as JSON or as Markdown."""
+    if args.json:
+        print(json.dumps(catalogue.entries(args.level), indent=2))
+    elif args.markdown:
+        print(catalogue.markdown(), end="")
+    else:
+        _print(args.level)
+    return 0
+
+
+def _print(level: FeatureLevel) -> None:
+    print(f"operators at feature level {catalogue.level_text(level)}\n")
+    names = max(len(operator.name) for operator in OPERATORS)
+    table = Table({"operator": names, "since": 5, "ranks": 6, "in place": 8, "data types": 0})
+    later = []
+    for operator in OPERATORS:
+        row = catalogue.row_at(operator, level)
+        since = catalogue.level_text(catalogue.since(operator))
+        if row is None:
+            later.append(f"{operator.name} comes with level {since}")
+            continue
+        data, indices = row["input_tensor"], row.get("indices_tensor")
+        in_place = "yes" if operator.in_place else "no"
+        types = catalogue.types_short(data.data_types)
+        table.row(operator.name, since, ranks_text(data.ranks), in_place, types)
+        if indices:
+            table.row("  indices", "", "", "", catalogue.types_short(indices.data_types))
+    if later:
+        print("\n" + "\n".join(later))

@@ -1,0 +1,129 @@
+"""`dmlgpu bench`: what an installed package measures, and how it hands over to the suite."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_cli import is_one_sentence, run
+
+import dmlgpu as dml
+from dmlgpu.cli import bench, cases
+from dmlgpu.roofline import copy_kernel, copy_rate
+from dmlgpu.timing import Pace, time_gpu
+
+ROOT = Path(__file__).resolve().parent.parent
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.mark.gpu
+def test_the_report_as_json(capsys: Capture, device: dml.Device) -> None:
+    status, out, _ = run(capsys, "bench", "--size", "1", "--json")
+    assert status == 0
+    found = json.loads(out)
+    assert found["dmlgpu"] == dml.__version__
+    assert dml.AdapterInfo(**found["adapter"]) == device.adapter
+    assert found["copy_gb_per_s"] > 0
+    assert found["clock"] in ("gpu", "host")
+    assert [row["task"] for row in found["rows"]] == [c.task for c in cases.bench_cases(1 << 20)]
+    for row in found["rows"]:
+        assert row["agrees"] is True
+        assert row["input_bytes"] == 1 << 20
+        assert min(row["gpu_ms"], row["gb_per_s"], row["of_copy"], row["numpy_ms"]) > 0
+        assert row["numpy_ratio"] == pytest.approx(row["numpy_ms"] / row["gpu_ms"])
+
+
+@pytest.mark.gpu
+def test_the_report_as_a_table(capsys: Capture, device: dml.Device) -> None:
+    status, out, err = run(capsys, "bench", "--size", "1")
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[0] == f"dmlgpu {dml.__version__} on {device.adapter}"
+    assert lines[1].startswith("FLOAT32, 1 MiB of input; the adapter copies ")
+    head = ["operator", "task", "GPU", "ms", "GB/s", "of", "copy", "NumPy", "ms", "x", "NumPy"]
+    assert lines[3].split() == head
+    assert len({len(line) for line in lines[3:12]}) == 1
+    assert err.count("\n") == 9
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("device")
+def test_a_wrong_result_fails(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *_ = cases.bench_cases(1 << 20)
+    wrong = replace(first, numpy=lambda x: x[:, 1::2].copy())
+    monkeypatch.setattr(bench, "bench_cases", lambda nbytes: [first, wrong])
+    status, out, err = run(capsys, "bench", "--size", "1", "--json")
+    assert status == 1
+    assert [row["agrees"] for row in json.loads(out)["rows"]] == [True, False]
+    sentence = "SLICE (every 2nd element) on this adapter differ from NumPy"
+    assert err.splitlines()[-1] == f"dmlgpu: {sentence}"
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "big", "1.5", "5000"])
+def test_a_size_that_is_none_is_refused(capsys: Capture, size: str) -> None:
+    status, out, err = run(capsys, "bench", f"--size={size}")
+    assert (status, out) == (2, "")
+    assert f"it is {size!r}; it must be a number from 1 to 4096" in err
+    assert is_one_sentence(err)
+
+
+def test_sums_of_the_cases_are_exact() -> None:
+    """Else a result could differ from NumPy's in its last bit, by the order of adding."""
+    for case in cases.bench_cases(16 << 20):
+        if case.operator == "CUMULATIVE_SUMMATION":
+            (x,) = case.inputs
+            assert np.abs(case.numpy(x.astype(np.float64))).max() < 2**24
+
+
+def test_the_suite_is_handed_its_arguments(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[Any] = []
+
+    def call(words: list[str], cwd: Path) -> int:
+        called.append((words, cwd))
+        return 7
+
+    monkeypatch.setattr(subprocess, "call", call)
+    status, _, _ = run(capsys, "bench", "--suite", "--quick", "--only", "slice*")
+    assert status == 7
+    words = [sys.executable, "-m", "benchmarks", "--quick", "--only", "slice*"]
+    assert called == [(words, ROOT)]
+
+
+def test_without_a_checkout_there_is_no_suite(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(dml, "__file__", str(tmp_path / "dmlgpu" / "__init__.py"))
+    status, out, err = run(capsys, "bench", "--suite")
+    assert (status, out) == (1, "")
+    assert err.startswith("dmlgpu: --suite needs a checkout: ")
+    assert is_one_sentence(err)
+
+
+@pytest.mark.gpu
+def test_the_copy_copies(device: dml.Device) -> None:
+    kernel, (source, made) = copy_kernel(device, 4096)
+    device.gpu.write(source.buffer, 0, np.arange(4096).astype(np.uint8))
+    kernel()
+    assert made.tobytes() == source.tobytes() == np.arange(4096).astype(np.uint8).tobytes()
+    assert copy_rate(device, 1 << 20) > 0
+
+
+@pytest.mark.gpu
+def test_times_say_whose_clock_they_are(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = device.tensor(np.ones(64, np.float32))
+    pace = Pace(0.0, 3, 3)
+    timed = time_gpu(device, lambda: dml.cumulative_summation(x, 0), pace)
+    has_timestamps = "timestamp-query" in device.gpu.device.features
+    assert timed.by == ("timestamps" if has_timestamps else "wall")
+    monkeypatch.setattr(type(device.gpu.device), "features", set())
+    assert time_gpu(device, lambda: dml.cumulative_summation(x, 0), pace).by == "wall"
