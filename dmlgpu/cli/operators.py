@@ -25,7 +25,7 @@ def add_operators(commands: Commands) -> None:
     shape = parser.add_mutually_exclusive_group()
     add_json(shape)
     shape.add_argument(
-        "--markdown", action="store_true", help="print every level, as the README's table"
+        "--markdown", action="store_true", help="print every level, as one table"
     )
 
 
