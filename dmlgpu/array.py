@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,8 @@ from dmlgpu.tensor import TensorDesc
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
+
+Index: TypeAlias = SupportsIndex | slice | EllipsisType | None  # for one axis, or a new one
 
 SHOWN = 20  # most elements that repr prints
 
@@ -186,9 +189,12 @@ class Tensor:
         return self[...]
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
-        """The elements under other sizes, one of which may be -1: `x.reshape(2, -1)`.
+        """The elements under other sizes, one of which may be -1.
 
         A view where the strides allow it, which those of packed tensors always do; else a copy.
+
+        >>> x.reshape(3, -1).tolist()
+        [[0, 1], [2, 3], [4, 5]]
         """
         sizes = views.filled(views.shape_of("reshape", shape, low=-1), self.size)
         desc = views.reshaped(self.desc, sizes)
@@ -203,7 +209,11 @@ class Tensor:
         return self.copy().reshape(-1)
 
     def transpose(self, *axes: int | Sequence[int] | None) -> Tensor:
-        """A view with the dimensions in another order, reversed if none is given."""
+        """A view with the dimensions in another order, reversed if none is given.
+
+        >>> x.transpose(1, 0).tolist()
+        [[0, 3], [1, 4], [2, 5]]
+        """
         if not axes or axes == (None,):
             return self.view(views.permuted(self.desc, tuple(reversed(range(self.ndim)))))
         given = axes[0] if len(axes) == 1 else axes
@@ -245,16 +255,24 @@ class Tensor:
         return self.view(views.expanded(self.desc, axis))
 
     def broadcast_to(self, *shape: int | Sequence[int]) -> Tensor:
-        """A view that repeats dimensions of size 1, and new leading ones, with stride 0."""
+        """A view that repeats dimensions of size 1, and new leading ones, with stride 0.
+
+        >>> x[0].broadcast_to(2, 3).tolist()
+        [[0, 1, 2], [0, 1, 2]]
+        """
         return self.view(views.broadcast(self.desc, views.shape_of("broadcast_to", shape)))
 
-    def __getitem__(self, index: Any) -> Tensor:
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
         from dmlgpu.indexing import basic  # made of tensors
 
         return basic(self, index)
 
     def flip(self, axis: int | tuple[int, ...] | None = None) -> Tensor:
-        """The elements in reverse order along an axis, several, or all: SLICE1."""
+        """The elements in reverse order along an axis, several, or all: SLICE1.
+
+        >>> x.flip(1).tolist()
+        [[2, 1, 0], [5, 4, 3]]
+        """
         from dmlgpu.indexing import flip
 
         return flip(self, axis)
@@ -263,14 +281,21 @@ class Tensor:
         """What lies at these positions along an axis, or in the flattened tensor: GATHER_ND.
 
         Positions given as an array are checked; those on the device are clamped, unless it
-        was made with `debug=True`. `x.take([2, 0, -1], axis=1)`
+        was made with `debug=True`.
+
+        >>> x.take([2, 0], axis=1).tolist()
+        [[2, 0], [5, 3]]
         """
         from dmlgpu.indexing import take
 
         return take(self, indices, axis)
 
     def gather_nd(self, indices: Tensor | npt.ArrayLike, batch_dimension_count: int = 0) -> Tensor:
-        """The blocks that the tuples along the last axis of `indices` name: GATHER_ND1."""
+        """The blocks that the tuples along the last axis of `indices` name: GATHER_ND1.
+
+        >>> x.gather_nd([[1, 2], [0, 1]]).tolist()
+        [5, 1]
+        """
         from dmlgpu.functions import gather_nd1
 
         return gather_nd1(self, indices, batch_dimension_count=batch_dimension_count)
@@ -282,6 +307,9 @@ class Tensor:
 
         `exclusive` leaves each element out of its own sum; `reverse` starts at the far end. The
         type stays: unlike NumPy's, sums of narrow integers are not widened but wrap.
+
+        >>> x.cumsum(axis=1).tolist()
+        [[0, 1, 3], [3, 7, 12]]
         """
         from dmlgpu.functions import cumulative_summation
 

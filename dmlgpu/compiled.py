@@ -51,7 +51,11 @@ class Range:
 
 
 class CompiledOperator:
-    """Runs one description. Inputs come in the description's order, as tensors or arrays."""
+    """Runs one description: `out = op(x)`. Made by `Device.compile`.
+
+    Inputs come in the description's order, as tensors or arrays. `op(x, out=y)` writes into a
+    tensor that exists, which may be the input where the operator can run in place.
+    """
 
     def __init__(self, device: Device, operator: Operator[Any], desc: Any) -> None:
         self.device = device

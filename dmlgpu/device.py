@@ -53,7 +53,13 @@ def operator_of(desc: Any) -> Any:
 
 
 class Device:
-    """One opened adapter. Descriptions are validated against `feature_level`."""
+    """One opened adapter, with its tensors and compiled operators; a context manager.
+
+    `adapter` is part of a name, an entry of `adapters()`, or None: the one that the variable
+    DMLGPU_ADAPTER names, else the best. Descriptions are validated against `feature_level`.
+    `debug=True` checks index values on the GPU, and the next read or `wait` raises what it found.
+    Threads may share a device; calls run in the order in which they are made.
+    """
 
     def __init__(
         self,
@@ -157,7 +163,11 @@ class Device:
             return self._pool.memory()
 
     def tensor(self, array: Tensor | npt.ArrayLike) -> Tensor:
-        """Uploads an array as a packed tensor."""
+        """Uploads an array, or whatever NumPy can view, as a packed tensor.
+
+        >>> device.tensor([[1, 2], [3, 4]]).shape
+        (2, 2)
+        """
         values = np.asarray(array)
         desc = TensorDesc(DataType.from_numpy(values.dtype), values.shape or (1,))
         values = values.astype(desc.data_type.numpy, copy=False).reshape(desc.sizes)
@@ -168,7 +178,12 @@ class Device:
         return self.tensor(imported(x))
 
     def upload(self, desc: TensorDesc, data: Any) -> Tensor:
-        """Uploads raw bytes that lie as `desc` says, padding included."""
+        """Uploads raw bytes that lie as `desc` says, padding included.
+
+        >>> padded = dml.TensorDesc(dml.DataType.UINT8, (2, 2), strides=(4, 1))
+        >>> device.upload(padded, bytes(range(8))).tolist()
+        [[0, 1], [4, 5]]
+        """
         try:
             raw = np.frombuffer(data, np.uint8)
         except (TypeError, ValueError, BufferError):
@@ -198,7 +213,10 @@ class Device:
         return Tensor(self, lease, desc, 0, whole=True)
 
     def wrap(self, wgpu_buffer: Any, desc: TensorDesc, offset: int = 0) -> Tensor:
-        """A tensor over part of a buffer made elsewhere."""
+        """A tensor over part of a wgpu buffer made elsewhere on this device, from byte `offset`.
+
+        Nothing is copied; the buffer's usage needs STORAGE.
+        """
         self.check_usable()
         offset = integer("wrap: offset", offset, -(2**63), 2**64 - 1)
         usage, size = getattr(wgpu_buffer, "usage", None), getattr(wgpu_buffer, "size", None)
@@ -247,7 +265,7 @@ class Device:
             self.remembered[key] = operator
 
     def flush(self) -> None:
-        """Submits what is recorded."""
+        """Submits what is recorded, so that the GPU starts on it; reads do so themselves."""
         self.check_usable()
         with self.lock:
             self._submit()

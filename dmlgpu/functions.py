@@ -31,7 +31,10 @@ _default_lock = threading.Lock()
 
 
 def default_device() -> Device:
-    """The device of calls that are given only arrays; made on first use, then kept."""
+    """The device of calls that are given only arrays; made on first use, then kept.
+
+    A closed or lost one is replaced by a new one.
+    """
     with _default_lock:
         if not _default or not _default[0].is_usable:
             _default[:] = [Device()]
@@ -41,13 +44,18 @@ def default_device() -> Device:
 def from_dlpack(x: Any, device: Device | None = None) -> Tensor:
     """A tensor of what another array library holds in CPU memory; copies.
 
-    `dml.from_dlpack(torch.arange(3))`
+    >>> dml.from_dlpack(np.arange(3)).tolist()
+    [0, 1, 2]
     """
     return (device or default_device()).from_dlpack(x)
 
 
 def slice(x: Array, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> Tensor:
-    """SLICE: `sizes` elements per dimension, from `offsets` on, every `strides`-th."""
+    """SLICE: `sizes` elements per dimension, from `offsets` on, every `strides`-th.
+
+    >>> dml.slice([1, 2, 3, 4, 5], offsets=[1], sizes=[2], strides=[3]).tolist()
+    [2, 5]
+    """
     device, source, desc = _input(x)
 
     def describe() -> SliceDesc:
@@ -55,9 +63,9 @@ def slice(x: Array, offsets: Sequence[int], sizes: Sequence[int], strides: Seque
         return SliceDesc(
             input_tensor=desc,
             output_tensor=_packed("SLICE: sizes", desc.data_type, wanted),
-            offsets=tuple(offsets),
+            offsets=integers("SLICE: offsets", offsets, 0, 2**32 - 1),
             sizes=wanted,
-            strides=tuple(strides),
+            strides=integers("SLICE: strides", strides, 0, 2**32 - 1),
         )
 
     return compiled_for(device, "slice", (desc, key_of(offsets, sizes, strides)), describe)(source)
@@ -70,7 +78,13 @@ def slice1(
     input_window_strides: Sequence[int],
     output_sizes: Sequence[int] | None = None,
 ) -> Tensor:
-    """SLICE1: steps through a window, from its far end where a stride is negative."""
+    """SLICE1: steps through a window, from its far end where a stride is negative.
+
+    `output_sizes` keeps only the first elements; by default all that the steps reach.
+
+    >>> dml.slice1([1, 2, 3, 4, 5], [1], [4], [-2]).tolist()
+    [5, 3]
+    """
     device, source, desc = _input(x)
 
     def describe() -> Slice1Desc:
@@ -83,7 +97,9 @@ def slice1(
         return Slice1Desc(
             input_tensor=desc,
             output_tensor=_packed("SLICE1: output_sizes", desc.data_type, wanted or desc.sizes),
-            input_window_offsets=tuple(input_window_offsets),
+            input_window_offsets=integers(
+                "SLICE1: input_window_offsets", input_window_offsets, 0, 2**32 - 1
+            ),
             input_window_sizes=sizes,
             input_window_strides=steps,
         )
@@ -98,7 +114,14 @@ def gather_nd(
     input_dimension_count: int | None = None,
     indices_dimension_count: int | None = None,
 ) -> Tensor:
-    """GATHER_ND: the blocks of `x` that the tuples along the last axis of `indices` name."""
+    """GATHER_ND: the blocks of `x` that the tuples along the last axis of `indices` name.
+
+    Negative coordinates count from the end. The counts say how many trailing dimensions are
+    meant, all by default; the result has as many as NumPy would give it.
+
+    >>> dml.gather_nd([[1, 2], [3, 4]], [[1, 0], [0, -1]]).tolist()
+    [3, 2]
+    """
     return _gather(x, indices, input_dimension_count, indices_dimension_count, None)
 
 
@@ -109,7 +132,11 @@ def gather_nd1(
     indices_dimension_count: int | None = None,
     batch_dimension_count: int = 0,
 ) -> Tensor:
-    """GATHER_ND1: GATHER_ND within each of the leading batch dimensions."""
+    """GATHER_ND1: GATHER_ND within each of the leading batch dimensions.
+
+    >>> dml.gather_nd1([[1, 2], [3, 4]], [[1], [0]], batch_dimension_count=1).tolist()
+    [2, 3]
+    """
     return _gather(
         x, indices, input_dimension_count, indices_dimension_count, batch_dimension_count
     )
@@ -121,7 +148,13 @@ def cumulative_summation(
     axis_direction: AxisDirection = AxisDirection.INCREASING,
     exclusive: bool = False,
 ) -> Tensor:
-    """CUMULATIVE_SUMMATION: running sums along an axis; a negative axis counts from the end."""
+    """CUMULATIVE_SUMMATION: running sums along an axis; a negative axis counts from the end.
+
+    DECREASING starts at the far end; `exclusive` leaves each element out of its own sum.
+
+    >>> dml.cumulative_summation([1, 2, 3, 4], 0, exclusive=True).tolist()
+    [0, 1, 3, 6]
+    """
     device, source, desc = _input(x)
 
     def describe() -> CumulativeSummationDesc:
@@ -144,7 +177,11 @@ def cumulative_product(
     axis_direction: AxisDirection = AxisDirection.INCREASING,
     exclusive: bool = False,
 ) -> Tensor:
-    """CUMULATIVE_PRODUCT: running products along an axis; a negative axis counts from the end."""
+    """CUMULATIVE_PRODUCT: running products along an axis; a negative axis counts from the end.
+
+    >>> dml.cumulative_product([1, 2, 3, 4], 0, dml.AxisDirection.DECREASING).tolist()
+    [24, 24, 12, 4]
+    """
     device, source, desc = _input(x)
 
     def describe() -> CumulativeProductDesc:

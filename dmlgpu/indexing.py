@@ -117,7 +117,8 @@ def _positions(indices: Any, axis: int, size: int) -> np.ndarray[Any, Any]:
     wrong = values[low | (values >= size)]
     if wrong.size:
         raise IndexRangeError(f"index {wrong[0]} is out of bounds for axis {axis} with size {size}")
-    return np.where(values < 0, values + size, values).astype(np.uint32)
+    numbers = values.astype(np.int64)
+    return np.where(numbers < 0, numbers + size, numbers).astype(np.uint32)
 
 
 def _windows(

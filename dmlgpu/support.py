@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
+from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.tensor import DataType, TensorDesc
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _check_type(
             f"{where}, allowed from {min(later).name}; "
             f"{level.name} allows {types_text(allowed.data_types)}"
         )
-    raise InvalidTypeError(
+    raise InvalidDescError(
         f"{where}, which this operator has at no level; "
         f"{level.name} allows {types_text(allowed.data_types)}"
     )

@@ -79,11 +79,11 @@ class TensorFlags(IntFlag):
 def integers(name: str, values: Iterable[Any], low: int, high: int) -> tuple[int, ...]:
     """`values` as Python ints, each within low..high; the rule every array field shares."""
     if isinstance(values, (str, bytes)):
-        raise InvalidTypeError(f"{name} is {values!r}; it must be a sequence of integers")
+        raise InvalidDescError(f"{name} is {values!r}; it must be a sequence of integers")
     try:
         items = tuple(values)
     except TypeError:
-        raise InvalidTypeError(f"{name} is {values!r}; it must be a sequence of integers") from None
+        raise InvalidDescError(f"{name} is {values!r}; it must be a sequence of integers") from None
     return tuple(integer(f"{name}[{i}]", v, low, high) for i, v in enumerate(items))
 
 
@@ -92,7 +92,7 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise InvalidTypeError(f"{name} is {value!r}; it must be an integer") from None
+        raise InvalidDescError(f"{name} is {value!r}; it must be an integer") from None
     if not low <= number <= high:
         raise InvalidDescError(f"{name} is {number}; it must be in [{low}, {high}]")
     return number

@@ -13,15 +13,15 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from dmlgpu.errors import AxisError, InvalidDescError
-from dmlgpu.tensor import MAX_RANK, UINT32_MAX, DataType, TensorDesc, integer, integers
+from dmlgpu.errors import AxisError, InvalidDescError, InvalidTypeError
+from dmlgpu.tensor import MAX_RANK, UINT32_MAX, DataType, TensorDesc, integers
 
 KEPT = 1024  # descriptions each function remembers: making one costs more than a call
 
 
 def axis_of(what: str, axis: Any, rank: int) -> int:
     """An axis, counted from the end where negative, as a number from 0."""
-    number = integer(f"{what}: axis", axis, -(2**63), 2**63 - 1)
+    number = _integer(f"{what}: axis", axis)
     if not -rank <= number < rank:
         raise AxisError(number, rank, what)
     return number % rank
@@ -37,8 +37,10 @@ def axes_of(what: str, axes: Any, rank: int) -> tuple[int, ...]:
 
 def shape_of(what: str, shape: Sequence[Any], low: int = 1) -> tuple[int, ...]:
     """A shape given as separate integers or as one sequence of them."""
-    given = _each(f"{what}: shape", shape[0]) if len(shape) == 1 else shape
-    sizes = integers(f"{what}: shape", given, low, UINT32_MAX) or (1,)
+    name = f"{what}: shape"
+    given = _each(name, shape[0]) if len(shape) == 1 else shape
+    numbers = [_integer(f"{name}[{i}]", n) for i, n in enumerate(given)]
+    sizes = integers(name, numbers, low, UINT32_MAX) or (1,)
     if len(sizes) > MAX_RANK:
         raise InvalidDescError(
             f"{what}: shape {sizes} has {len(sizes)} dimensions; at most {MAX_RANK} are allowed"
@@ -46,13 +48,25 @@ def shape_of(what: str, shape: Sequence[Any], low: int = 1) -> tuple[int, ...]:
     return sizes
 
 
+def _integer(what: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InvalidTypeError(f"{what} is {value!r}; it must be an integer") from None
+
+
 def _each(what: str, values: Any) -> tuple[Any, ...]:
     """One integer, or each of a sequence of them."""
     try:
-        operator.index(values)
+        return (operator.index(values),)
     except TypeError:
-        return integers(what, values, -(2**63), 2**63 - 1)
-    return (values,)
+        pass
+    try:
+        if not isinstance(values, str):
+            return tuple(values)
+    except TypeError:
+        pass
+    raise InvalidTypeError(f"{what} is {values!r}; it must be a sequence of integers")
 
 
 def filled(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:

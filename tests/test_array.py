@@ -280,11 +280,14 @@ def test_take(device: dml.Device) -> None:
     for axis in (None, 0, 1, 2, -1):
         for dtype in (np.int8, np.uint8, np.int32, np.uint64):
             rows = np.array([[1, 0], [1, 1]], dtype)
-            assert np.array_equal(t.take(rows, axis).numpy(), a.take(rows, axis))
+            assert np.array_equal(t.take(rows, axis).numpy(), a.take(rows.astype(int), axis))
         on_device = device.tensor(np.array([1, -1, 0], np.int64))
         assert np.array_equal(t.take(on_device, axis).numpy(), a.take([1, -1, 0], axis))
         assert np.array_equal(t.T.take([1, 0], axis).numpy(), a.T.take([1, 0], axis))
     assert t.take(5).tolist() == [5]
+    wide = device.tensor(np.arange(300, dtype=np.int16))
+    assert wide.take(np.array([-1, -128, 127], np.int8)).tolist() == [299, 172, 127]
+    assert wide.take(np.array([255], np.uint8)).tolist() == [255]
     assert t.take(1, axis=1).shape == (2, 4)
     assert t.take([0, 2], axis=1).desc.is_packed
     assert t.gather_nd([[1, 2], [0, 0]]).tolist() == a[[1, 0], [2, 0]].tolist()

@@ -133,15 +133,30 @@ def test_types_that_no_tensor_has_are_type_errors(device: dml.Device, wrong: Any
             use(wrong)
 
 
-def test_a_type_that_an_operator_lacks_is_a_type_error(device: dml.Device) -> None:
-    for dtype in (np.float64, np.int8):
-        with pytest.raises(TypeError, match=r"^CUMULATIVE_SUMMATION: input_tensor is .*FLOAT32"):
-            device.tensor(np.ones(3, dtype)).cumsum()
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x.reshape(2.0, 3),
+        lambda x: x.reshape("ab"),
+        lambda x: x.transpose(0.0, 1),
+        lambda x: x.cumsum("0"),
+        lambda x: x.swapaxes(0, None),
+        lambda x: x.take(np.array([0.5])),
+    ],
+)
+def test_arguments_that_are_no_integers_are_type_errors(
+    device: dml.Device, array: np.ndarray[Any, Any], use: Any
+) -> None:
+    for x in (array, device.tensor(array)):
+        with pytest.raises(TypeError) as error:
+            use(x)
+    assert isinstance(error.value, dml.InvalidTypeError)
 
 
 @pytest.mark.parametrize(
     ("use", "words"),
     [
+        (lambda t: t[::2].view(dml.TensorDesc(dml.DataType.INT8, (4,))).cumsum(), "INT8"),
         (lambda t: t.take([]), "take: indices is empty"),
         (lambda t: t.take([0.5]), "take: indices have type float64; they must be integers"),
         (lambda t: t.take([True]), "take: indices have type bool; they must be integers"),
@@ -163,6 +178,12 @@ def test_a_type_that_an_operator_lacks_is_a_type_error(device: dml.Device) -> No
         (lambda t: t.view(dml.TensorDesc(dml.DataType.UINT8, (25,))), "28 bytes.* has 24"),
         (lambda t: t[(None,) * 7], "the index gives 9 dimensions; at most 8"),
         (lambda t: t[5:], "index of axis 0 selects no element of 2"),
+        (lambda t: dml.slice(t, 0, (1, 1), (1, 1)), "SLICE: offsets is 0; it must be a sequence"),
+        (lambda t: dml.slice(t, (0, 0), (1, 1), None), "SLICE: strides is None"),
+        (lambda t: dml.slice1(t, 0, (1, 1), (1, 1)), "SLICE1: input_window_offsets is 0"),
+        (lambda t: dml.cumulative_summation(None, 0), "data type object has no DirectML type"),
+        (lambda t: dml.gather_nd(t, "a"), "has no DirectML type"),
+        (lambda t: dml.gather_nd(t, [[0.5]]), "GATHER_ND: indices_tensor is FLOAT64"),
         (lambda t: t.gather_nd([[2]]), "GATHER_ND1.*2"),
     ],
 )

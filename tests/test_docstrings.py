@@ -1,0 +1,44 @@
+"""Docstrings: every public name has one, and the examples in them are true."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import dmlgpu as dml
+from dmlgpu import array, functions
+from dmlgpu import device as devices
+
+CLASSES = [name for name in dml.__all__ if isinstance(getattr(dml, name), type)]
+EXAMPLES = [array, devices, functions]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_public_attribute_is_documented(name: str) -> None:
+    made = vars(getattr(dml, name))
+    public = {key: value for key, value in made.items() if not key.startswith("_")}
+    described = {
+        key: value
+        for key, value in public.items()
+        if inspect.isfunction(value) or isinstance(value, (property, classmethod))
+    }
+    assert [key for key, value in described.items() if not inspect.getdoc(value)] == []
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("module", EXAMPLES, ids=lambda module: module.__name__)
+def test_the_examples_are_true(device: dml.Device, module: ModuleType) -> None:
+    x = device.tensor(np.arange(6, dtype=np.int32).reshape(2, 3))
+    names = {"dml": dml, "np": np, "device": device, "x": x}
+    found = doctest.DocTestFinder().find(module, globs=names)
+    examples = [test for test in found if test.examples]
+    assert examples
+    runner = doctest.DocTestRunner(verbose=False)
+    report: list[str] = []
+    for test in examples:
+        runner.run(test, out=report.append)
+    assert not runner.failures, "".join(report)
