@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 import dmlgpu as dml
 from dmlgpu.cli.bench import add_bench
@@ -32,7 +33,7 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # adapter names may hold any character
     try:
         try:

@@ -6,70 +6,85 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import TextIO
 
 BOLD, GREEN, RED = "1", "32", "31"
 NARROWEST = 16  # columns that wrapped text keeps, however narrow the terminal is
 
 
-def is_terminal(stream: TextIO | None = None) -> bool:
-    """Whether a person is looking on."""
-    stream = stream or sys.stdout
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a person is looking on, at something that can move its cursor."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def styled(text: str, code: str) -> str:
     """`text` in a terminal style; plain where the output is no terminal or wants none."""
-    plain = not is_terminal() or os.environ.get("NO_COLOR")
+    plain = not is_terminal(sys.stdout) or os.environ.get("NO_COLOR")
     if plain or (os.name == "nt" and "WT_SESSION" not in os.environ):
         return text
     return f"\033[{code}m{text}\033[0m"
 
 
-def wrapped(text: str, indent: int) -> Iterator[str]:
-    """The lines of a text that begins at column `indent`; as many as a terminal needs, else one."""
-    if not is_terminal():
-        yield text
-        return
+def wrapped(text: str, width: int) -> list[str]:
+    """The lines of a text in so many columns, where a terminal needs them; else the text."""
+    if not is_terminal(sys.stdout):
+        return [text]
+    return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+
+
+def print_fact(name: str, text: str, indent: int) -> None:
+    """A name, and beside it at column `indent` what is said of it."""
     room = max(NARROWEST, shutil.get_terminal_size().columns - indent)
-    yield from textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
-
-
-def print_fact(name: str, text: str, width: int) -> None:
-    """A name, and beside it at column `width` what is said of it."""
-    for i, line in enumerate(wrapped(text, width)):
-        print(f"{'' if i else name:{width}}{line}".rstrip())
+    for i, line in enumerate(wrapped(text, room)):
+        print(f"{'' if i else name:{indent}}{line}".rstrip())
 
 
 class Table:
     """Rows under a header, printed one by one; columns in `right` hold numbers.
 
-    The last column is text, and wraps where the terminal is too narrow.
+    The last column may be of any width. Where a terminal is too narrow, columns of text wrap.
     """
 
     def __init__(self, widths: Mapping[str, int], right: tuple[str, ...] = ()) -> None:
         self._widths = {name: max(width, len(name)) for name, width in widths.items()}
         self._right = right
-        self._indent = sum(width + 2 for width in list(self._widths.values())[:-1])
-        print(styled(self._line(dict(zip(widths, widths, strict=True))), BOLD))
+        if is_terminal(sys.stdout):
+            self._fit(shutil.get_terminal_size().columns)
+        self.row(*widths, style=BOLD, whole=True)
 
-    def row(self, *cells: str, style: str = "") -> None:
-        """Prints one row; `style` is that of the last cell."""
-        last, *more = wrapped(cells[-1], self._indent)
-        line = self._line(dict(zip(self._widths, (*cells[:-1], last), strict=True)))
-        if style:
-            line = line.removesuffix(last) + styled(last, style)
-        print(line, flush=True)
-        for text in more:
-            print(" " * self._indent + text, flush=True)
+    def _fit(self, columns: int) -> None:
+        """Gives the last column what is left of the terminal; takes from the widest for that."""
+        *others, last = self._widths
+        least = max(len(last), NARROWEST) if last not in self._right else self._widths[last]
+        texts = [name for name in others if name not in self._right]
+        while (room := columns - sum(self._widths[n] + 2 for n in others)) < least:
+            widest = max(texts, key=lambda name: self._widths[name])
+            if self._widths[widest] <= NARROWEST // 2:
+                break
+            self._widths[widest] -= 1
+        if last not in self._right:
+            self._widths[last] = max(room, least)
 
-    def _line(self, cells: Mapping[str, str]) -> str:
+    def row(self, *cells: str, style: str = "", whole: bool = False) -> None:
+        """Prints one row; `style` is that of the last cell, or of the whole row."""
+        columns = [
+            wrapped(cell, width) for cell, width in zip(cells, self._widths.values(), strict=True)
+        ]
+        for parts in zip_longest(*columns, fillvalue=""):
+            last = parts[-1]
+            line = self._line(parts)
+            if style and whole:
+                line = styled(line, style)
+            elif style and last:
+                line = line.removesuffix(last) + styled(last, style)
+            print(line, flush=True)
+
+    def _line(self, cells: Sequence[str]) -> str:
         padded = (
-            f"{cell:>{self._widths[name]}}"
-            if name in self._right
-            else f"{cell:{self._widths[name]}}"
-            for name, cell in cells.items()
+            f"{cell:>{width}}" if name in self._right else f"{cell:{width}}"
+            for cell, (name, width) in zip(cells, self._widths.items(), strict=True)
         )
         return "  ".join(padded).rstrip()
 

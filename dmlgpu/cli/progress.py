@@ -6,6 +6,8 @@ import shutil
 import sys
 from time import perf_counter
 
+from dmlgpu.cli.output import is_terminal
+
 
 class Progress:
     """Counts steps towards a total."""
@@ -14,7 +16,7 @@ class Progress:
         self._total = max(1, total)
         self._done = 0
         self._start = perf_counter()
-        self._is_terminal = sys.stderr.isatty()
+        self._is_terminal = is_terminal(sys.stderr)
 
     @property
     def seconds(self) -> float:
