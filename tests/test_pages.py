@@ -13,7 +13,7 @@ from dmlgpu import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 BLOCK = re.compile(r"^(?P<pad> *)```(\w+)\n(.*?)^(?P=pad)```$", re.M | re.S)

@@ -18,7 +18,6 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(\]\()([^)\s#]+)")
 SOURCE = re.compile(r"(?:^\[\S+\]\(\S+\)\n)?^<!-- source: (\S+) -->$", re.M)
-PAGES = ("CHANGELOG.md", "CONTRIBUTING.md")  # in the navigation
 
 
 def outside(page: str, link: str) -> str | None:
@@ -29,9 +28,17 @@ def outside(page: str, link: str) -> str | None:
     return None if path == "docs" or path.startswith("docs/") else path
 
 
+def listed(entry: Any) -> list[str]:
+    """The pages of a part of the navigation."""
+    if isinstance(entry, dict):
+        entry = list(entry.values())
+    return [page for part in entry for page in listed(part)] if isinstance(entry, list) else [entry]
+
+
 def on_files(files: Files, config: Any) -> Files:
-    """Adds what pages link to outside docs/."""
-    wanted = set(PAGES)
+    """Adds what the navigation names, or pages link to, outside docs/."""
+    wanted = {page for page in listed(config.nav) if files.get_file_from_path(page) is None}
+    wanted = {page for page in wanted if (ROOT / page).is_file()}
     for page in files.documentation_pages():
         for _, link in LINK.findall(page.content_string):
             path = outside(page.src_uri, link)
@@ -45,7 +52,7 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Links as they are on the site, and the sources that a page shows."""
     here = posixpath.dirname(page.file.src_uri)
-    from_root = page.file.src_uri in PAGES
+    from_root = page.file.src_dir == str(ROOT)
 
     def moved(match: re.Match[str]) -> str:
         link = match[2]
