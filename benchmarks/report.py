@@ -8,7 +8,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ def begin(device: dml.Device, commit: str | None, libraries: dict[str, str]) -> 
     """A report without results."""
     adapter = device.adapter
     return {
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit or current_commit(),
         "versions": {
             "python": platform.python_version(),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 import dmlgpu as dml
 from dmlgpu.ops import OPERATORS
@@ -158,6 +159,18 @@ def test_the_version_is_in_one_place() -> None:
         if f'"{dml.__version__}"' in path.read_text(encoding="utf-8")
     ]
     assert shown == ["dmlgpu/__init__.py"]
+
+
+def test_the_oldest_python_is_one_that_wgpu_takes() -> None:
+    """Told in four places; numpy has older versions for older ones, wgpu is pinned."""
+    (oldest,) = re.findall(
+        r'^requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text("utf-8"), re.M
+    )
+    assert oldest in SpecifierSet(distribution("wgpu").metadata["Requires-Python"])
+    assert f"with Python {oldest} or newer" in (ROOT / "README.md").read_text("utf-8")
+    assert f"with Python {oldest} or newer" in (ROOT / "docs/first-steps.md").read_text("utf-8")
+    assert f"needs {oldest} " in (ROOT / "tools/setup.sh").read_text("utf-8")
+    assert f'"{oldest}"' in (ROOT / ".github/workflows/ci.yml").read_text("utf-8")
 
 
 def test_the_wheel_is_pure_and_carries_the_version(wheel: Path) -> None:

@@ -57,8 +57,8 @@ has_venv() { "$python" -c 'import ensurepip, venv' 2>/dev/null; }
 make_venv() {
     command -v "$python" >/dev/null ||
         install "there is no $python" python3 python3-venv
-    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
-        fail "$("$python" --version) is too old; dmlgpu needs 3.10 (PYTHON=... names another)"
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        fail "$("$python" --version) is too old; dmlgpu needs 3.11 (PYTHON=... names another)"
     if ! has_venv; then
         install "$python has no venv" "$("$python" -c \
             'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"
