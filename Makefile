@@ -43,7 +43,7 @@ bench:
 
 docs:
 	@tools/setup.sh $(VENV) docs
-	@$(PY) tools/operator_pages.py
+	@$(PY) tools/pages.py
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 	@echo "open site/index.html, or serve it: $(PY) -m mkdocs serve"
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_public_names import ATTRIBUTES, METHODS
 
+import dmlgpu as dml
 from dmlgpu.ops import OPERATORS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,14 +22,14 @@ TOOLS = ROOT / "tools"
 
 @pytest.fixture(scope="module")
 def pages() -> Any:
-    """tools/operator_pages.py, which imports its neighbour pictures.py."""
+    """tools/pages.py, which imports its neighbours."""
     sys.path.insert(0, str(TOOLS))
     try:
-        spec = importlib.util.spec_from_file_location("operator_pages", TOOLS / "operator_pages.py")
+        spec = importlib.util.spec_from_file_location("pages", TOOLS / "pages.py")
         assert spec
         assert spec.loader
         module = importlib.util.module_from_spec(spec)
-        sys.modules["operator_pages"] = module  # where dataclasses look their module up
+        sys.modules["pages"] = module  # where dataclasses look their module up
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(TOOLS))
@@ -40,7 +42,7 @@ def test_pages_and_pictures_are_what_the_code_says(pages: Any) -> None:
         for path, text in pages.made().items()
         if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
-    assert stale == [], "run `python tools/operator_pages.py`"
+    assert stale == [], "run `python tools/pages.py`"
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
@@ -59,6 +61,17 @@ def test_the_page_works_the_example_of_its_picture(pages: Any, operator: Any) ->
     svg = (pages.DOCS / "pictures" / f"{operator.name.lower()}.svg").read_text(encoding="utf-8")
     shown = set(re.findall(r">(-?\d+)</text>", svg))
     assert set(re.findall(r"\d+", printed[0])) <= shown
+
+
+def test_the_reference_has_every_public_name(pages: Any) -> None:
+    text = (pages.DOCS / "reference.md").read_text(encoding="utf-8")
+    errors = {name for name in dml.__all__ if name.endswith("Error")}  # under concepts
+    shown = set(re.findall(r"^(?:\| `(?:await )?|## )(\w+)", text, re.M))
+    assert set(dml.__all__) - errors - {"__version__"} - shown == set()
+    promised = {name for methods in METHODS.values() for name in methods if name[0] != "_"}
+    promised |= {name for names in ATTRIBUTES.values() for name in names if name[0] != "_"}
+    assert promised - shown - {"desc", "device", "offset"} == set()  # plain attributes
+    assert "||" not in text.replace("| |", ""), "a name without a docstring"
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """The small pictures of the operator pages, drawn from the worked examples in tests/examples.jsonl.
 
-`drawn()` gives the SVG text of each operator; tools/operator_pages.py writes the files.
+`drawn()` gives the SVG text of each operator; tools/pages.py writes the files.
 """
 
 from __future__ import annotations

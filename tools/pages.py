@@ -1,8 +1,8 @@
-"""`python tools/operator_pages.py`: brings the operators' tables and docstrings into their pages.
+"""`python tools/pages.py`: brings the code's tables and docstrings into the pages.
 
-In docs/operators/, whatever stands between `<!-- name: ... -->` and `<!-- /name -->` is made here
-from the records in dmlgpu/ops and the docstrings of their descriptions; all else, the worked
-examples above all, is written by hand and run by the tests. Pictures are made by pictures.py.
+In docs/operators/ and docs/reference.md, whatever stands between `<!-- name: ... -->` and
+`<!-- /name -->` is made here from the records in dmlgpu/ops and from docstrings; all else, the
+worked examples above all, is written by hand and run by the tests. pictures.py draws the pictures.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pictures
+import reference
 
 from dmlgpu import catalogue
 from dmlgpu.operator import Operator
@@ -22,7 +23,7 @@ from dmlgpu.support import ranks_text
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FOLDER = DOCS / "operators"
-MADE = "made by `python tools/operator_pages.py`"
+MADE = "made by `python tools/pages.py`"
 FIELD = re.compile(r"(\w+) \(([\w\[\]]+)\): (.*)")
 NEW_PAGE = """\
 # {name}
@@ -77,7 +78,7 @@ def directml(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def reference(operator: Operator[Any]) -> str:
+def manual(operator: Operator[Any]) -> str:
     """The address of the operator's page in DirectML's manual, from its module's docstring."""
     text = inspect.getmodule(operator.desc).__doc__ or ""
     structure = f"dml_{operator.name.lower()}_operator_desc"
@@ -91,7 +92,7 @@ def summary(operator: Operator[Any]) -> str:
     return (
         f"{said.title}\n\n![{said.title}](../pictures/{stem}.svg)\n\n{said.meaning}\n\n"
         f"`dml.{stem}` is the function, `dml.{operator.desc.__name__}` the description; "
-        f"[DirectML's own page]({reference(operator)})."
+        f"[DirectML's own page]({manual(operator)})."
     )
 
 
@@ -167,6 +168,8 @@ def made() -> dict[Path, str]:
     index = FOLDER / "index.md"
     sections = {"listing": listing(), "levels": catalogue.markdown().strip()}
     found[index] = refreshed(index.read_text("utf-8"), sections)
+    names = DOCS / "reference.md"
+    found[names] = refreshed(names.read_text("utf-8"), {"reference": reference.text()})
     for name, svg in pictures.drawn().items():
         found[DOCS / "pictures" / f"{name}.svg"] = svg
     return found
