@@ -23,7 +23,8 @@ help:
 setup:
 	@tools/setup.sh $(VENV) dev
 
-demo: setup
+demo:
+	@tools/setup.sh $(VENV) examples
 	@$(PY) -m dmlgpu demo $(ARGS)
 
 lint: setup
