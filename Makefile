@@ -7,13 +7,14 @@ PY := $(VENV)/bin/python
 XDG_RUNTIME_DIR ?= /tmp
 export XDG_RUNTIME_DIR
 
-.PHONY: help setup demo lint test test-adapters bench dist clean
+.PHONY: help setup demo lint test test-adapters bench docs dist clean
 
 help:
 	@echo "make demo            set up, then run the six operators on the adapter found"
 	@echo "make test            set up, then ruff, mypy and the whole test suite on the adapter"
 	@echo "make test-adapters   the test suite on lavapipe 22.3, lavapipe 25.0 and SwiftShader"
 	@echo "make bench           the benchmarks"
+	@echo "make docs            the documentation, in site/"
 	@echo "make lint            ruff and mypy alone"
 	@echo "make dist            the source distribution and the wheel, in dist/"
 	@echo "make clean           remove what was built, downloaded or cached here"
@@ -22,7 +23,8 @@ help:
 setup:
 	@tools/setup.sh $(VENV) dev
 
-demo: setup
+demo:
+	@tools/setup.sh $(VENV) examples
 	@$(PY) -m dmlgpu demo $(ARGS)
 
 lint: setup
@@ -40,10 +42,16 @@ bench:
 	@tools/setup.sh $(VENV) dev,bench
 	@$(PY) -m benchmarks $(ARGS)
 
+docs:
+	@tools/setup.sh $(VENV) docs
+	@$(PY) tools/pages.py
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
+	@echo "open site/index.html, or serve it: $(PY) -m mkdocs serve"
+
 dist: setup
 	$(PY) -m build --no-isolation
 	$(PY) -m twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) .drivers build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .drivers build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

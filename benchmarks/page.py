@@ -148,7 +148,7 @@ def summary(all_: Sequence[Measured]) -> str:
         for name in ("NumPy", *RIVALS):
             for group, members in groups:
                 words = against(members, name)
-                lines += [f"  - {group}{words}" if group else f"  - {words}"] if words else []
+                lines += [f"    - {group}{words}" if group else f"    - {words}"] if words else []
     return "\n".join(lines)
 
 

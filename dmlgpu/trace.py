@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 PROCESS = 1
+BEGIN = 1.0  # us; the viewer in Chromium's developer tools leaves out what happens at 0
 
 
 class Timed(Protocol):
@@ -24,7 +25,7 @@ class Timed(Protocol):
 
 
 def trace(calls: Sequence[Timed], adapter: str, clock: str) -> dict[str, Any]:
-    """A JSON object of complete events, one per call, in microseconds from the first one on.
+    """A JSON object of complete events, one per call, in microseconds from BEGIN on.
 
     Events of one thread must not overlap, and calls on a GPU may: a call that begins before the
     last one has ended goes to another row.
@@ -45,7 +46,7 @@ def trace(calls: Sequence[Timed], adapter: str, clock: str) -> dict[str, Any]:
                 "ph": "X",
                 "pid": PROCESS,
                 "tid": 1 + row,
-                "ts": (call.start - first) / 1e3,
+                "ts": BEGIN + (call.start - first) / 1e3,
                 "dur": (call.end - call.start) / 1e3,
                 "args": args,
             }

@@ -1,4 +1,4 @@
-"""The pages: every `$ dmlgpu ...` prints what they say, and the programs of some run."""
+"""The pages: every `$ dmlgpu ...` and every program prints what they say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from documents import ROOT, Block, Command, blocks, difference, sessions
 from test_cli import run
 
 SESSIONS = sessions()
-PROGRAM_PAGES = [ROOT / "docs" / "profiling.md"]
+PROGRAM_PAGES = [
+    page for page in documents.PAGES if any(block.language == "python" for block in blocks(page))
+]
 
 
 def named(found: list[tuple[Block, Command]]) -> list[pytest.param]:
@@ -48,7 +50,7 @@ def test_commands_on_an_adapter_print_what_the_page_says(
 
 @pytest.mark.gpu
 @pytest.mark.usefixtures("device")
-@pytest.mark.parametrize("page", PROGRAM_PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PROGRAM_PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_programs_run_and_print_what_follows_them(
     page: Path,
     capsys: pytest.CaptureFixture[str],

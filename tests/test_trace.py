@@ -12,7 +12,7 @@ import pytest
 
 import dmlgpu as dml
 from dmlgpu.profile import ProfiledCall
-from dmlgpu.trace import trace
+from dmlgpu.trace import BEGIN, trace
 
 
 def strictly(text: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -68,7 +68,7 @@ def test_the_trace_holds_every_call(device: dml.Device, tmp_path: Path) -> None:
     assert (tmp_path / "same.json").read_text(encoding="utf-8") == text
     complete, metadata = strictly(text)
     assert [event["name"] for event in complete] == ["CUMULATIVE_SUMMATION", "SLICE1"]
-    assert complete[0]["ts"] == 0
+    assert complete[0]["ts"] == BEGIN
     assert [event["args"]["bytes"] for event in complete] == [c.nbytes for c in p.calls]
     for event, call in zip(complete, p.calls, strict=True):
         assert event["dur"] == pytest.approx(call.seconds * 1e6)
@@ -96,10 +96,10 @@ def test_calls_at_the_same_time_get_rows_of_their_own() -> None:
     ]
     complete, metadata = strictly(json.dumps(trace(calls, "a GPU", "GPU timestamps")))
     assert [(e["name"], e["tid"], e["ts"], e["dur"]) for e in complete] == [
-        ("a", 1, 0.0, 4.0),
-        ("b", 2, 3.0, 3.0),
-        ("c", 1, 5.0, 0.0),
-        ("d", 1, 6.0, 1.0),
+        ("a", 1, 1.0, 4.0),
+        ("b", 2, 4.0, 3.0),
+        ("c", 1, 6.0, 0.0),
+        ("d", 1, 7.0, 1.0),
     ]
     assert complete[0]["args"] == {"bytes": 64, "GB/s": 0.016}
     assert complete[2]["args"] == {"bytes": 0}

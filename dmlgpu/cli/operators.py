@@ -24,9 +24,7 @@ def add_operators(commands: Commands) -> None:
     add_level(parser)
     shape = parser.add_mutually_exclusive_group()
     add_json(shape)
-    shape.add_argument(
-        "--markdown", action="store_true", help="print every level, as the README's table"
-    )
+    shape.add_argument("--markdown", action="store_true", help="print every level, as one table")
 
 
 def run(args: argparse.Namespace) -> int:

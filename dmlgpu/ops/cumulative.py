@@ -51,7 +51,26 @@ class AxisDirection(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class CumulativeSummationDesc:
-    """DML_CUMULATIVE_SUMMATION_OPERATOR_DESC."""
+    """DML_CUMULATIVE_SUMMATION_OPERATOR_DESC: running sums along one axis.
+
+        out[k] = in[0] + ... + in[k]              inclusive
+        out[k] = in[0] + ... + in[k - 1]          exclusive; the first element is 0
+
+    with k along `axis`, counted from the far end where `axis_direction` is DECREASING.
+
+    Fields:
+        input_tensor (tensor): what is read.
+        output_tensor (tensor): what is written; may be the input itself.
+        axis (UINT): the dimension to walk along.
+        axis_direction (DML_AXIS_DIRECTION): INCREASING or DECREASING.
+        has_exclusive_sum (BOOL): whether an element is left out of its own sum.
+
+    Rules:
+        - Both tensors have the same data type, rank and sizes.
+        - `axis` is below the rank.
+        - Integers wrap at their width. FLOAT16 is accumulated in FLOAT32 and rounded once.
+        - In place, the two tensors are the same bytes with the same strides.
+    """
 
     input_tensor: TensorDesc
     output_tensor: TensorDesc
@@ -65,7 +84,26 @@ class CumulativeSummationDesc:
 
 @dataclass(frozen=True, kw_only=True)
 class CumulativeProductDesc:
-    """DML_CUMULATIVE_PRODUCT_OPERATOR_DESC."""
+    """DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: running products along one axis.
+
+        out[k] = in[0] * ... * in[k]              inclusive
+        out[k] = in[0] * ... * in[k - 1]          exclusive; the first element is 1
+
+    with k along `axis`, counted from the far end where `axis_direction` is DECREASING.
+
+    Fields:
+        input_tensor (tensor): what is read.
+        output_tensor (tensor): what is written; may be the input itself.
+        axis (UINT): the dimension to walk along.
+        axis_direction (DML_AXIS_DIRECTION): INCREASING or DECREASING.
+        has_exclusive_product (BOOL): whether an element is left out of its own product.
+
+    Rules:
+        - Both tensors have the same data type, rank and sizes.
+        - `axis` is below the rank.
+        - Integers wrap at their width. FLOAT16 is accumulated in FLOAT32 and rounded once.
+        - In place, the two tensors are the same bytes with the same strides.
+    """
 
     input_tensor: TensorDesc
     output_tensor: TensorDesc

@@ -45,7 +45,29 @@ CHECK_WG_SIZE = 256
 
 @dataclass(frozen=True, kw_only=True)
 class GatherNdDesc:
-    """DML_GATHER_ND_OPERATOR_DESC."""
+    """DML_GATHER_ND_OPERATOR_DESC: blocks of the input, each picked by a tuple of coordinates.
+
+        out[p, r] = in[indices[p, 0], ..., indices[p, T - 1], r]
+
+    with tuples of T coordinates; p runs over the tuples, r over the dimensions left whole.
+
+    Fields:
+        input_tensor (tensor): what is read.
+        indices_tensor (tensor): index tuples along its last dimension.
+        output_tensor (tensor): what is written.
+        input_dimension_count (UINT): how many trailing dimensions of the input are meant.
+        indices_dimension_count (UINT): how many trailing dimensions of the indices are meant.
+
+    Rules:
+        - The three tensors have one rank; dimensions before the ones meant have size 1.
+        - Input and output have the same data type.
+        - Both dimension counts are at least 1 and at most the rank.
+        - A tuple has at most `input_dimension_count` coordinates.
+        - The output's sizes are those of the indices without the last, then those of the input
+          dimensions left whole; leading 1s fill up to the rank.
+        - Index values of a signed type may be negative and count from the end. Values out of range
+          are refused in arrays and with `Device(debug=True)`; else each coordinate is clamped.
+    """
 
     input_tensor: TensorDesc
     indices_tensor: TensorDesc
@@ -59,7 +81,32 @@ class GatherNdDesc:
 
 @dataclass(frozen=True, kw_only=True)
 class GatherNd1Desc:
-    """DML_GATHER_ND1_OPERATOR_DESC."""
+    """DML_GATHER_ND1_OPERATOR_DESC: GATHER_ND within each entry of leading batch dimensions.
+
+        out[b, p, r] = in[b, indices[b, p, 0], ..., indices[b, p, T - 1], r]
+
+    with tuples of T coordinates; b runs over the batch dimensions, p over the tuples of one entry,
+    r over the dimensions left whole.
+
+    Fields:
+        input_tensor (tensor): what is read.
+        indices_tensor (tensor): index tuples along its last dimension.
+        output_tensor (tensor): what is written.
+        input_dimension_count (UINT): how many trailing dimensions of the input are meant.
+        indices_dimension_count (UINT): how many trailing dimensions of the indices are meant.
+        batch_dimension_count (UINT): how many of the first dimensions meant are the batch.
+
+    Rules:
+        - The three tensors have one rank; dimensions before the ones meant have size 1.
+        - Input and output have the same data type.
+        - Both dimension counts are at least 1 and at most the rank.
+        - `batch_dimension_count` is below both; batch sizes of input and indices are equal.
+        - A tuple has at most `input_dimension_count - batch_dimension_count` coordinates.
+        - The output's sizes are those of the indices without the last, then those of the input
+          dimensions left whole; leading 1s fill up to the rank.
+        - Index values of a signed type may be negative and count from the end. Values out of range
+          are refused in arrays and with `Device(debug=True)`; else each coordinate is clamped.
+    """
 
     input_tensor: TensorDesc
     indices_tensor: TensorDesc

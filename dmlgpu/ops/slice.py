@@ -34,7 +34,23 @@ TENSORS = ("input_tensor", "output_tensor")
 
 @dataclass(frozen=True, kw_only=True)
 class SliceDesc:
-    """DML_SLICE_OPERATOR_DESC."""
+    """DML_SLICE_OPERATOR_DESC: a box of the input, every n-th element of it.
+
+        out[c] = in[offsets + strides * c]        per dimension, for 0 <= c < sizes
+
+    Fields:
+        input_tensor (tensor): what is read.
+        output_tensor (tensor): what is written.
+        offsets (UINT[]): the first element taken, per dimension.
+        sizes (UINT[]): how many elements are taken.
+        strides (UINT[]): the step from one to the next in the input.
+
+    Rules:
+        - Both tensors have the same data type and rank; each array has one entry per dimension.
+        - `output_tensor` has the sizes `sizes`.
+        - A stride is at least 1.
+        - The last element, `offsets + (sizes - 1) * strides`, lies inside the input.
+    """
 
     input_tensor: TensorDesc
     output_tensor: TensorDesc
@@ -50,7 +66,26 @@ class SliceDesc:
 
 @dataclass(frozen=True, kw_only=True)
 class Slice1Desc:
-    """DML_SLICE1_OPERATOR_DESC."""
+    """DML_SLICE1_OPERATOR_DESC: steps through a window of the input, forwards or backwards.
+
+        start  = input_window_offsets                             with a positive stride
+        start  = input_window_offsets + input_window_sizes - 1    with a negative one
+        out[c] = in[start + input_window_strides * c]
+
+    Fields:
+        input_tensor (tensor): what is read.
+        output_tensor (tensor): what is written; its sizes say how many steps are taken.
+        input_window_offsets (UINT[]): the first element of the window, per dimension.
+        input_window_sizes (UINT[]): the extent of the window.
+        input_window_strides (INT[]): the step; its sign picks the end of the window to start from.
+
+    Rules:
+        - Both tensors have the same data type and rank; each array has one entry per dimension.
+        - A window has at least 1 element and lies inside the input.
+        - A stride is not 0.
+        - The output has at most `1 + (window size - 1) // |stride|` elements per dimension, and may
+          have fewer: the copy stops early.
+    """
 
     input_tensor: TensorDesc
     output_tensor: TensorDesc

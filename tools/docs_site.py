@@ -1,0 +1,72 @@
+"""A hook of mkdocs: pages may link to, and show, files of the repository outside docs/.
+
+Links in docs/ are written for someone who reads the files where they lie: `../CHANGELOG.md`. On the
+site, the repository's files stand beside the pages: that one becomes a page too, others are copied.
+`<!-- source: examples/x.py -->` and a link on the line before it are replaced by that file's text,
+folded away.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+LINK = re.compile(r"(\]\()([^)\s#]+)")
+SOURCE = re.compile(r"(?:^\[\S+\]\(\S+\)\n)?^<!-- source: (\S+) -->$", re.M)
+
+
+def outside(page: str, link: str) -> str | None:
+    """The path from the repository's root of a link that leads out of docs/, else None."""
+    if "://" in link or link.startswith(("/", "mailto:")):
+        return None
+    path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), link))
+    return None if path == "docs" or path.startswith("docs/") else path
+
+
+def listed(entry: Any) -> list[str]:
+    """The pages of a part of the navigation."""
+    if isinstance(entry, dict):
+        entry = list(entry.values())
+    return [page for part in entry for page in listed(part)] if isinstance(entry, list) else [entry]
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Adds what the navigation names, or pages link to, outside docs/."""
+    wanted = {page for page in listed(config.nav) if files.get_file_from_path(page) is None}
+    wanted = {page for page in wanted if (ROOT / page).is_file()}
+    for page in files.documentation_pages():
+        for _, link in LINK.findall(page.content_string):
+            path = outside(page.src_uri, link)
+            if path and (ROOT / path).is_file():
+                wanted.add(path)
+    for path in sorted(wanted):
+        files.append(File(path, str(ROOT), config.site_dir, config.use_directory_urls))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Links as they are on the site, and the sources that a page shows."""
+    here = posixpath.dirname(page.file.src_uri)
+    from_root = page.file.src_dir == str(ROOT)
+
+    def moved(match: re.Match[str]) -> str:
+        link = match[2]
+        if from_root and link.startswith("docs/"):
+            return match[1] + link.removeprefix("docs/")
+        path = None if from_root else outside(page.file.src_uri, link)
+        return match[1] + (posixpath.relpath(path, here) if path else link)
+
+    return SOURCE.sub(shown, LINK.sub(moved, markdown))
+
+
+def shown(match: re.Match[str]) -> str:
+    """A file of the repository as a folded block of code."""
+    text = (ROOT / match[1]).read_text(encoding="utf-8")
+    lines = [f'??? example "{match[1]}"', "", "    ```python"]
+    lines += [f"    {line}".rstrip() for line in text.splitlines()]
+    return "\n".join([*lines, "    ```", ""])
