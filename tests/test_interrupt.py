@@ -20,7 +20,7 @@ from dmlgpu.interrupt import uninterrupted
 pytestmark = pytest.mark.gpu
 
 LIBRARY = str(Path(dml.__file__).parent)
-STEP = 9  # every so many lines; each stage starts elsewhere
+STEP = 23  # every so many lines; each stage starts elsewhere
 
 
 class AtLine:
@@ -103,10 +103,12 @@ def test_a_real_ctrl_c(work: str) -> None:
         def interrupt():
             while not stop.wait(0.02 + 0.08 * np.random.random()):
                 os.kill(os.getpid(), signal.SIGINT)
-                while not ready.wait(1):  # finalizers of wgpu swallow one now and then
+                while not heard.wait(5):  # finalizers of wgpu swallow one now and then
                     os.kill(os.getpid(), signal.SIGINT)
+                ready.wait()
+                heard.clear()
                 ready.clear()
-        ready = threading.Event()
+        heard, ready = threading.Event(), threading.Event()
         threading.Thread(target=interrupt, daemon=True).start()
         caught = n = 0
         while caught < 20:
@@ -115,6 +117,7 @@ def test_a_real_ctrl_c(work: str) -> None:
                     n += 1
                     {work}
             except KeyboardInterrupt:
+                heard.set()
                 caught += 1
             assert summed(device, 100, 1).numpy()[-1] == 100
             assert np.array_equal(x[::-1].numpy(), np.arange(999, -1, -1))
