@@ -20,7 +20,13 @@ SECTOR = 32  # bytes
 
 def traffic(desc: Any) -> dict[str, int]:
     """Bytes read of each input and written to the output, by tensor field."""
-    return _TRAFFIC[type(desc)](desc)
+    return _TRAFFIC.get(type(desc), _everything)(desc)
+
+
+def _everything(desc: Any) -> dict[str, int]:
+    """All of every tensor: for operators that nothing more is known of."""
+    tensors = {name: value for name, value in vars(desc).items() if isinstance(value, TensorDesc)}
+    return {name: tensor.total_tensor_size_in_bytes for name, tensor in tensors.items()}
 
 
 def _written(tensor: TensorDesc) -> int:

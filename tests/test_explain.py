@@ -174,6 +174,18 @@ def test_several_passes_tell_scratch_and_all_they_move(capsys: Capture) -> None:
     assert out.endswith("The dispatches move 768.1 MiB: at least 805 us.\n")
 
 
+def test_parts_of_a_large_tensor_are_told(capsys: Capture) -> None:
+    """256 MiB each way, 128 MiB at once: three parts that move no more than the whole."""
+    line = "slice1 --input float32:16384x4096 --strides 1,-1"
+    found = as_json(capsys, line, "--assume", "cpu", "--bandwidth", "10")
+    spans = [dispatch["spans"]["output_tensor"] for dispatch in found["dispatches"]]
+    assert [start for start, _ in spans] == [0, *(end for _, end in spans[:-1])]
+    assert (len(spans), spans[-1][1]) == (3, 256 << 20)
+    assert found["bytes_planned"] == found["bytes_least"] == 512 << 20
+    _, out, _ = run(capsys, "explain", *line.split(), "--assume", "cpu")
+    assert f"0 to {spans[0][1]:,} of output_tensor" in out
+
+
 def test_copies_are_told(capsys: Capture) -> None:
     line = "slice --input float32:64x1024 --sizes 64,512 --assume cpu"
     found = as_json(capsys, line)

@@ -54,6 +54,7 @@ ASSUMED = {
             keeps_running=True,
             max_workgroup_size=1024,
             max_workgroup_storage=49152,
+            max_binding=1 << 31,
         ),
     ),
     "cpu": Assumed(
@@ -176,6 +177,7 @@ def _print_dispatch(number: int, dispatch: dict[str, Any]) -> None:
         "slots": _pairs(dispatch["slots"]),
         "constants": _pairs(dispatch["constants"]),
         "bindings": _pairs(dispatch["bindings"]),
+        "bytes": ", ".join(f"{a:,} to {b:,} of {n}" for n, (a, b) in dispatch["spans"].items()),
         "grid": f"{x:,} x {y:,} workgroups of {size}: {x * y * size:,} invocations",
     }
     for name, text in facts.items():

@@ -68,8 +68,17 @@ def _dispatch(
         "uniforms": {
             name: _uniform(name, dispatch.params[name]) for name, *_ in params_layout(text)
         },
-        "bytes": sum(sizes[field] for field in dispatch.bindings.values()),
+        "spans": {field: list(span) for field, span in dispatch.spans.items()},
+        "bytes": sum(_reached(sizes, field, dispatch) for field in dispatch.bindings.values()),
     }
+
+
+def _reached(sizes: dict[str, int], field: str, dispatch: Dispatch) -> int:
+    """Bytes of a tensor that a dispatch moves: its share, where it is bound to a part."""
+    if field not in dispatch.spans:
+        return sizes[field]
+    start, end = dispatch.spans[field]
+    return min(end - start, sizes[field])
 
 
 def _workgroup_size(text: str, dispatch: Dispatch) -> int:
