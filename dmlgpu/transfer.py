@@ -102,7 +102,8 @@ class Transfers:
         self.settle()
         self._mapped_now = buffer
         try:
-            promise = type(buffer).map_async(buffer, mode, offset, size)
+            with uninterrupted():
+                promise = type(buffer).map_async(buffer, mode, offset, size)
             # Not sync_wait alone: it never returns when the wgpu device is destroyed meanwhile.
             while not (promise._thread_event.wait(PATIENCE) or self._gpu.is_destroyed):
                 pass
