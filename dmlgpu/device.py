@@ -26,6 +26,7 @@ from dmlgpu.errors import (
 )
 from dmlgpu.gpu import Gpu
 from dmlgpu.interop import imported
+from dmlgpu.interrupt import uninterrupted
 from dmlgpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
@@ -284,9 +285,10 @@ class Device:
             known.drop_calls()
         self._compiled[operator.desc] = operator
         if len(self._compiled) > COMPILED_LIMIT:
-            oldest = next(iter(self._compiled))
-            self._compiled[oldest].drop_calls()
-            del self._compiled[oldest]
+            with uninterrupted():  # finalizers of wgpu swallow a Ctrl-C
+                oldest = next(iter(self._compiled))
+                self._compiled[oldest].drop_calls()
+                del self._compiled[oldest]
 
     def remember(self, key: Any, operator: CompiledOperator) -> None:
         """Keeps an operator under the arguments of the function that needed it; bounded."""

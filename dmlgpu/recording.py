@@ -108,6 +108,7 @@ class Recording:
                 for place, call in enumerate(self._waiting):
                     encoding.add(call, self._stamps.get(place))
                 self._gpu.queue.submit([encoding.finish(then)])
+            del encoding  # here: finalizers of wgpu swallow a Ctrl-C
             self.number += 1
             self.clear()
 

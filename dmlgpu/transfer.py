@@ -122,7 +122,8 @@ class Transfers:
         """Maps a buffer when the work submitted so far is done with it."""
         if self._gpu.is_destroyed:
             raise DeviceLostError("the GPU device was lost before a transfer")
-        promise = type(buffer).map_async(buffer, mode, offset, size)
+        with uninterrupted():
+            promise = type(buffer).map_async(buffer, mode, offset, size)
         # Not sync_wait alone: it never returns when the wgpu device is destroyed meanwhile.
         while not (promise._thread_event.wait(PATIENCE) or self._gpu.is_destroyed):
             pass
