@@ -136,7 +136,7 @@ ON_DEVICE: dict[str, tuple[Callable[[dml.Device, dml.Tensor], Any], type[dml.Dml
         BAD_DESC,
         "offset is an integer",
     ),
-    "view without a description": (lambda d, x: x.view(None), BAD_DESC, "view: desc is None"),
+    "view without a description": (lambda d, x: x.view(None), BAD_DESC, "view: desc is NoneType"),
     "Python objects as bytes": (
         lambda d, x: d.upload(LINE, np.array([object()] * 6)),
         BAD_DESC,
