@@ -1,6 +1,7 @@
 """DirectML's operators on any GPU: WGSL compute shaders through wgpu, with NumPy in and out."""
 
 from dmlgpu import ops
+from dmlgpu.adapter import AdapterInfo
 from dmlgpu.array import Tensor
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import Device, validate
@@ -27,7 +28,7 @@ from dmlgpu.functions import (
     slice,
     slice1,
 )
-from dmlgpu.gpu import AdapterInfo, adapters
+from dmlgpu.gpu import adapters
 from dmlgpu.ops.cumulative import *  # noqa: F403
 from dmlgpu.ops.gather_nd import *  # noqa: F403
 from dmlgpu.ops.slice import *  # noqa: F403

@@ -100,7 +100,7 @@ class CompiledOperator:
             if device.debug and self.operator.check_indices is not None:
                 checked, lease = self._with_check(call, inputs)
                 device.record(checked)
-                device.expect(self, lease)
+                device.reports.expect(self, lease)
             else:
                 device.record(call)
         return out
@@ -216,11 +216,16 @@ class CompiledOperator:
         name, target = self.operator.name, places[self.operator.tensors[-1]].storage
         call = Call(name, dispatches, storages, nbytes, target, tuple(held), copies)
         if len(self._calls) >= CALL_LIMIT:
-            for old in list(self._calls):
-                self.drop_call(old)
+            self.drop_calls()
+        self.device.keep(self)
         self.device.remember_use((s.serial for s in storages), self, key)
         self._calls[key] = call
         return call
+
+    def drop_calls(self) -> None:
+        """Forgets every bound call."""
+        for key in list(self._calls):
+            self.drop_call(key)
 
     def drop_call(self, key: Any) -> None:
         """Forgets a bound call; the next one like it binds anew."""
@@ -269,7 +274,7 @@ class CompiledOperator:
         """A call and the debug check of its index values, and the memory that reports into."""
         check = self.operator.check_indices
         assert check is not None
-        lease = self.device.report()
+        lease = self.device.reports.room()
         places = {
             name: Range(t.storage, t.offset, d.total_tensor_size_in_bytes, t.whole)
             for name, d, t in zip(self.operator.inputs, self.input_descs, inputs, strict=True)

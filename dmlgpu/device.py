@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dmlgpu.adapter import AdapterInfo
 from dmlgpu.array import Tensor, laid_out
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.dump import dump_wgsl
@@ -23,13 +24,14 @@ from dmlgpu.errors import (
     InvalidDescError,
     OutOfMemoryError,
 )
-from dmlgpu.gpu import AdapterInfo, Gpu
+from dmlgpu.gpu import Gpu
 from dmlgpu.interop import imported
 from dmlgpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
 from dmlgpu.profile import Profile, Recorder
 from dmlgpu.readback import Reads
+from dmlgpu.reports import Reports
 from dmlgpu.support import FeatureLevel, feature_level
 from dmlgpu.tensor import DataType, TensorDesc, as_array, check_desc, integer
 from dmlgpu.watch import check as check_intact
@@ -108,7 +110,7 @@ class Device:
         self._pipelines: OrderedDict[Any, Any] = OrderedDict()
         self._compiled: OrderedDict[Any, CompiledOperator] = OrderedDict()
         self.remembered: dict[Any, CompiledOperator] = {}  # by the arguments of a function
-        self.reports: list[tuple[CompiledOperator, Lease]] = []
+        self.reports: Reports = Reports(self)
         self.reads: Reads = Reads(self)
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
@@ -268,10 +270,23 @@ class Device:
         operator.validate(desc, self.feature_level)
         compiled = CompiledOperator(self, operator, desc)
         with self.lock:
-            self._compiled[desc] = compiled
-            if len(self._compiled) > COMPILED_LIMIT:
-                self._compiled.popitem(last=False)
-        return compiled
+            known = self._compiled.get(desc)  # by another thread meanwhile
+            if known is None:
+                self.keep(compiled)
+            return known or compiled
+
+    def keep(self, operator: CompiledOperator) -> None:
+        """Puts an operator among those kept: only they have bound calls, so these are bounded."""
+        known = self._compiled.get(operator.desc)
+        if known is operator:
+            return
+        if known is not None:
+            known.drop_calls()
+        self._compiled[operator.desc] = operator
+        if len(self._compiled) > COMPILED_LIMIT:
+            oldest = next(iter(self._compiled))
+            self._compiled[oldest].drop_calls()
+            del self._compiled[oldest]
 
     def remember(self, key: Any, operator: CompiledOperator) -> None:
         """Keeps an operator under the arguments of the function that needed it; bounded."""
@@ -291,7 +306,7 @@ class Device:
         self.check_usable()
         with self.lock:
             self.gpu.wait()
-            self._raise_reports()
+            self.reports.raise_first()
 
     def read(self, tensor: Tensor) -> np.ndarray[Any, Any]:
         """The tensor's bytes, padding included."""
@@ -306,7 +321,7 @@ class Device:
                 self.recording.submit()
                 check_intact(self.notes, tensor.buffer, tensor.storage.serial, "the tensor")
             self.gpu.read(tensor.buffer, tensor.offset, raw)
-            self._raise_reports()
+            self.reports.raise_first()
         return raw
 
     def profile(self) -> Profile:
@@ -335,26 +350,6 @@ class Device:
                 self.forget(lease.storage.serial)
             lease = self._scratch[place] = self._pool.take(size)
         return lease
-
-    def report(self) -> Lease:
-        """Zeroed memory that a debug check reports into."""
-        lease = self._pool.take(16)
-        if self.is_recorded(lease.storage):
-            self.recording.submit()
-        self.gpu.write(lease.storage.buffer, 0, np.zeros(16, np.uint8))
-        return lease
-
-    def expect(self, operator: CompiledOperator, lease: Lease) -> None:
-        """The check that reports into this memory is recorded: the next read-back looks at it."""
-        self.reports.append((operator, lease))
-
-    def _raise_reports(self) -> None:
-        while self.reports:
-            operator, lease = self.reports[0]
-            words = np.empty(16, np.uint8)
-            self.gpu.read(lease.storage.buffer, 0, words)
-            del self.reports[0]
-            operator.raise_report(words.view(np.uint32))
 
     def pipeline(self, dispatch: Dispatch, access: Mapping[str, Access]) -> tuple[Any, Shader]:
         """The pipeline of a dispatch whose tensors are reached as `access` says; kept."""

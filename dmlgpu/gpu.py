@@ -6,10 +6,10 @@ Every error of wgpu is turned into one of this library's here, so none reaches a
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -19,6 +19,7 @@ from wgpu.backends.wgpu_native import _api as native
 from wgpu.backends.wgpu_native import _helpers as native_helpers
 from wgpu.backends.wgpu_native.extras import set_instance_extras
 
+from dmlgpu.adapter import NVIDIA, AdapterInfo, described, subgroup_sizes
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, DmlError, OutOfMemoryError
 from dmlgpu.interrupt import uninterrupted
 from dmlgpu.operator import Adapter
@@ -31,35 +32,7 @@ _UNIFORM = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
 
 _WANTED_FEATURES = ("subgroup", "timestamp-query")
 MAPPABLE = "mappable-primary-buffers"  # tensors can be mapped themselves; only wise on a CPU
-NVIDIA = 0x10DE  # PCI vendor number
-_KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "cpu"}
 _PREFERENCE = ("discrete", "integrated", "unknown", "cpu")
-
-
-@dataclass(frozen=True)
-class AdapterInfo:
-    """One adapter of this machine."""
-
-    name: str
-    kind: str  # discrete, integrated, cpu, unknown
-    backend: str  # Vulkan, Metal, D3D12, OpenGL
-    driver: str
-    index: int  # in the order the machine lists them
-
-    def __str__(self) -> str:
-        driver = f", {self.driver}" if self.driver else ""
-        return f"{self.name} ({self.kind}, {self.backend}{driver})"
-
-
-def _describe(index: int, adapter: Any) -> AdapterInfo:
-    info = adapter.info
-    return AdapterInfo(
-        name=str(info.get("device") or info.get("description") or "unnamed adapter"),
-        kind=_KINDS.get(str(info.get("adapter_type")), "unknown"),
-        backend=str(info.get("backend_type")),
-        driver=str(info.get("description") or ""),
-        index=index,
-    )
 
 
 @cache
@@ -76,9 +49,9 @@ def _listed() -> tuple[tuple[AdapterInfo, Any], ...]:
         if not found:
             native_helpers._the_instance = None  # the next one has OpenGL too
             found = wgpu.gpu.enumerate_adapters_sync()
-    described = [(_describe(i, a), a) for i, a in enumerate(found)]
-    modern = [pair for pair in described if pair[0].backend not in ("OpenGL", "OpenGLES")]
-    return tuple(modern or described)
+    every = [(described(i, a), a) for i, a in enumerate(found)]
+    modern = [pair for pair in every if pair[0].backend not in ("OpenGL", "OpenGLES")]
+    return tuple(modern or every)
 
 
 _forks: list[int] = []  # of this process, while the GPU was in use: its number, once
@@ -87,7 +60,8 @@ _forks: list[int] = []  # of this process, while the GPU was in use: its number,
 def _after_fork() -> None:
     """In a child process: what it inherits of the GPU is left to its parent.
 
-    Drivers' threads do not survive a fork, and releasing an object would wait for them forever.
+    Drivers' threads do not survive a fork: releasing an object would wait for them forever, and so
+    would the handlers that drivers have for the end of the process.
     """
     if native_helpers._the_instance is None:
         return
@@ -103,16 +77,13 @@ def _after_fork() -> None:
     native_helpers._the_instance = None
     _listed.cache_clear()
     _forks[:] = [os.getpid()]
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "on_exit"):
+        libc.on_exit(libc._exit, None)  # before theirs: the last one added runs first
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-def _subgroup_sizes(info: Mapping[str, Any]) -> tuple[int, int]:
-    """Fewest and most lanes a subgroup can have; wgpu reports no more than a bound for all GPUs."""
-    by_vendor = {NVIDIA: (32, 32), 0x1002: (32, 64), 0x106B: (32, 32), 0x8086: (8, 32)}
-    return by_vendor.get(int(info.get("vendor_id", 0)), (4, 128))
 
 
 def adapters() -> list[AdapterInfo]:
@@ -202,7 +173,7 @@ class Gpu:
         self.max_groups: int = int(limits["max-compute-workgroups-per-dimension"])
         features = set(device.features)
         adapter = device.adapter
-        lanes = _subgroup_sizes(adapter.info) if "subgroup" in features else (0, 0)
+        lanes = subgroup_sizes(adapter.info) if "subgroup" in features else (0, 0)
         self.facts: Adapter = Adapter(
             is_cpu=info.kind == "cpu",
             subgroup_min=lanes[0],
@@ -251,7 +222,7 @@ class Gpu:
             raise DeviceError(
                 f"wgpu_device is {type(device).__name__}; it must be a wgpu.GPUDevice"
             )
-        return cls(_describe(-1, device.adapter), device)
+        return cls(described(-1, device.adapter), device)
 
     @property
     def is_destroyed(self) -> bool:
@@ -267,7 +238,7 @@ class Gpu:
         except DeviceLostError as error:
             self.lost = str(error)
             raise
-        except DmlError:
+        except Exception:  # wgpu-py stumbles over a destroyed device in many ways
             if self.is_destroyed:
                 self.lost = f"the GPU device was lost while {what}"
                 raise DeviceLostError(self.lost) from None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar, Protocol
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from dmlgpu.errors import OutOfMemoryError
 from dmlgpu.watch import DESTROYED, destroy, watch
@@ -43,18 +43,23 @@ class Storage:
 
 
 class Lease:
-    """What tensors hold: gives its storage back when the last of them is gone."""
+    """What tensors hold: its storage goes back when the last of them is gone."""
 
-    __slots__ = ("__weakref__", "_returned", "storage")
+    __slots__ = ("__weakref__", "storage")
 
-    def __init__(self, storage: Storage, returned: deque[int]) -> None:
+    def __init__(self, storage: Storage) -> None:
         self.storage: Storage = storage
-        self._returned = returned
 
-    def __del__(self) -> None:
-        # May run in any thread, and after the storage's own finalizers when both are in a cycle:
-        # so only an atomic append of a number, for the pool, which keeps the storage alive.
-        self._returned.append(self.storage.serial)
+
+class Ticket(ref[Lease]):
+    """What the pool holds of a lease.
+
+    When the lease dies, in whatever thread, the ticket is appended to a queue: by the queue's own
+    method, so that no line of Python runs then, which Ctrl-C could interrupt unheard.
+    """
+
+    __slots__ = ("storage",)
+    storage: Storage
 
 
 class Owner(Protocol):
@@ -86,17 +91,18 @@ class Pool:
         self._make = make
         self._owner = owner
         self._limit = limit
-        self._returned: deque[int] = deque()  # serials
-        self._lent: dict[int, Storage] = {}
+        self._returned: deque[ref[Lease]] = deque()  # tickets
+        self._lent: dict[int, Ticket] = {}  # by serial
+        self._tickets: dict[int, Ticket] = {}  # the same, by id of buffer
         self._free: OrderedDict[int, Storage] = OrderedDict()  # by serial, oldest first
         self._by_size: dict[int, dict[int, Storage]] = {}  # of the free ones
-        self._leases: WeakValueDictionary[int, Lease] = WeakValueDictionary()  # by id of buffer
         self._pooled = 0  # bytes in _free; only eviction relies on it
 
     def memory(self) -> Memory:
         """What is held now."""
         self._collect()
-        in_use = sum(storage.size for storage in self._lent.values() if not storage.foreign)
+        lent = [ticket.storage for ticket in self._lent.values()]
+        in_use = sum(storage.size for storage in lent if not storage.foreign)
         self._pooled = sum(storage.size for storage in self._free.values())
         return Memory(in_use, self._pooled, self._limit)
 
@@ -121,14 +127,17 @@ class Pool:
         return storage
 
     def _lend(self, storage: Storage) -> Lease:
-        lease = Lease(storage, self._returned)
-        self._lent[storage.serial] = storage
-        self._leases[id(storage.buffer)] = lease
+        lease = Lease(storage)
+        ticket = Ticket(lease, self._returned.append)
+        ticket.storage = storage
+        self._tickets[id(storage.buffer)] = ticket
+        self._lent[storage.serial] = ticket
         return lease
 
     def adopt(self, buffer: Any) -> Lease:
         """A lease on a buffer made elsewhere, or another on one of the pool's own."""
-        lease = self._leases.get(id(buffer))
+        ticket = self._tickets.get(id(buffer))
+        lease = None if ticket is None or ticket.storage.buffer is not buffer else ticket()
         if lease is not None:
             return lease
         self._collect()
@@ -155,13 +164,16 @@ class Pool:
     def _collect(self) -> None:
         returned, notes = self._returned, self._owner.notes
         while returned:
-            serial = returned[0]
-            storage = self._lent.get(serial)
-            if storage is not None:
+            ticket = returned[0]
+            assert isinstance(ticket, Ticket)
+            storage = ticket.storage
+            serial = storage.serial
+            if self._lent.get(serial) is ticket:
                 if storage.foreign or (notes and notes.get(serial) == DESTROYED):
                     self._owner.forget(serial)
                 else:
                     self._keep(storage)
+                self._tickets.pop(id(storage.buffer), None)
                 del self._lent[serial]
             if notes:
                 notes.pop(serial, None)

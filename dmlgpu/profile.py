@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -105,30 +106,46 @@ class Profile:
         if self._recorder is not None:
             raise DeviceError("this profile is open already; device.profile() makes another")
         device.check_usable()
-        with device.lock:
-            recorder = device.profiling
-            if recorder is None:
-                device.flush()
-                recorder = device.profiling = Recorder(device, self.clock)
-                recorder.start()
-            else:
-                recorder.collect()  # what came before belongs to the others
-            recorder.listeners.append(self._calls)
-            self._recorder = recorder
-        return self
+        try:
+            with device.lock:
+                recorder = device.profiling
+                if recorder is None:
+                    device.flush()
+                    recorder = device.profiling = Recorder(device, self.clock)
+                    recorder.start()
+                else:
+                    recorder.collect()  # what came before belongs to the others
+                recorder.listeners.add(self)
+                self._recorder = recorder
+            return self
+        except BaseException:  # Ctrl-C: there will be no __exit__
+            self._leave()
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        recorder, self._recorder = self._recorder, None
-        if recorder is None:
-            raise DeviceError("this profile is not open; device.profile() makes another")
         with self._device.lock:
             try:
-                recorder.collect()
-            except DmlError:
-                if kind is None:  # else the block's own exception says more
-                    raise
+                try:
+                    if self._recorder is not None:
+                        self._recorder.collect()
+                except DmlError:
+                    if kind is None:  # else the block's own exception says more
+                        raise
+                finally:
+                    self._leave()
             finally:
-                recorder.remove(self._calls)
+                self._leave()  # again, where Ctrl-C kept it from happening
+
+    def _leave(self) -> None:
+        self._recorder, recorder = None, self._device.profiling
+        if recorder is not None:
+            recorder.listeners.discard(self)
+            if not recorder.listeners:
+                recorder.close()
+
+    def add(self, call: ProfiledCall) -> None:
+        """Notes a call."""
+        self._calls.append(call)
 
     def __str__(self) -> str:
         operators = self.operators
@@ -160,7 +177,7 @@ class Recorder:
     """Times the calls of a device for every profile that is open on it."""
 
     def __init__(self, device: Device, clock: str) -> None:
-        self.listeners: list[list[ProfiledCall]] = []
+        self.listeners: WeakSet[Profile] = WeakSet()  # Ctrl-C may keep one from ending
         self._device = device
         self._pending: list[tuple[int, str, int]] = []  # number of the first query, name, bytes
         self._used = 0  # queries
@@ -176,8 +193,11 @@ class Recorder:
         else:
             self._device.recording.stamp = self._stamp
 
-    def _stamp(self, call: Call) -> tuple[Any, int]:
+    def _stamp(self, call: Call) -> tuple[Any, int] | None:
         """The query set and the first of the two places in it for a call's timestamps."""
+        if not self.listeners:
+            self.close()
+            return None
         if self._used == QUERIES:
             self.collect()
         first = self._used
@@ -194,8 +214,8 @@ class Recorder:
         self._tell(ProfiledCall(call.name, call.nbytes, start, perf_counter_ns()))
 
     def _tell(self, call: ProfiledCall) -> None:
-        for calls in self.listeners:
-            calls.append(call)
+        for profile in self.listeners:
+            profile.add(call)
 
     def collect(self) -> None:
         """Waits for the calls recorded so far, and tells them to the profiles."""
@@ -219,11 +239,8 @@ class Recorder:
             taken = round((ticks[first + 1] - ticks[first]) * self._period)
             self._tell(ProfiledCall(name, nbytes, start, start + max(0, taken)))
 
-    def remove(self, calls: list[ProfiledCall]) -> None:
-        """A profile is left; with the last one, the device is no longer profiled."""
-        self.listeners = [others for others in self.listeners if others is not calls]
-        if self.listeners:
-            return
+    def close(self) -> None:
+        """The last profile is left: the device is no longer profiled."""
         self._device.profiling = None
         self._device.recording.stop_stamping()
         self._device.record = self._device.recording.append

@@ -43,7 +43,7 @@ class Recording:
         self._gpu = gpu
         self.number = 0  # of submissions so far; a storage used since has it too
         self.notes: dict[int, str] = {}  # of buffers by serial; see watch
-        self.stamp: Callable[[Call], tuple[Any, int]] | None = None  # while profiling
+        self.stamp: Callable[[Call], tuple[Any, int] | None] | None = None  # while profiling
         self._waiting: list[Call] = []
         self._stamps: dict[int, tuple[Any, int]] = {}  # by place in the list
         self._commands = 0

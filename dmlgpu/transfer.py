@@ -124,9 +124,10 @@ class Transfers:
             raise DeviceLostError("the GPU device was lost before a transfer")
         promise = type(buffer).map_async(buffer, mode, offset, size)
         # Not sync_wait alone: it never returns when the wgpu device is destroyed meanwhile.
-        while not promise._thread_event.wait(PATIENCE):
-            if self._gpu.is_destroyed:
-                raise DeviceLostError("the GPU device was lost during a transfer")
+        while not (promise._thread_event.wait(PATIENCE) or self._gpu.is_destroyed):
+            pass
+        if self._gpu.is_destroyed:
+            raise DeviceLostError("the GPU device was lost during a transfer")
         promise.sync_wait()
 
     def _stage(self, buffer: Any, offset: int, parts: list[Bytes], turn: int) -> None:

@@ -2,6 +2,7 @@
 
 DMLGPU_REQUIRE_GPU=1 makes a missing adapter a failure instead of a skip.
 HYPOTHESIS_PROFILE=long runs 2,000 random descriptions per operator instead of the quick number.
+--fault-table prints at the end which fault at which stage had which outcome.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+import fault_table
 import oracle
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,6 +28,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 GUARD = 64
 Execute = Callable[..., bytes]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fault-table", action="store_true", help="print faults and their outcomes")
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if config.getoption("--fault-table"):
+        terminalreporter.section("faults, stages, outcomes")
+        for line in fault_table.lines():
+            terminalreporter.write_line(line)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

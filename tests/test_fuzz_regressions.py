@@ -269,11 +269,10 @@ def test_too_large_a_tensor_while_work_is_recorded(device: dml.Device, kept: boo
 
 
 @pytest.mark.gpu
-def test_a_profile_is_left_once(device: dml.Device) -> None:
+def test_a_profile_may_be_left_twice(device: dml.Device) -> None:
     with device.profile() as profile:
         dml.cumulative_summation(device.tensor(X), 0)
-    with pytest.raises(dml.DeviceError, match="this profile is not open"):
-        profile.__exit__(None, None, None)
+    profile.__exit__(None, None, None)
     assert len(profile.calls) == 1
 
 

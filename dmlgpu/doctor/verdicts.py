@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from dmlgpu.adapter import AdapterInfo
 from dmlgpu.doctor import probes
 from dmlgpu.doctor.answers import Outcome
 from dmlgpu.doctor.probes import Answer
-from dmlgpu.gpu import AdapterInfo
 from dmlgpu.operator import Adapter
 
 WORKS, AVOIDED, ABSENT, BROKEN = "works", "avoided", "absent", "BROKEN"

@@ -1,0 +1,39 @@
+"""Small programs in processes of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+START = """
+import atexit, os, signal, sys, threading, time
+import numpy as np
+import dmlgpu as dml
+
+def summed(device, size=1 << 18, times=4):
+    y = device.tensor(np.ones(size, np.float32))
+    for _ in range(times):
+        y = dml.cumulative_summation(y, 0)
+    return y
+"""
+
+
+def run(text: str, *, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Runs a program that has a device at hand, with all warnings as errors."""
+    program = START + textwrap.dedent(text)
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def says(text: str, *, timeout: float = 120) -> str:
+    """What a program prints that ends well and in silence."""
+    done = run(text, timeout=timeout)
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stderr}"
+    assert done.stderr == ""
+    return done.stdout

@@ -1,0 +1,86 @@
+"""The interpreter ends in silence, whatever the device was doing."""
+
+from __future__ import annotations
+
+import pytest
+from programs import says
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("device")]
+
+ENDINGS = {
+    "work recorded": "y = summed(dml.Device())",
+    "work in flight": """
+        device = dml.Device()
+        y = summed(device, 1 << 20, 40)
+        device.flush()
+    """,
+    "default device": "y = dml.cumulative_summation(np.ones(1000, np.float32), 0)",
+    "read back": "summed(dml.Device()).numpy()",
+    "nothing used": "device = dml.Device()",
+    "closed": """
+        device = dml.Device()
+        y = summed(device)
+        device.close()
+    """,
+    "with block": """
+        with dml.Device() as device:
+            y = summed(device)
+    """,
+    "profile open": """
+        device = dml.Device()
+        profile = device.profile()
+        profile.__enter__()
+        y = summed(device)
+    """,
+    "used at exit": """
+        device = dml.Device()
+        y = summed(device)
+        atexit.register(lambda: print(y.numpy()[0]))
+    """,
+    "closed at exit": """
+        device = dml.Device()
+        y = summed(device)
+        atexit.register(device.close)
+    """,
+    "a thread at work": """
+        device = dml.Device()
+        def work():
+            while True:
+                summed(device).numpy()
+        threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.5)
+    """,
+    "threads that end": """
+        device = dml.Device()
+        results = [None] * 4
+        def work(n):
+            results[n] = summed(device, 1000 + n)
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        [t.start() for t in threads]
+    """,
+    "in a cycle": """
+        device = dml.Device()
+        loop = [device, summed(device)]
+        loop.append(loop)
+        device.me = loop
+    """,
+    "sys.exit in flight": """
+        device = dml.Device()
+        y = summed(device, 1 << 20, 40)
+        device.flush()
+        sys.exit(0)
+    """,
+    "out of memory": """
+        device = dml.Device()
+        y = summed(device)
+        try:
+            device.empty(dml.TensorDesc(dml.DataType.FLOAT64, (2**32 - 1,)))
+        except dml.OutOfMemoryError:
+            pass
+    """,
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_exit_is_silent(ending: str) -> None:
+    says(ENDINGS[ending])
