@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dmlgpu import interop, readback, views
-from dmlgpu.errors import InvalidDescError, InvalidTypeError, OutOfMemoryError, shown
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, OutOfMemoryError
 from dmlgpu.memory import Lease, Storage
 from dmlgpu.ops.cumulative import AxisDirection
 from dmlgpu.tensor import TensorDesc
@@ -175,7 +175,7 @@ class Tensor:
     def view(self, desc: TensorDesc) -> Tensor:
         """The same bytes under another description, which needs no more of them."""
         if not isinstance(desc, TensorDesc):
-            raise InvalidTypeError(f"view: desc is {shown(desc)}; it must be a TensorDesc")
+            raise InvalidTypeError(f"view: desc is {type(desc).__name__}; it must be a TensorDesc")
         mine, wanted = self.desc.total_tensor_size_in_bytes, desc.total_tensor_size_in_bytes
         if wanted > mine:
             raise InvalidDescError(

@@ -136,7 +136,7 @@ ON_DEVICE: dict[str, tuple[Callable[[dml.Device, dml.Tensor], Any], type[dml.Dml
         BAD_DESC,
         "offset is an integer",
     ),
-    "view without a description": (lambda d, x: x.view(None), BAD_DESC, "view: desc is None"),
+    "view without a description": (lambda d, x: x.view(None), BAD_DESC, "view: desc is NoneType"),
     "Python objects as bytes": (
         lambda d, x: d.upload(LINE, np.array([object()] * 6)),
         BAD_DESC,
@@ -269,11 +269,10 @@ def test_too_large_a_tensor_while_work_is_recorded(device: dml.Device, kept: boo
 
 
 @pytest.mark.gpu
-def test_a_profile_is_left_once(device: dml.Device) -> None:
+def test_a_profile_may_be_left_twice(device: dml.Device) -> None:
     with device.profile() as profile:
         dml.cumulative_summation(device.tensor(X), 0)
-    with pytest.raises(dml.DeviceError, match="this profile is not open"):
-        profile.__exit__(None, None, None)
+    profile.__exit__(None, None, None)
     assert len(profile.calls) == 1
 
 

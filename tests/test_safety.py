@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SHADERS = ROOT / "shaders"
 FORBIDDEN = {
     *("socket", "ssl", "http", "urllib", "ftplib", "smtplib", "multiprocessing"),
-    *("pickle", "marshal", "shelve", "dill", "joblib", "tempfile", "subprocess", "ctypes", "pty"),
+    *("pickle", "marshal", "shelve", "dill", "joblib", "tempfile", "subprocess", "pty"),
 }
 ALLOWED = {
     "bench.py": {"subprocess"},  # the project's own benchmarks
