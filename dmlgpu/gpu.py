@@ -9,15 +9,13 @@ import contextlib
 import ctypes
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 import wgpu
-from wgpu.backends.wgpu_native import _api as native
-from wgpu.backends.wgpu_native import _helpers as native_helpers
-from wgpu.backends.wgpu_native.extras import set_instance_extras
 
 from dmlgpu.adapter import NVIDIA, AdapterInfo, described, subgroup_sizes
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, DmlError, OutOfMemoryError
@@ -42,6 +40,10 @@ def _listed() -> tuple[tuple[AdapterInfo, Any], ...]:
     Asking is slow (up to a second) and the answer does not change, so it is asked once.
     """
     with translated("listing adapters"):
+        # Imported here: it loads wgpu-native, which takes longer than all the rest together.
+        from wgpu.backends.wgpu_native import _helpers as native_helpers
+        from wgpu.backends.wgpu_native.extras import set_instance_extras
+
         if native_helpers._the_instance is None:
             # OpenGL drivers are slow to ask, and Mesa's ends a forked child with a crash.
             set_instance_extras(backends=["Primary"])
@@ -63,7 +65,9 @@ def _after_fork() -> None:
     Drivers' threads do not survive a fork: releasing an object would wait for them forever, and so
     would the handlers that drivers have for the end of the process.
     """
-    if native_helpers._the_instance is None:
+    native_helpers: Any = sys.modules.get("wgpu.backends.wgpu_native._helpers")
+    native: Any = sys.modules.get("wgpu.backends.wgpu_native._api")
+    if native is None or native_helpers is None or native_helpers._the_instance is None:
         return
     last = wgpu.GPUObjectBase("", None, None).uid
     release = native.GPUObjectBase._release

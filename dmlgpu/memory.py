@@ -166,7 +166,10 @@ class Pool:
         while returned:
             ticket = returned[0]
             assert isinstance(ticket, Ticket)
-            storage = ticket.storage
+            storage = getattr(ticket, "storage", None)
+            if storage is None:  # Ctrl-C came before it was lent: it went with its lease
+                returned.popleft()
+                continue
             serial = storage.serial
             if self._lent.get(serial) is ticket:
                 if storage.foreign or (notes and notes.get(serial) == DESTROYED):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +78,8 @@ class Reads:
 
 async def read_async(tensor: Tensor) -> npt.NDArray[Any]:
     """The tensor's bytes, padding included; a thread waits for them, not the event loop."""
+    import asyncio  # slow to import, and only for programs that have it already
+
     device = tensor.device
     device.check_usable()
     staging = None
