@@ -7,6 +7,7 @@ arrays alone. Outputs are packed.
 from __future__ import annotations
 
 import builtins
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -28,6 +29,12 @@ Array: TypeAlias = Tensor | npt.ArrayLike
 
 _default: list[Device] = []
 _default_lock = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child must not find it held by a thread it does not have
+    os.register_at_fork(
+        before=_default_lock.acquire,
+        after_in_parent=_default_lock.release,
+        after_in_child=_default_lock.release,
+    )
 
 
 def default_device() -> Device:

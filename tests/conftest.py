@@ -19,7 +19,7 @@ import dmlgpu as dml
 
 slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
-    "quick", max_examples=400, deadline=None, derandomize=True, suppress_health_check=slow_is_fine
+    "quick", max_examples=200, deadline=None, derandomize=True, suppress_health_check=slow_is_fine
 )
 settings.register_profile(
     "long", max_examples=2000, deadline=None, print_blob=True, suppress_health_check=slow_is_fine

@@ -71,3 +71,26 @@ def test_a_child_has_a_device_of_its_own(device: dml.Device, before: str) -> Non
         return
     assert lines[8:10] == ["own 10.0 True", "default 11.0"]
     assert lines[10:] == ["child ended with 7", "parent works"]
+
+
+def test_a_child_does_not_wait_for_a_thread_it_does_not_have(device: dml.Device) -> None:
+    """Another thread is just making the default device."""
+    program = """
+    from dmlgpu import functions
+    held = threading.Event()
+    def hold():
+        with functions._default_lock:
+            held.set()
+            time.sleep(0.3)
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if not child:
+        print("free", functions._default_lock.acquire(timeout=5))
+        sys.stdout.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
+    thread.join()
+    """
+    assert says(program, timeout=60) == "free True\n"
