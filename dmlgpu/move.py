@@ -12,6 +12,7 @@ WG_SIZE = 256
 RUN = 16  # units side by side that an invocation of a CPU adapter copies, when there are many
 COPY_BYTES = 2048  # shortest run that a CPU adapter moves sooner with a buffer copy
 COPY_RUNS = 4096  # most runs recorded that way
+AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more compile for minutes
 SPARSE_FACTOR = 4  # an output with more gaps than this is written element by element
 
 
@@ -121,6 +122,8 @@ def _dispatch(
         slots["index"] = gather.index
         packed = slots.get("tuples") == "tuples_packed"
         slots["indices"] = "indices_units" if packed else "indices_words"
+        many = adapter.is_cpu and len(gather.sizes) > AT_ONCE
+        slots["resolve"] = "resolve_loop" if many else "resolve_at_once"
         constants["TUPLE"] = len(gather.sizes)
     per_group = WG_SIZE * max(1 + constants.get("PAIRS", 0), constants.get("RUN", 1))
     workgroups = -(-invocations // per_group)

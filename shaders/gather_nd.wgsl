@@ -16,15 +16,9 @@ struct Params {
 #import move
 #import index
 #import indices
+#import resolve
 
 fn tuple_stride(d: u32) -> u32 { return params.tuple_strides[d / 4u][d % 4u]; }
-
-// Input element that `source` becomes when the tuple's coordinates are added.
-fn resolve(source: u32, tuple_at: u32) -> u32 {
-  var at = source;
-  #repeat 8: if (TUPLE > $u) { at += coordinate_at(tuple_at + $u * params.index_step, params.gather_sizes[$u / 4u][$u % 4u]) * params.gather_strides[$u / 4u][$u % 4u]; }
-  return at;
-}
 
 // Index value `i` as a coordinate of a dimension of `size`.
 fn coordinate_at(i: u32, size: u32) -> u32 {

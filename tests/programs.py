@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 
+FORKING = "ignore:This process:DeprecationWarning"  # that threads do not survive a fork is tested
 START = """
 import atexit, os, signal, sys, threading, time
 import numpy as np
@@ -23,7 +24,7 @@ def run(text: str, *, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     """Runs a program that has a device at hand, with all warnings as errors."""
     program = START + textwrap.dedent(text)
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
+        [sys.executable, "-W", "error", "-W", FORKING, "-c", program],
         capture_output=True,
         text=True,
         timeout=timeout,

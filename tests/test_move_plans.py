@@ -152,5 +152,7 @@ def test_index_tuples_side_by_side_are_loaded_a_unit_at_a_time(
     slots = one(desc, ADAPTERS["discrete"]).slots
     assert slots["tuples"] == f"tuples_{tuples}"
     assert slots["indices"] == ("indices_units" if tuples == "packed" else "indices_words")
+    assert slots["resolve"] == "resolve_at_once"
     on_cpu = one(desc, SOFTWARE).slots
+    assert on_cpu["resolve"] == ("resolve_loop" if coordinates > 3 else "resolve_at_once")
     assert (on_cpu["tuples"], on_cpu["indices"]) == ("tuples_loop", "indices_words")
