@@ -110,6 +110,7 @@ def descriptions() -> Iterator[Any]:
             yield rows(source, (2, 7, 2), index_type)
             yield rows(source, (9, 3), index_type)
             yield rows(TensorDesc(data_type, (9, 7)), (40, 2), index_type)
+            yield rows(TensorDesc(data_type, (2, 3, 2, 3)), (9, 4), index_type)
     for data_type, backward, kind in product(
         (T.FLOAT32, T.FLOAT16, T.UINT16, T.INT32, T.UINT32, T.INT64, T.UINT64),
         (0, 1),
