@@ -202,11 +202,12 @@ class Gpu:
     def open(cls, wanted: AdapterInfo | str | None) -> Gpu:
         """Opens the adapter asked for with all the room it has."""
         info, adapter = choose(wanted)
-        if _forks and "SwiftShader" in info.name:
-            raise DeviceError(
-                f"{info.name} cannot be opened in a process forked from one that used it; start "
-                "the process with the method spawn"
-            )
+        forked = DeviceError(
+            f"{info.name} cannot be opened in a process forked from one that used it; start the "
+            "process with the method spawn"
+        )
+        if _forks and "SwiftShader" in info.name:  # it would wait for threads that are gone
+            raise forked
         features = [f for f in _WANTED_FEATURES if f in adapter.features]
         if info.kind == "cpu" and MAPPABLE in adapter.features:
             features.append(MAPPABLE)
@@ -215,8 +216,15 @@ class Gpu:
             for name, value in adapter.limits.items()
             if name.startswith(("max-buffer", "max-storage-buffer", "max-compute", "min-storage"))
         }
-        with translated(f"opening {info.name}"):
-            device = adapter.request_device_sync(required_features=features, required_limits=limits)
+        try:
+            with translated(f"opening {info.name}"):
+                device = adapter.request_device_sync(
+                    required_features=features, required_limits=limits
+                )
+        except DeviceError:
+            if _forks:  # NVIDIA's driver says that the device is lost
+                raise forked from None
+            raise
         return cls(info, device)
 
     @classmethod

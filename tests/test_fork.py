@@ -8,6 +8,7 @@ import pytest
 from programs import says
 
 import dmlgpu as dml
+from dmlgpu import gpu
 
 pytestmark = [
     pytest.mark.gpu,
@@ -65,7 +66,9 @@ def test_a_child_has_a_device_of_its_own(device: dml.Device, before: str) -> Non
         print(error)
     """
     lines = says(PROGRAM.format(before=before, child=child), timeout=60).splitlines()
-    if "SwiftShader" in device.adapter.name:  # its threads are shared by all devices, and gone
+    if any(
+        name in device.adapter.name for name in ("SwiftShader", "NVIDIA")
+    ):  # drivers that refuse
         assert "cannot be opened in a process forked" in lines[8]
         assert lines[9:] == ["child ended with 7", "parent works"]
         return
@@ -94,3 +97,18 @@ def test_a_child_does_not_wait_for_a_thread_it_does_not_have(device: dml.Device)
     thread.join()
     """
     assert says(program, timeout=60) == "free True\n"
+
+
+def test_a_driver_that_refuses_a_child_is_named(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NVIDIA's driver reports a lost device."""
+
+    def lost(*_: object, **__: object) -> None:
+        raise RuntimeError("Parent device is lost")
+
+    info, adapter = gpu.choose(device.adapter)
+    monkeypatch.setattr(type(adapter), "request_device_sync", lost)
+    monkeypatch.setattr(gpu, "_forks", [os.getpid()])
+    with pytest.raises(dml.DeviceError, match="cannot be opened in a process forked from one"):
+        dml.Device(info)
