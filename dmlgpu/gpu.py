@@ -340,10 +340,6 @@ class Gpu:
         native = wgpu.backends.wgpu_native.lib
         return float(native.wgpuQueueGetTimestampPeriod(self.queue._internal))
 
-    def resolve(self, queries: Any, count: int, target: Any) -> None:
-        """Submits what waits, and then the first `count` timestamps into a buffer."""
-        self.recording.submit(lambda e: e.resolve_query_set(queries, 0, count, target, 0))
-
     def write(self, buffer: Any, offset: int, data: np.ndarray[Any, Any]) -> None:
         """Writes host bytes into a buffer that nothing recorded but unsubmitted uses."""
         with self.doing(f"uploading {data.nbytes} bytes"):

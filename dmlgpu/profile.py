@@ -109,6 +109,9 @@ class Profile:
         try:
             with device.lock:
                 recorder = device.profiling
+                if recorder is not None and not recorder.listeners:  # Ctrl-C kept it from closing
+                    recorder.close()
+                    recorder = None
                 if recorder is None:
                     device.flush()
                     recorder = device.profiling = Recorder(device, self.clock)
@@ -182,6 +185,7 @@ class Recorder:
         self.listeners: WeakSet[Profile] = WeakSet()  # Ctrl-C may keep one from ending
         self._device = device
         self._pending: list[tuple[int, str, int]] = []  # number of the first query, name, bytes
+        self._submitting: list[tuple[int, str, int]] = []  # the same, not yet on their way
         self._used = 0  # queries
         self._queries: Any = None
         if clock == GPU:
@@ -193,19 +197,29 @@ class Recorder:
         if self._queries is None:
             self._device.record = self._timed_by_host
         else:
-            self._device.recording.stamp = self._stamp
+            self._device.recording.timer = self
 
-    def _stamp(self, call: Call) -> tuple[Any, int] | None:
-        """The query set and the first of the two places in it for a call's timestamps."""
+    def has_room(self, calls: int) -> bool:
+        """Whether so many more calls can be timed before `collect`."""
+        return self._used + 2 * calls <= QUERIES
+
+    def is_wanted(self) -> bool:
+        """Whether anyone still listens; begins a submission."""
+        self._submitting = []
         if not self.listeners:
             self.close()
-            return None
-        if self._used == QUERIES:
-            self.collect()
-        first = self._used
-        self._used += 2
-        self._pending.append((first, call.name, call.nbytes))
+        return bool(self.listeners)
+
+    def next_stamps(self, call: Call) -> tuple[Any, int]:
+        """The query set and the first of the two places in it for a call of this submission."""
+        first = self._used + 2 * len(self._submitting)
+        self._submitting.append((first, call.name, call.nbytes))
         return self._queries, first
+
+    def submitted(self) -> None:
+        """The calls of this submission are on their way."""
+        self._pending += self._submitting
+        self._used += 2 * len(self._submitting)
 
     def _timed_by_host(self, call: Call) -> None:
         device = self._device
@@ -221,30 +235,32 @@ class Recorder:
 
     def collect(self) -> None:
         """Waits for the calls recorded so far, and tells them to the profiles."""
-        if not self._pending:
+        if self._queries is None:
             return
-        pending, self._pending = self._pending, []
-        count, self._used = self._used, 0
         self._device.check_usable()
         gpu = self._device.gpu
-        raw = np.empty(8 * count, np.uint8)
-        try:
-            gpu.resolve(self._queries, count, self._resolved)
-            gpu.read(self._resolved, 0, raw)
-        except BaseException:  # what still waits has places that are used anew
-            self._device.recording.stop_stamping()
-            self.start()
-            raise
+        gpu.recording.submit(self._resolve)
+        if not self._pending:
+            return
+        raw = np.empty(8 * self._used, np.uint8)
+        gpu.read(self._resolved, 0, raw)
+        pending, self._pending, self._used = self._pending, [], 0
         ticks = raw.view(np.uint64).tolist()
         for first, name, nbytes in pending:
             start = round(ticks[first] * self._period)
             taken = round((ticks[first + 1] - ticks[first]) * self._period)
             self._tell(ProfiledCall(name, nbytes, start, start + max(0, taken)))
 
+    def _resolve(self, encoder: Any) -> None:
+        """At the end of a submission: all timestamps so far go to a buffer."""
+        count = self._used + 2 * len(self._submitting)
+        if count:
+            encoder.resolve_query_set(self._queries, 0, count, self._resolved, 0)
+
     def close(self) -> None:
         """The last profile is left: the device is no longer profiled."""
         self._device.profiling = None
-        self._device.recording.stop_stamping()
+        self._device.recording.timer = None
         self._device.record = self._device.recording.append
         if self._queries is not None:
             with suppress(Exception):  # a device that is gone has taken them along

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
 from dmlgpu.interrupt import uninterrupted
@@ -36,6 +36,28 @@ class Call:
     timed: bool = True  # by a profile
 
 
+class Timer(Protocol):
+    """Gives calls places for their timestamps, when they are submitted and not before.
+
+    A place that is taken and not written keeps the GPU waiting for it forever.
+    """
+
+    def has_room(self, calls: int) -> bool:
+        """Whether so many more calls can be timed before `collect`."""
+
+    def collect(self) -> None:
+        """Submits what waits, and reads the timestamps so far."""
+
+    def is_wanted(self) -> bool:
+        """Whether anyone still listens; begins a submission."""
+
+    def next_stamps(self, call: Call) -> tuple[Any, int]:
+        """The query set and the first of the two places in it for a call of this submission."""
+
+    def submitted(self) -> None:
+        """The calls of this submission are on their way."""
+
+
 class Recording:
     """The calls of one device that wait to be submitted."""
 
@@ -43,9 +65,8 @@ class Recording:
         self._gpu = gpu
         self.number = 0  # of submissions so far; a storage used since has it too
         self.notes: dict[int, str] = {}  # of buffers by serial; see watch
-        self.stamp: Callable[[Call], tuple[Any, int] | None] | None = None  # while profiling
+        self.timer: Timer | None = None  # while profiling
         self._waiting: list[Call] = []
-        self._stamps: dict[int, tuple[Any, int]] = {}  # by place in the list
         self._commands = 0
         self._nbytes = 0
         self._stuck = False  # the last submission failed and nobody was told
@@ -54,13 +75,12 @@ class Recording:
         """Adds a call, and submits when there is enough."""
         if self.notes or self._stuck:
             self._check(call)
-        stamps = self.stamp(call) if self.stamp is not None and call.timed else None
+        if self.timer is not None and not self.timer.has_room(len(self._waiting) + 1):
+            self.timer.collect()
         number = self.number
         for storage in call.storages:
             storage.batch = number
         self._waiting.append(call)
-        if stamps is not None:
-            self._stamps[len(self._waiting) - 1] = stamps
         self._commands += len(call.dispatches) + len(call.copies)
         self._nbytes += call.nbytes
         if self._commands >= BATCH_LIMIT or self._nbytes >= BATCH_BYTES:
@@ -84,14 +104,9 @@ class Recording:
         for storage in call.storages:
             check(self.notes, storage.buffer, storage.serial, f"{call.name}: a tensor")
 
-    def stop_stamping(self) -> None:
-        """The end of a profile: its query set is about to go."""
-        self.stamp = None
-        self._stamps.clear()
-
     def clear(self) -> None:
         """Drops what waits."""
-        self._waiting, self._stamps = [], {}
+        self._waiting = []
         self._commands = self._nbytes = 0
         self._stuck = False
 
@@ -105,9 +120,13 @@ class Recording:
         with uninterrupted():
             with self._gpu.doing("submitting work"):
                 encoding = Encoding(self._gpu.device)
-                for place, call in enumerate(self._waiting):
-                    encoding.add(call, self._stamps.get(place))
+                timer = self.timer if self.timer is not None and self.timer.is_wanted() else None
+                for call in self._waiting:
+                    timed = timer is not None and call.timed
+                    encoding.add(call, timer.next_stamps(call) if timer and timed else None)
                 self._gpu.queue.submit([encoding.finish(then)])
+                if timer is not None:
+                    timer.submitted()
             del encoding  # here: finalizers of wgpu swallow a Ctrl-C
             self.number += 1
             self.clear()
@@ -130,9 +149,7 @@ class Recording:
                     self.notes[call.target.serial] = why
                 continue
             kept.append(call)
-        if len(kept) < len(self._waiting):
-            self._stamps.clear()  # places have moved; a profile has gaps here
-            self._waiting = kept
+        self._waiting = kept
 
 
 class Encoding:
