@@ -32,6 +32,7 @@ from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
 from dmlgpu.profile import Profile, Recorder
 from dmlgpu.readback import Reads
+from dmlgpu.recording import Call, Recording
 from dmlgpu.reports import Reports
 from dmlgpu.support import FeatureLevel, feature_level
 from dmlgpu.tensor import DataType, TensorDesc, as_array, check_desc, integer
@@ -103,9 +104,10 @@ class Device:
         self._process = os.getpid()
         self._closed = ""
         self.profiling: Recorder | None = None
-        self.recording = gpu.recording
-        self.notes = gpu.recording.notes
-        self.record = gpu.recording.append  # a bound call; the lock must be held
+        self.recording: Recording = gpu.recording
+        self.notes: dict[int, str] = gpu.recording.notes
+        # Takes a bound call; the lock must be held.
+        self.record: Callable[[Call], None] = gpu.recording.append
         self._numbers: dict[TensorDesc, int] = {}
         self._next_number = count()
         self._pipelines: OrderedDict[Any, Any] = OrderedDict()

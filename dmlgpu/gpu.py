@@ -10,7 +10,7 @@ import ctypes
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -196,7 +196,7 @@ class Gpu:
         self.lost: str = ""  # what was being done when the device went away
         self.recording: Recording = Recording(self)
         self._transfers = Transfers(self)
-        self.settle = self._transfers.settle
+        self.settle: Callable[[], None] = self._transfers.settle
 
     @classmethod
     def open(cls, wanted: AdapterInfo | str | None) -> Gpu:

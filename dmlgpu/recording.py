@@ -63,7 +63,7 @@ class Recording:
 
     def __init__(self, gpu: Gpu) -> None:
         self._gpu = gpu
-        self.number = 0  # of submissions so far; a storage used since has it too
+        self.number: int = 0  # of submissions so far; a storage used since has it too
         self.notes: dict[int, str] = {}  # of buffers by serial; see watch
         self.timer: Timer | None = None  # while profiling
         self._waiting: list[Call] = []
