@@ -117,7 +117,7 @@ class Device:
         self.reads: Reads = Reads(self)
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
-        self._pool = Pool(gpu.buffer, self, POOL_LIMIT[gpu.facts.is_cpu])
+        self._pool = Pool(gpu.buffer, self, POOL_LIMIT[gpu.facts.is_cpu], gpu.max_buffer)
         # Room for so many bytes; the lock must be held.
         self.take: Callable[[int], Lease] = self._pool.take
 

@@ -138,6 +138,8 @@ def _as_dml_error(doing: str, error: Exception) -> DmlError:
     text = str(error).lower()
     if "device is lost" in text or "device lost" in text:
         return DeviceLostError(f"the GPU device was lost while {doing}")
+    if "not enough memory" in text:  # some drivers do not say it with wgpu's class for it
+        return OutOfMemoryError(f"out of memory while {doing}: {_reason(str(error))}")
     if "buffer" in text and "has been destroyed" in text:
         return BindingError(f"a buffer that its owner has destroyed was used while {doing}")
     return DeviceError(f"the adapter failed while {doing}: {_reason(str(error))}")

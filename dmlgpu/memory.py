@@ -87,10 +87,11 @@ class Pool:
     Ctrl-C between any two of them leaves it that way, and sums are taken when asked for.
     """
 
-    def __init__(self, make: Callable[[int], Any], owner: Owner, limit: int) -> None:
+    def __init__(self, make: Callable[[int], Any], owner: Owner, limit: int, largest: int) -> None:
         self._make = make
         self._owner = owner
         self._limit = limit
+        self._largest = largest  # bytes of a buffer that the adapter makes
         self._returned: deque[ref[Lease]] = deque()  # tickets
         self._lent: dict[int, Ticket] = {}  # by serial
         self._tickets: dict[int, Ticket] = {}  # the same, by id of buffer
@@ -110,7 +111,8 @@ class Pool:
         """Room for `size` bytes, rounded up to whole units."""
         if self._returned:
             self._collect()
-        size = size_class(size)
+        rounded = size_class(size)
+        size = rounded if rounded <= self._largest else -(-size // 16) * 16
         same = self._by_size.get(size)
         while same:
             serial, storage = same.popitem()

@@ -133,10 +133,14 @@ class Small:
     def __init__(self, device: dml.Device) -> None:
         self.device = device
         self.execute = executor(device)
+        self.needs_windows = device.gpu.max_binding < device.gpu.max_buffer
 
     def limit(self, tensors: Sequence[TensorDesc]) -> None:
         largest = max(tensor.total_tensor_size_in_bytes for tensor in tensors)
         most = max(1024, largest // 5 // 256 * 256)
+        together = sum(tensor.total_tensor_size_in_bytes for tensor in tensors)
+        while together // most + 4 > self.device.gpu.max_bindings:  # windows of all, if none is cut
+            most += 256
         gpu = self.device.gpu
         gpu.max_binding = most
         gpu.facts = replace(gpu.facts, max_binding=most)
@@ -171,6 +175,8 @@ def test_slice_in_parts(small: Small, case: Case) -> None:
 @FEW
 @given(gather_cases("GATHER_ND1"))
 def test_gather_nd1_in_parts(small: Small, case: Case) -> None:
+    if not small.needs_windows:  # SwiftShader takes minutes to compile what it never runs
+        pytest.skip("this adapter binds as much as a buffer holds")
     test_gather_nd.check(case, small.run)
 
 

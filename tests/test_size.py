@@ -122,6 +122,21 @@ def test_more_than_the_adapter_holds_is_refused_and_nothing_is_lost(device: dml.
     np.testing.assert_array_equal(dml.cumulative_summation(kept, 0), [0, 1, 3, 6, 10])
 
 
+@pytest.mark.gpu
+def test_the_largest_buffer_can_be_had(device: dml.Device) -> None:
+    """Sizes are rounded up for reuse, but not beyond what the adapter makes."""
+    most = min(device.gpu.max_buffer // 16 * 16, 4 * ((1 << 32) - 1) // 16 * 16)
+    with dml.Device(device.adapter) as other:
+        try:
+            tensor = other.empty(TensorDesc(T.UINT32, (most // 4,)))
+        except dml.OutOfMemoryError as error:  # an adapter that holds less than it says
+            assert str(most) in str(error)
+            return
+        assert tensor.buffer.size == most
+        tail = tensor.view(TensorDesc(T.UINT32, (4,)))
+        np.testing.assert_array_equal(dml.cumulative_product(tail, 0).shape, (4,))
+
+
 def test_more_elements_than_32_bits_count_are_refused() -> None:
     with pytest.raises(dml.InvalidDescError, match=r"4294967296 elements.*4294967295"):
         TensorDesc(T.UINT8, (1 << 16, 1 << 16))

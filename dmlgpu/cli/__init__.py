@@ -6,6 +6,7 @@ is wrong, 130 interrupted.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -44,11 +45,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader has seen enough; nothing may be flushed at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has seen enough
+        _drop_output()
         return 1
     except OSError as error:  # a full disk, for one
+        _drop_output()
         return fail(f"the output cannot be written: {error.strerror}")
+
+
+def _drop_output() -> None:
+    """What could not be written is not tried again when Python ends."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: Sequence[str]) -> int:
