@@ -36,7 +36,7 @@ from dmlgpu.recording import Call, Recording
 from dmlgpu.reports import Reports
 from dmlgpu.support import FeatureLevel, feature_level
 from dmlgpu.tensor import DataType, TensorDesc, as_array, check_desc, integer
-from dmlgpu.watch import check as check_intact
+from dmlgpu.watch import check
 from dmlgpu.wgsl import Access, Shader, assemble
 
 COMPILED_LIMIT = 512  # descriptions whose compiled operator a device keeps
@@ -321,12 +321,16 @@ class Device:
         except MemoryError:
             raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
         with self.lock:
-            if self.notes:
-                self.recording.submit()
-                check_intact(self.notes, tensor.buffer, tensor.storage.serial, "the tensor")
+            self.check_intact(tensor)
             self.gpu.read(tensor.buffer, tensor.offset, raw)
             self.reports.raise_first()
         return raw
+
+    def check_intact(self, tensor: Tensor) -> None:
+        """Raises when the tensor's bytes are lost; submits first, for then it is known."""
+        if self.notes:
+            self.recording.submit()
+            check(self.notes, tensor.buffer, tensor.storage.serial, "the tensor")
 
     def profile(self) -> Profile:
         """Measures GPU time: `with device.profile() as p: ...; print(p)`."""

@@ -60,7 +60,7 @@ def split(
     sizes: Sequence[int], walks: Sequence[Walk], most: int, loops: int
 ) -> tuple[Part, ...] | None:
     """Parts over the first `loops` loops with at most `most` bytes of each tensor; None: no way."""
-    room = most - ALIGNMENT - UNIT
+    room = room_in(most)
     for alignment in (ALIGNMENT, UNIT):
         parts: list[Part] = []
         try:
@@ -72,6 +72,11 @@ def split(
             continue
         return tuple(parts)
     return None
+
+
+def room_in(most: int) -> int:
+    """Bytes of a tensor that fit a binding of `most` bytes wherever they begin and end."""
+    return most - ALIGNMENT - UNIT
 
 
 class _NoWayError(Exception):

@@ -12,7 +12,6 @@ from dmlgpu.errors import OutOfMemoryError
 from dmlgpu.ops.slice import SliceDesc
 from dmlgpu.recording import Call
 from dmlgpu.tensor import DataType, TensorDesc
-from dmlgpu.watch import check as check_intact
 
 if TYPE_CHECKING:
     from dmlgpu.array import Tensor
@@ -50,9 +49,7 @@ class Reads:
         device, size = self._device, tensor.desc.total_tensor_size_in_bytes
         with device.lock:
             device.check_usable()
-            if device.notes:
-                device.recording.submit()
-                check_intact(device.notes, tensor.buffer, tensor.storage.serial, "the tensor")
+            device.check_intact(tensor)
             staging = device.gpu.staging(size, "MAP_READ|COPY_DST")
             copy = (tensor.buffer, tensor.offset, staging, 0, size)
             device.record(Call("read", (), (tensor.storage,), size, copies=(copy,), timed=False))

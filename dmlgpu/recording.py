@@ -122,8 +122,7 @@ class Recording:
                 encoding = Encoding(self._gpu.device)
                 timer = self.timer if self.timer is not None and self.timer.is_wanted() else None
                 for call in self._waiting:
-                    timed = timer is not None and call.timed
-                    encoding.add(call, timer.next_stamps(call) if timer and timed else None)
+                    encoding.add(call, timer.next_stamps(call) if timer and call.timed else None)
                 self._gpu.queue.submit([encoding.finish(then)])
                 if timer is not None:
                     timer.submitted()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from dmlgpu.layout import Dim, count, resized
 from dmlgpu.layout import fold as fold_loops
 from dmlgpu.operator import Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.parts import Part, Walk, joined, part_of, split
+from dmlgpu.parts import Part, Walk, joined, part_of, room_in, split
 from dmlgpu.tensor import DataType
 
 WALK_WG = 64
@@ -351,7 +351,7 @@ def _passes(
 ) -> list[Dispatch]:
     """One pass; over a line that is too long for a binding, several, of as many segments as fit."""
     sizes, walks = _walks(scan)
-    room = adapter.max_binding - 1024
+    room = room_in(adapter.max_binding)
     steps = segment * scan.per_unit
     step_bytes = max(w.bits * abs(w.steps[-1]) for w in walks) // 8
     at_once = room // (steps * max(1, step_bytes))

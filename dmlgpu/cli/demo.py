@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -14,6 +12,7 @@ import dmlgpu as dml
 from dmlgpu.cli.cases import Case, demo_cases, verdict
 from dmlgpu.cli.output import GREEN, RED, Table
 from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json, fail
+from dmlgpu.timing import Pace, time_wall
 
 EXAMPLES = """\
   dmlgpu demo
@@ -44,17 +43,6 @@ def add_demo(commands: Commands) -> None:
     add_json(parser)
 
 
-def timed(call: Callable[[], object]) -> float:
-    """Median seconds of up to nine calls after a first one, within about half a second."""
-    call()
-    times: list[float] = []
-    while len(times) < 9 and sum(times) < 0.5:
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
 def to_the_end(
     device: dml.Device, call: Callable[..., dml.Tensor], tensors: list[dml.Tensor]
 ) -> None:
@@ -65,6 +53,7 @@ def to_the_end(
 
 def rows(device: dml.Device, cases: list[Case]) -> Iterator[Row]:
     """Runs the cases one by one."""
+    pace = Pace.of(device.adapter.kind)
     for case in cases:
         tensors = [device.tensor(x) for x in case.inputs]
         result = case.gpu(*tensors)
@@ -74,8 +63,8 @@ def rows(device: dml.Device, cases: list[Case]) -> Iterator[Row]:
             task=case.task,
             data_type=result.desc.data_type.name,
             result_shape=result.shape,
-            gpu_ms=1e3 * timed(partial(to_the_end, device, case.gpu, tensors)),
-            numpy_ms=1e3 * timed(partial(case.numpy, *case.inputs)),
+            gpu_ms=1e3 * time_wall(partial(to_the_end, device, case.gpu, tensors), pace).seconds,
+            numpy_ms=1e3 * time_wall(partial(case.numpy, *case.inputs), pace).seconds,
             agrees=agrees,
             against_numpy=words,
         )
