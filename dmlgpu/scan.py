@@ -1,18 +1,23 @@
-"""Plans of scans: which kernel walks the lines, in how many passes.
-
-A scan is lines times steps. A backward scan is a forward one with negative steps, so no kernel
-knows of directions.
-"""
+"""Plans of scans: which kernel walks the lines, in how many passes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from dmlgpu.layout import Dim, count, resized
-from dmlgpu.layout import fold as fold_loops
-from dmlgpu.operator import Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.parts import Part, Walk, joined, part_of, room_in, split
-from dmlgpu.tensor import DataType
+from dmlgpu.layout import Dim, count
+from dmlgpu.lines import (
+    RUNNING,
+    Scan,
+    along_lines,
+    arithmetic,
+    fits_columns,
+    fits_units,
+    line_params,
+    walks,
+    within,
+)
+from dmlgpu.operator import Adapter, Dispatch, Plan
+from dmlgpu.parts import joined, part_of, room_in, split
 
 WALK_WG = 64
 WALK_UNITS = 1024  # 16-byte units one invocation walks; some drivers stop every loop at 65,535
@@ -30,121 +35,17 @@ GROUPS_FILL = 1024  # lines that fill a GPU with a workgroup each
 GROUPS_WANTED = 8192  # segments to cut fewer lines into
 GROUP_TILES = 2  # fewest tiles of a segment
 ONE_PASS = 16  # tiles that one workgroup scans sooner than three passes do
+STREAM_UNITS = 1 << 21  # of all lines, from which reading ahead is faster than three passes
+STREAM_FAN = 32  # of cumulative_stream.wgsl
+STREAM_NARROW = {"WG_SIZE": 256, "AHEAD": 576, "NEAR": 1}
+STREAM_WIDE = {"WG_SIZE": 512, "AHEAD": 256, "NEAR": 4}  # faster for 32 bits, as measured
 CPU_WALKERS = 64  # invocations that fill a CPU
 MAX_LOOP = 65535
 PARTIALS = 64  # partials that end on what a binding may start on
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """Scans of `axis_size` steps along every line that the `lines` loops reach."""
-
-    fold: str  # sum or product
-    num: str  # arithmetic snippet
-    bits: int
-    lines: tuple[Dim, ...]
-    axis_size: int
-    in_base: int
-    in_step: int
-    out_base: int
-    out_step: int
-    exclusive: bool
-    input: str = "input_tensor"
-    output: str = "output_tensor"
-
-    @property
-    def per_unit(self) -> int:
-        """Elements in 16 bytes."""
-        return 128 // self.bits
-
-    @property
-    def axis_units(self) -> int:
-        """16-byte units along a line, the last one perhaps not full."""
-        return -(-self.axis_size // self.per_unit)
-
-    def in_columns(self) -> Scan:
-        """The same scan with the innermost lines taken a unit at a time."""
-        *outer, last = self.lines
-        unit = self.per_unit
-        return replace(self, lines=(*outer, Dim(last.size // unit, unit, unit)))
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        fold: str,
-        data_type: DataType,
-        sizes: tuple[int, ...],
-        in_strides: tuple[int, ...],
-        out_strides: tuple[int, ...],
-        axis: int,
-        backward: bool,
-        exclusive: bool,
-    ) -> Scan:
-        """The scan of a tensor along one of its axes."""
-        last = sizes[axis] - 1 if backward else 0
-        sign = -1 if backward else 1
-        loops = [
-            Dim(size, out, source)
-            for d, (size, out, source) in enumerate(
-                zip(sizes, out_strides, in_strides, strict=True)
-            )
-            if d != axis
-        ]
-        return cls(
-            fold=fold,
-            num=NUM[data_type],
-            bits=data_type.bits,
-            lines=fold_loops(loops),
-            axis_size=sizes[axis],
-            in_base=last * in_strides[axis],
-            in_step=sign * in_strides[axis],
-            out_base=last * out_strides[axis],
-            out_step=sign * out_strides[axis],
-            exclusive=exclusive,
-        )
-
-
-NUM = {
-    DataType.FLOAT32: "f32",
-    DataType.FLOAT16: "f16",
-    DataType.UINT16: "u16",
-    DataType.INT32: "u32",
-    DataType.UINT32: "u32",
-    DataType.INT64: "u64",
-    DataType.UINT64: "u64",
-}
-RUNNING = {
-    "f16": "f32",
-    "f16_hardware": "f32",
-    "u16": "u32",
-}  # what running values are kept as, where not as themselves
-
-
-def fits_units(scan: Scan) -> bool:
-    """Whether each line is adjacent elements that start and end on whole 16-byte units."""
-    unit = scan.per_unit
-    if scan.in_step != scan.out_step or abs(scan.in_step) != 1 or scan.axis_size % unit:
-        return False
-    ahead = 1 if scan.in_step < 0 else 0
-    strides = [n for d in scan.lines if d.size > 1 for n in (d.source, d.out)]
-    starts = (scan.in_base + ahead, scan.out_base + ahead)
-    return all(n % unit == 0 for n in (*starts, *strides))
-
-
-def fits_columns(scan: Scan) -> bool:
-    """Whether neighbouring lines lie side by side in whole 16-byte units."""
-    unit = scan.per_unit
-    *outer, last = scan.lines
-    if (last.source, last.out) != (1, 1) or last.size % unit:
-        return False
-    strides = [n for d in outer for n in (d.source, d.out)]
-    rest = (scan.in_base, scan.out_base, scan.in_step, scan.out_step)
-    return all(n % unit == 0 for n in (*rest, *strides))
-
-
 def choose(scan: Scan, adapter: Adapter) -> str:
-    """The kernel for a scan: walk, columns, columns_chain, lanes, rows or groups."""
+    """The kernel for a scan: walk, columns, columns_chain, lanes, rows, groups or stream."""
     lines = count(scan.lines)
     columns = lines // scan.per_unit
     if adapter.is_cpu:
@@ -161,8 +62,17 @@ def choose(scan: Scan, adapter: Adapter) -> str:
             return "lanes"
         if scan.axis_units <= 2 * ROW_ROUNDS * adapter.subgroup_min:
             return "rows"
+        long = lines < GROUPS_FILL and lines * scan.axis_units >= STREAM_UNITS
+        if long and chains and fits_units(scan) and _fits_binding(scan, adapter):
+            return "stream"
         return "groups"
     return "walk"
+
+
+def _fits_binding(scan: Scan, adapter: Adapter) -> bool:
+    """Whether each tensor can be reached through one binding."""
+    sizes, through = walks(scan)
+    return all(w.nbytes(sizes, 0) <= room_in(adapter.max_binding) for w in through)
 
 
 def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
@@ -171,29 +81,11 @@ def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
     Lines that together are too much for a binding are scanned in parts.
     """
     too_large = largest > adapter.max_binding
-    parts = split(*_walks(scan), adapter.max_binding, len(scan.lines)) if too_large else None
+    parts = split(*walks(scan), adapter.max_binding, len(scan.lines)) if too_large else None
     if not parts:
         return _plan(scan, adapter)
-    plans = [_plan(_within(scan, part), adapter) for part in parts]
+    plans = [_plan(within(scan, part), adapter) for part in parts]
     return joined(plans, [part.spans for part in parts])
-
-
-def _walks(scan: Scan) -> tuple[tuple[int, ...], list[Walk]]:
-    """The loops of a scan, the axis innermost, and how they step through its tensors."""
-    sizes = (*(d.size for d in scan.lines), scan.axis_size)
-    steps = (*(d.source for d in scan.lines), scan.in_step)
-    out_steps = (*(d.out for d in scan.lines), scan.out_step)
-    return sizes, [
-        Walk(scan.input, scan.bits, scan.in_base, steps, based=True),
-        Walk(scan.output, scan.bits, scan.out_base, out_steps, based=True),
-    ]
-
-
-def _within(scan: Scan, part: Part) -> Scan:
-    """A part of the scan, its tensors starting where the spans of the part do."""
-    lines, steps = resized(scan.lines, part.sizes[:-1]), part.sizes[-1]
-    starts = part.starts[scan.input], part.starts[scan.output]
-    return replace(scan, lines=lines, axis_size=steps, in_base=starts[0], out_base=starts[1])
 
 
 def _plan(scan: Scan, adapter: Adapter) -> Plan:
@@ -207,44 +99,17 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
         return Plan((_columns(scan, adapter),))
     if kernel == "columns_chain":
         return _columns_chain(scan)
+    if kernel == "stream":
+        return _stream(scan, adapter)
     scratch: dict[str, int] = {}
     return Plan(tuple(_segmented(scan, kernel, adapter, scratch)), scratch)
 
 
-def _common(scan: Scan, per_unit: int = 1) -> dict[str, Value]:
-    """Params that every kernel over lines has, in elements or in units."""
-    return {
-        "axis_size": scan.axis_size,
-        "in_base": scan.in_base // per_unit,
-        "in_step": scan.in_step // per_unit & 0xFFFFFFFF,
-        "out_base": scan.out_base // per_unit,
-        "out_step": scan.out_step // per_unit & 0xFFFFFFFF,
-        "sizes": eight([d.size for d in scan.lines]),
-        "in_strides": eight([d.source // per_unit for d in scan.lines]),
-        "out_strides": eight([d.out // per_unit for d in scan.lines]),
-    }
-
-
-def _slots(scan: Scan) -> dict[str, str]:
-    return {"num": f"num_{scan.num}", "fold": f"fold_{scan.fold}"}
-
-
-def _io(scan: Scan) -> tuple[dict[str, str], dict[str, int]]:
-    """Slots and constants of a kernel that walks along lines."""
-    constants = {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
-    if fits_units(scan):
-        constants["BACKWARD"] = int(scan.in_step < 0)
-        return {**_slots(scan), "io": "io_units"}, constants
-    put = "put_half" if scan.bits == 16 else "put_whole"
-    constants["BITS"] = scan.bits
-    return {**_slots(scan), "io": "io_elements", "put": put}, constants
-
-
 def _in_subgroups(scan: Scan, kernel: str, adapter: Adapter) -> Dispatch:
     """Lines that a subgroup scans by itself: one at a time, or short ones side by side."""
-    slots, constants = _io(scan)
+    slots, constants = along_lines(scan)
     lines = count(scan.lines)
-    params = {**_common(scan), "lines": lines, "axis_units": scan.axis_units}
+    params = {**line_params(scan), "lines": lines, "axis_units": scan.axis_units}
     bindings = {"input": scan.input, "output": scan.output}
     constants["WG_SIZE"] = ROW_WG
     at_once = ROW_ROUNDS * (adapter.subgroup_min // scan.axis_units) if kernel == "lanes" else 1
@@ -256,11 +121,11 @@ def _columns(scan: Scan, adapter: Adapter) -> Dispatch:
     unit = scan.per_unit
     scan = scan.in_columns()
     columns = count(scan.lines)
-    params = {**_common(scan, unit), "columns": columns}
+    params = {**line_params(scan, unit), "columns": columns}
     constants = {"WG_SIZE": COLUMNS_WG, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     constants["EARLY"] = int(not adapter.is_cpu)
     bindings, groups = {"input": scan.input, "output": scan.output}, -(-columns // COLUMNS_WG)
-    return Dispatch("cumulative_columns", groups, params, bindings, _slots(scan), constants)
+    return Dispatch("cumulative_columns", groups, params, bindings, arithmetic(scan), constants)
 
 
 def _status(scan: Scan, places: int) -> tuple[int, Dispatch]:
@@ -280,7 +145,7 @@ def _columns_chain(scan: Scan) -> Plan:
     down = -(-scan.axis_size // (wg // TILE_COLUMNS * TILE_STEPS))
     size, clear = _status(scan, across * down * TILE_COLUMNS * unit)
     params = {
-        **_common(scan, unit),
+        **line_params(scan, unit),
         "columns": columns,
         "tiles_across": across,
         "tiles_down": down,
@@ -288,8 +153,32 @@ def _columns_chain(scan: Scan) -> Plan:
     constants = {"WG_SIZE": wg, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"
-    slots = {**_slots(scan), "lift": lift}
+    slots = {**arithmetic(scan), "lift": lift}
     run = Dispatch("cumulative_columns_chain", across * down, params, bindings, slots, constants)
+    return Plan((clear, run), {"status": size})
+
+
+def _stream(scan: Scan, adapter: Adapter) -> Plan:
+    wide = scan.bits == 32 and adapter.max_workgroup_size >= STREAM_WIDE["WG_SIZE"]
+    shape = STREAM_WIDE if wide else STREAM_NARROW
+    lines = count(scan.lines)
+    tiles = -(-scan.axis_units // (shape["WG_SIZE"] * ROW_ROUNDS))
+    blocks = tiles // STREAM_FAN
+    places = tiles + blocks + blocks // STREAM_FAN
+    size, clear = _status(scan, lines * places)
+    params = {
+        **line_params(scan),
+        "tiles": tiles,
+        "blocks": blocks,
+        "places": places,
+        "all_tiles": lines * tiles,
+        "axis_units": scan.axis_units,
+    }
+    slots, constants = along_lines(scan)
+    constants |= {**shape, "FAN": STREAM_FAN}
+    bindings = {"input": scan.input, "output": scan.output, "status": "status"}
+    groups = lines * tiles + shape["AHEAD"]
+    run = Dispatch("cumulative_stream", groups, params, bindings, slots, constants)
     return Plan((clear, run), {"status": size})
 
 
@@ -350,23 +239,21 @@ def _passes(
     adapter: Adapter,
 ) -> list[Dispatch]:
     """One pass; over a line that is too long for a binding, several, of as many segments as fit."""
-    sizes, walks = _walks(scan)
-    room = room_in(adapter.max_binding)
+    sizes, through = walks(scan)
     steps = segment * scan.per_unit
-    step_bytes = max(w.bits * abs(w.steps[-1]) for w in walks) // 8
-    at_once = room // (steps * max(1, step_bytes))
+    step_bytes = max(w.bits * abs(w.steps[-1]) for w in through) // 8
+    at_once = room_in(adapter.max_binding) // (steps * max(1, step_bytes))
     at_once -= at_once % (PARTIALS if at_once >= PARTIALS else 4)  # 16 bytes at least
-    fits = all(w.nbytes(sizes, 0) <= room for w in walks)
-    if fits or not at_once or count(scan.lines) > 1:
+    if _fits_binding(scan, adapter) or not at_once or count(scan.lines) > 1:
         return [_pass(scan, kernel, entry, segments, segment, partials)]
     made = []
     for first in range(0, segments, at_once):
         some = min(at_once, segments - first)
         size = min(some * steps, scan.axis_size - first * steps)
-        part = part_of((0,) * len(scan.lines) + (first * steps,), (*sizes[:-1], size), walks)
+        part = part_of((0,) * len(scan.lines) + (first * steps,), (*sizes[:-1], size), through)
         width = 8 if scan.bits == 64 else 4
         spans = {**part.spans, partials: (first * width, (first + some) * width)}
-        dispatch = _pass(_within(scan, part), kernel, entry, some, segment, partials)
+        dispatch = _pass(within(scan, part), kernel, entry, some, segment, partials)
         made.append(replace(dispatch, spans=spans))
     return made
 
@@ -374,10 +261,10 @@ def _passes(
 def _pass(
     scan: Scan, kernel: str, entry: str, segments: int, segment: int, partials: str
 ) -> Dispatch:
-    slots, constants = _io(scan)
+    slots, constants = along_lines(scan)
     lines = count(scan.lines)
     params = {
-        **_common(scan),
+        **line_params(scan),
         "lines": lines,
         "segments": segments,
         "segment_units": segment,

@@ -221,7 +221,7 @@ def test_the_cases_reach_every_kernel(adapter: str) -> None:
     scans = {
         "software": {"columns", "walk"},
         "least": {"columns", "walk"},
-        "discrete": {"columns", "columns_chain", "lanes", "rows", "groups", "walk"},
+        "discrete": {"columns", "columns_chain", "lanes", "rows", "groups", "stream", "walk"},
     }.get(adapter, {"columns", "lanes", "rows", "groups", "walk"})
     copies = {"copies"} if facts.is_cpu else set()
     wanted = {

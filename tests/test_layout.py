@@ -89,6 +89,7 @@ def test_every_directive_is_one_that_assembly_knows(path: Path) -> None:
         ("cumulative_lanes", "ROUNDS", scan.ROW_ROUNDS),
         ("cumulative_rows", "ROUNDS", scan.ROW_ROUNDS),
         ("cumulative_groups", "ROUNDS", scan.ROW_ROUNDS),
+        ("cumulative_stream", "ROUNDS", scan.ROW_ROUNDS),
         ("cumulative_columns", "AHEAD", scan.COLUMNS_AHEAD),
         ("cumulative_columns_chain", "COLUMNS", scan.TILE_COLUMNS),
         ("cumulative_columns_chain", "STEPS", scan.TILE_STEPS),

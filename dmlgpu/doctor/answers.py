@@ -234,6 +234,9 @@ def scans() -> Iterator[Case]:
             flags = {"backward": n % 2, "exclusive": n // 2 % 2}
             name = f"{what}, {np.dtype(dtype).name}"
             yield _scan(name, x.astype(dtype), axis, product=product, **flags)
+    long = rng.integers(1, 9, (1, 8_400_000), np.int32)
+    for product in (False, True):
+        yield _scan("one line of 8,400,000, int32", long, 1, product=product)
 
 
 def cases() -> Iterator[Case]:

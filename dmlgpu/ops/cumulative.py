@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from dmlgpu.errors import InvalidDescError, shown
+from dmlgpu.lines import Scan
 from dmlgpu.operator import Adapter, Operator, Plan, rank_of, same_type
-from dmlgpu.scan import Scan, plan_scan
+from dmlgpu.scan import plan_scan
 from dmlgpu.support import RANK_1_8, RANK_4, Allowed, FeatureLevel
 from dmlgpu.tensor import UINT32_MAX, DataType, TensorDesc, integer, member
 

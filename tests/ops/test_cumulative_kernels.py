@@ -7,6 +7,9 @@ every combination.
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -15,14 +18,12 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
-from test_plans import ADAPTERS, descriptions, every_plan, plan
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import scan
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import operator_of
-from dmlgpu.operator import Adapter
 
 TYPES = ("float32", "float16", "uint16", "int32", "uint64")  # one for each way to calculate
 # Of the two cases of each type: backward, exclusive, product, in place.
@@ -39,12 +40,16 @@ SHAPES: dict[str, list[tuple[tuple[int, ...], int]]] = {
     "columns": [((70, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1)],
     "columns_early": [((72, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1)],  # as on a GPU
     "columns_chain": [((1500, 64), 0), ((2, 1100, 72), 1), ((513, 264), 0)],
+    "stream": [((1, 90_000), 1), ((3, 40_008), 1), ((2, 5, 5_000), 2), ((70_008,), 0)],
 }
 SHADERS = {kernel: f"cumulative_{kernel}" for kernel in SHAPES}
 SHADERS |= {"walk": "cumulative", "passes": "cumulative_groups"}
 SHADERS |= {"columns_early": "cumulative_columns"}
 CHOICES = {"passes": "groups", "columns_early": "columns"}
 LEAST_LANES = 4  # of any subgroup: a line that `lanes` takes has no more units
+WAITING = ("columns_chain", "stream")  # for workgroups before them
+STREAM = {"WG_SIZE": 64, "AHEAD": 5, "NEAR": 2}  # tiles so small that few of them make a superblock
+STREAM_FAN = 4
 
 
 @dataclass(frozen=True)
@@ -149,10 +154,18 @@ def reference(case: Case, x: oracle.Array) -> oracle.Array:
     return exact.astype(x.dtype)
 
 
-def usable(kernel: str, facts: Adapter) -> bool:
-    """Single-pass kernels wait for other workgroups, which only some adapters keep running."""
-    if kernel == "columns_chain":
-        return facts.keeps_running and facts.subgroup_min >= scan.CHAIN_LANES
+def in_turn(device: dml.Device) -> bool:
+    """Whether workgroups run one after the other, so that none waits for one that has not ended."""
+    wide = re.search(r"llvmpipe.*(256|512) bits", device.adapter.name)  # eight lanes or more
+    return bool(wide) and os.environ.get("LP_NUM_THREADS") == "1"
+
+
+def usable(kernel: str, device: dml.Device) -> bool:
+    """Some kernels wait for other workgroups, which only some adapters keep running."""
+    facts = device.gpu.facts
+    if kernel in WAITING:
+        keeps_running = facts.keeps_running and facts.subgroup_min >= scan.CHAIN_LANES
+        return keeps_running or in_turn(device)
     return kernel in ("walk", "columns", "columns_early") or facts.subgroup_min >= LEAST_LANES
 
 
@@ -165,7 +178,7 @@ def usable(kernel: str, facts: Adapter) -> bool:
 def test_kernel_agrees_with_numpy(
     case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not usable(case.kernel, opened.gpu.facts):
+    if not usable(case.kernel, opened):
         pytest.skip(f"{opened.adapter.name} cannot run {case.kernel}")
     in_passes = case.kernel == "passes"
     monkeypatch.setattr(scan, "choose", lambda *_: CHOICES.get(case.kernel, case.kernel))
@@ -175,6 +188,10 @@ def test_kernel_agrees_with_numpy(
     if in_passes:
         monkeypatch.setattr(scan, "ONE_PASS", 0)
         monkeypatch.setattr(scan, "GROUP_TILES", 5)
+    if case.kernel == "stream":
+        for name in ("STREAM_NARROW", "STREAM_WIDE"):
+            monkeypatch.setattr(scan, name, STREAM)
+        monkeypatch.setattr(scan, "STREAM_FAN", STREAM_FAN)
     op = CompiledOperator(opened, operator_of(case.desc), case.desc)
     assert op.plan.dispatches[-1].shader == SHADERS[case.kernel]
     if SHADERS[case.kernel] == "cumulative_groups":
@@ -191,168 +208,24 @@ def test_kernel_agrees_with_numpy(
     assert op(given).tobytes() == first.tobytes()  # the same bits every time
 
 
-def problem(shape: tuple[int, ...], axis: int, data_type: T = T.FLOAT32) -> scan.Scan:
-    strides = dml.TensorDesc(data_type, shape).effective_strides
-    return scan.Scan.of(
-        fold="sum",
-        data_type=data_type,
-        sizes=shape,
-        in_strides=strides,
-        out_strides=strides,
-        axis=axis,
-        backward=False,
-        exclusive=False,
-    )
-
-
-GPU = Adapter(subgroup_min=32, subgroup_max=32, keeps_running=True, max_workgroup_storage=49152)
-CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
-
-
-@pytest.mark.parametrize(
-    ("shape", "axis", "kernel"),
-    [
-        ((65536, 4096), 1, "groups"),
-        ((65536, 4096), 0, "columns_chain"),
-        ((512, 4096), 0, "columns"),  # short enough for few columns
-        ((513, 4096), 0, "columns_chain"),
-        ((64, 1024, 4096), 1, "columns"),
-        ((513, 65532), 0, "columns_chain"),
-        ((513, 65536), 0, "columns"),  # 16,384 columns of 16 bytes
-        ((1 << 22, 64), 1, "lanes"),
-        ((1 << 28,), 0, "groups"),
-        ((128,), 0, "lanes"),  # a unit for each lane
-        ((129,), 0, "rows"),
-        ((1024,), 0, "rows"),  # two rounds of four units for each lane
-        ((1025,), 0, "groups"),
-        ((500, 5, 3), 1, "walk"),  # 1,500 lines of elements that are apart
-        ((300, 5, 3), 1, "lanes"),
-    ],
-)
-def test_a_gpu_chooses(shape: tuple[int, ...], axis: int, kernel: str) -> None:
-    assert scan.choose(problem(shape, axis), GPU) == kernel
-
-
-def test_without_subgroups_or_progress_long_lines_are_walked() -> None:
-    chosen = {
-        scan.choose(problem((1 << 28,), 0), Adapter()),
-        scan.choose(problem((65536, 4096), 0), replace(GPU, keeps_running=False)),
-        scan.choose(problem((65536, 4096), 0), replace(GPU, subgroup_min=16)),
-    }
-    assert chosen == {"walk"}
-
-
-@pytest.mark.parametrize(
-    ("shape", "axis", "kernel"),
-    [
-        ((4096, 4096), 0, "columns"),
-        ((4096, 4096), 1, "walk"),
-        ((4096, 64), 0, "columns"),
-        ((4096, 60), 0, "walk"),  # 15 columns leave a CPU idle
-        ((8 * 65_535, 64), 0, "columns"),
-        ((8 * 65_535 + 1, 64), 0, "walk"),  # some drivers stop a loop there
-    ],
-)
-def test_a_cpu_chooses_long_private_runs(shape: tuple[int, ...], axis: int, kernel: str) -> None:
-    assert scan.choose(problem(shape, axis), CPU) == kernel
-
-
-@pytest.mark.parametrize(
-    ("shape", "segments"),
-    [
-        ((1, 65_536), 1),  # 16 tiles of 1,024 units
-        ((1, 65_537), 9),  # 17 tiles, two to a segment
-        ((64, 1 << 20), 128),  # 8,192 segments in all
-        ((1023, 1 << 20), 9),
-        ((1024, 1 << 20), 1),  # as many lines as fill a GPU
-    ],
-)
-def test_few_long_lines_take_three_passes(shape: tuple[int, int], segments: int) -> None:
-    made = scan.plan_scan(problem(shape, 1), GPU)
-    assert {dispatch.shader for dispatch in made.dispatches} == {"cumulative_groups"}
-    entries = ["reduce", "scan", "scan_carried"] if segments > 1 else ["scan"]
-    assert [dispatch.entry for dispatch in made.dispatches] == entries
-    assert made.dispatches[-1].params["segments"] == segments
-    assert made.dispatches[-1].workgroups == shape[0] * segments
-    assert sum(made.scratch.values()) == (4 * shape[0] * segments if segments > 1 else 0)
-
-
-@pytest.mark.parametrize(
-    ("data_type", "rows"),
-    [(T.FLOAT32, 32), (T.FLOAT16, 16), (T.UINT64, 16)],
-    ids=["FLOAT32", "FLOAT16", "UINT64"],
-)
-def test_a_single_pass_clears_all_that_it_publishes_through(data_type: T, rows: int) -> None:
-    """Tiles are 8 columns of 16 bytes by so many rows of 16 steps."""
-    made = scan.plan_scan(problem((70_000, 520), 0, data_type), GPU)
-    clear, run = made.dispatches
-    assert (clear.shader, run.shader) == ("cumulative_clear", "cumulative_columns_chain")
-    columns = 520 * data_type.bits // 128
-    across, down = -(-columns // 8), -(-70_000 // (16 * rows))
-    assert run.params["columns"] == columns
-    assert (run.params["tiles_across"], run.params["tiles_down"]) == (across, down)
-    assert run.workgroups == across * down
-    assert run.constants == {"WG_SIZE": 8 * rows, "RANK": 1, "EXCLUSIVE": 0}
-    pieces = 4 if data_type.bits == 64 else 2  # of 16 bits, each in a word with a flag
-    words = 4 + across * down * 8 * (128 // data_type.bits) * pieces
-    assert made.scratch == {"status": 4 * words}
-    assert clear.params == {"count": words // 4}
-    assert clear.workgroups == -(-words // 4 // 256)
-
-
-def test_each_adapter_gets_the_scans_it_can_run() -> None:
-    """Most kernels need subgroups; the one that waits needs 32 lanes and an adapter that runs on.
-
-    A CPU walks: its subgroups are a few lanes of one core.
-    """
-    scans = [desc for desc in descriptions() if hasattr(desc, "axis")]
-    used = {
-        name: {dispatch.shader for desc in scans for dispatch in plan(desc, adapter).dispatches}
-        for name, adapter in ADAPTERS.items()
-    }
-    walks = {"cumulative", "cumulative_columns"}
-    subgroups = {f"cumulative_{kernel}" for kernel in ("lanes", "rows", "groups")}
-    assert used == {
-        "least": walks,
-        "software": walks,
-        "discrete": walks | subgroups | {"cumulative_columns_chain", "cumulative_clear"},
-        "integrated": walks | subgroups,
-        "mobile": walks | subgroups,
-    }
-
-
-@pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
-def test_exact_halves_change_the_conversion_and_nothing_else(adapter: Adapter) -> None:
-    for desc in descriptions():
-        inexact = plan(desc, replace(adapter, exact_halves=False))
-        exact = plan(desc, replace(adapter, exact_halves=True))
-        if hasattr(desc, "axis") and desc.input_tensor.data_type == T.FLOAT16:
-            assert exact.dispatches[-1].slots["num"] == "num_f16_hardware"
-        renamed = [
-            replace(d, slots={k: v.replace("_hardware", "") for k, v in d.slots.items()})
-            for d in exact.dispatches
-        ]
-        assert replace(exact, dispatches=tuple(renamed)) == inexact
-
-
-def test_segments_cover_their_lines_and_hand_on_a_partial_each() -> None:
-    """As many passes down as up, and between them one that needs no partials."""
-    for desc, made in every_plan():
-        segmented = [d for d in made.dispatches if "segments" in d.params]
-        if not segmented or segmented[0].spans:  # stretches are test_parts' matter
-            continue
-        levels = len(made.scratch)
-        entries = ["reduce"] * levels + ["scan"] + ["scan_carried"] * levels
-        assert [d.entry for d in made.dispatches] == entries
-        assert [d.params["segments"] == 1 for d in segmented] == [e == "scan" for e in entries]
-        size = 8 if desc.input_tensor.data_type.bits == 64 else 4
-        for level, (name, scratch) in enumerate(made.scratch.items()):
-            down, up = segmented[level], segmented[-1 - level]
-            assert down.bindings["partials"] == up.bindings["partials"] == name
-            assert segmented[level + 1].bindings["input"] == name
-            assert segmented[-2 - level].bindings["output"] == name
-            assert scratch == down.params["lines"] * down.params["segments"] * size
-            assert down.params == up.params
-        for d in segmented:
-            full = d.params["segment_units"] * (d.params["segments"] - 1)
-            assert full < d.params["axis_units"] <= full + d.params["segment_units"]
+@pytest.mark.gpu
+def test_kernels_that_wait_are_right_where_workgroups_take_turns(device: dml.Device) -> None:
+    """lavapipe with one thread runs a workgroup to its end before it starts the next."""
+    if in_turn(device) or not re.search(r"llvmpipe.*(256|512) bits", device.adapter.name):
+        pytest.skip(f"{device.adapter.name} has no threads to take away")
+    chosen = " or ".join(f"agrees_with_numpy and {kernel}" for kernel in WAITING)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        chosen,
+        __file__,
+    ]
+    environment = {**os.environ, "LP_NUM_THREADS": "1"}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    assert ran.returncode == 0, ran.stdout
+    assert re.search(r"\n2\d passed, \d+ deselected", ran.stdout), ran.stdout

@@ -1,0 +1,170 @@
+"""Scans as lines times steps: the record, what fits its layout, and what kernels over lines share.
+
+A backward scan is a forward one with negative steps, so no kernel knows of directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dmlgpu.layout import Dim, resized
+from dmlgpu.layout import fold as fold_loops
+from dmlgpu.operator import Value, eight
+from dmlgpu.parts import Part, Walk
+from dmlgpu.tensor import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Scans of `axis_size` steps along every line that the `lines` loops reach."""
+
+    fold: str  # sum or product
+    num: str  # arithmetic snippet
+    bits: int
+    lines: tuple[Dim, ...]
+    axis_size: int
+    in_base: int
+    in_step: int
+    out_base: int
+    out_step: int
+    exclusive: bool
+    input: str = "input_tensor"
+    output: str = "output_tensor"
+
+    @property
+    def per_unit(self) -> int:
+        """Elements in 16 bytes."""
+        return 128 // self.bits
+
+    @property
+    def axis_units(self) -> int:
+        """16-byte units along a line, the last one perhaps not full."""
+        return -(-self.axis_size // self.per_unit)
+
+    def in_columns(self) -> Scan:
+        """The same scan with the innermost lines taken a unit at a time."""
+        *outer, last = self.lines
+        unit = self.per_unit
+        return replace(self, lines=(*outer, Dim(last.size // unit, unit, unit)))
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        fold: str,
+        data_type: DataType,
+        sizes: tuple[int, ...],
+        in_strides: tuple[int, ...],
+        out_strides: tuple[int, ...],
+        axis: int,
+        backward: bool,
+        exclusive: bool,
+    ) -> Scan:
+        """The scan of a tensor along one of its axes."""
+        last = sizes[axis] - 1 if backward else 0
+        sign = -1 if backward else 1
+        loops = [
+            Dim(size, out, source)
+            for d, (size, out, source) in enumerate(
+                zip(sizes, out_strides, in_strides, strict=True)
+            )
+            if d != axis
+        ]
+        return cls(
+            fold=fold,
+            num=NUM[data_type],
+            bits=data_type.bits,
+            lines=fold_loops(loops),
+            axis_size=sizes[axis],
+            in_base=last * in_strides[axis],
+            in_step=sign * in_strides[axis],
+            out_base=last * out_strides[axis],
+            out_step=sign * out_strides[axis],
+            exclusive=exclusive,
+        )
+
+
+NUM = {
+    DataType.FLOAT32: "f32",
+    DataType.FLOAT16: "f16",
+    DataType.UINT16: "u16",
+    DataType.INT32: "u32",
+    DataType.UINT32: "u32",
+    DataType.INT64: "u64",
+    DataType.UINT64: "u64",
+}
+RUNNING = {
+    "f16": "f32",
+    "f16_hardware": "f32",
+    "u16": "u32",
+}  # what running values are kept as, where not as themselves
+
+
+def fits_units(scan: Scan) -> bool:
+    """Whether each line is adjacent elements that start and end on whole 16-byte units."""
+    unit = scan.per_unit
+    if scan.in_step != scan.out_step or abs(scan.in_step) != 1 or scan.axis_size % unit:
+        return False
+    ahead = 1 if scan.in_step < 0 else 0
+    strides = [n for d in scan.lines if d.size > 1 for n in (d.source, d.out)]
+    starts = (scan.in_base + ahead, scan.out_base + ahead)
+    return all(n % unit == 0 for n in (*starts, *strides))
+
+
+def fits_columns(scan: Scan) -> bool:
+    """Whether neighbouring lines lie side by side in whole 16-byte units."""
+    unit = scan.per_unit
+    *outer, last = scan.lines
+    if (last.source, last.out) != (1, 1) or last.size % unit:
+        return False
+    strides = [n for d in outer for n in (d.source, d.out)]
+    rest = (scan.in_base, scan.out_base, scan.in_step, scan.out_step)
+    return all(n % unit == 0 for n in (*rest, *strides))
+
+
+def walks(scan: Scan) -> tuple[tuple[int, ...], list[Walk]]:
+    """The loops of a scan, the axis innermost, and how they step through its tensors."""
+    sizes = (*(d.size for d in scan.lines), scan.axis_size)
+    steps = (*(d.source for d in scan.lines), scan.in_step)
+    out_steps = (*(d.out for d in scan.lines), scan.out_step)
+    return sizes, [
+        Walk(scan.input, scan.bits, scan.in_base, steps, based=True),
+        Walk(scan.output, scan.bits, scan.out_base, out_steps, based=True),
+    ]
+
+
+def within(scan: Scan, part: Part) -> Scan:
+    """A part of the scan, its tensors starting where the spans of the part do."""
+    lines, steps = resized(scan.lines, part.sizes[:-1]), part.sizes[-1]
+    starts = part.starts[scan.input], part.starts[scan.output]
+    return replace(scan, lines=lines, axis_size=steps, in_base=starts[0], out_base=starts[1])
+
+
+def line_params(scan: Scan, per_unit: int = 1) -> dict[str, Value]:
+    """Params that every kernel over lines has, in elements or in units."""
+    return {
+        "axis_size": scan.axis_size,
+        "in_base": scan.in_base // per_unit,
+        "in_step": scan.in_step // per_unit & 0xFFFFFFFF,
+        "out_base": scan.out_base // per_unit,
+        "out_step": scan.out_step // per_unit & 0xFFFFFFFF,
+        "sizes": eight([d.size for d in scan.lines]),
+        "in_strides": eight([d.source // per_unit for d in scan.lines]),
+        "out_strides": eight([d.out // per_unit for d in scan.lines]),
+    }
+
+
+def arithmetic(scan: Scan) -> dict[str, str]:
+    """Slots that say what a scan calculates with."""
+    return {"num": f"num_{scan.num}", "fold": f"fold_{scan.fold}"}
+
+
+def along_lines(scan: Scan) -> tuple[dict[str, str], dict[str, int]]:
+    """Slots and constants of a kernel that walks along lines."""
+    constants = {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
+    if fits_units(scan):
+        constants["BACKWARD"] = int(scan.in_step < 0)
+        return {**arithmetic(scan), "io": "io_units"}, constants
+    put = "put_half" if scan.bits == 16 else "put_whole"
+    constants["BITS"] = scan.bits
+    return {**arithmetic(scan), "io": "io_elements", "put": put}, constants
