@@ -28,7 +28,7 @@ NOTHING = "Not measured yet."
 
 Row = dict[str, Any]
 
-THREE_PASSES = "the line is read twice and written once: three passes can give 0.67 at most"
+READ_AGAIN = "tiles are read again from the cache: three transfers through it for a copy's two"
 REASONS = {  # as found on the H200; rows that are not here have no known one
     ("gather scalars, int64 indices", "float32"): (
         "the limit reads one index of 4 bytes per element, the workload two of 8"
@@ -39,7 +39,7 @@ REASONS = {  # as found on the H200; rows that are not here have no known one
     ("cumsum axis 0", "float16"): (
         "registers bound the tiles in flight; other tiles and a two-level wait were slower"
     ),
-    **{("cumsum one line", dtype): THREE_PASSES for dtype in SHORT},
+    **{("cumsum one line", dtype): READ_AGAIN for dtype in SHORT},
 }
 IN_README = (
     "slice window",
