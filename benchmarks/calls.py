@@ -6,90 +6,79 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
 
 import dmlgpu as dml
 from benchmarks.rivals import Cupy, Rival, Torch
-from dmlgpu.roofline import Kernel, copy_kernel
+from dmlgpu.roofline import copy_kernel
 
-CALLS = 32  # in a row, fewer than a batch: nothing is submitted on the way
-ROUNDS = 30
-LONG = 1024  # in a row, submissions included
-LONG_ROUNDS = 5
+CALLS = 1024  # in a row, submissions included
+ROUNDS = 5
+FEW = 32  # in a row, of what is slow or not submitted
+FEW_ROUNDS = 30
 BATCH = 64  # bare dispatches per submission, as many as the library takes
 
 
 @dataclass(frozen=True, slots=True)
 class HostTime:
-    """Microseconds of one call: with its share of the submissions, and of recording it alone."""
+    """Microseconds of one call with its share of the submissions: until it returns, and busy."""
 
     name: str
     us: float
-    us_record: float | None = None
+    us_busy: float | None = None  # of the calling thread, without what it waited for
 
 
-def per_call(call: Callable[[], Any], wait: Callable[[], Any], calls: int, rounds: int) -> float:
-    """Median over rounds of the host's seconds per call; the GPU is idle before each round."""
+def per_call(
+    call: Callable[[], Any], wait: Callable[[], Any], calls: int, rounds: int
+) -> tuple[float, float]:
+    """Medians over rounds of seconds per call, by the wall and busy; the GPU is idle before."""
     call()
     wait()
-    seconds = []
+    taken = []
     for _ in range(rounds):
-        before = perf_counter()
+        before, busy = perf_counter(), thread_time()
         for _ in range(calls):
             call()
-        seconds.append((perf_counter() - before) / calls)
+        taken.append(((perf_counter() - before) / calls, (thread_time() - busy) / calls))
         wait()
-    return median(seconds)
+    return median(wall for wall, _ in taken), median(busy for _, busy in taken)
 
 
-def host_time(device: dml.Device, name: str, call: Callable[[], Any], scale: float) -> HostTime:
-    """Both times of one call."""
-    record = per_call(call, device.wait, CALLS, max(3, int(ROUNDS * scale)))
-    whole = per_call(call, device.wait, LONG, max(1, int(LONG_ROUNDS * scale)))
-    return HostTime(name, whole * 1e6, record * 1e6)
+def host_time(
+    name: str,
+    call: Callable[[], Any],
+    wait: Callable[[], Any],
+    scale: float,
+    calls: int = CALLS,
+) -> HostTime:
+    """The time of one call; `scale` is a part of the rounds that are usual."""
+    wall, busy = per_call(call, wait, calls, max(1, int(ROUNDS * scale)))
+    return HostTime(name, wall * 1e6, busy * 1e6)
 
 
 def bare(device: dml.Device, scale: float = 1.0) -> HostTime:
     """set_pipeline, set_bind_group and dispatch in one open pass: the least any call can cost."""
     kernel, tensors = copy_kernel(device, 4096)
-    record = _bare(device, kernel, 1, CALLS, max(3, int(ROUNDS * scale)))
-    whole = _bare(device, kernel, LONG // BATCH, BATCH, max(1, int(LONG_ROUNDS * scale)))
-    del tensors
-    return HostTime("bare set_pipeline + set_bind_group + dispatch", whole * 1e6, record * 1e6)
-
-
-def _bare(device: dml.Device, kernel: Kernel, batches: int, calls: int, rounds: int) -> float:
-    """Seconds per dispatch; one batch leaves its submission out, several count theirs."""
     pipeline, group = kernel.parts
     gpu = device.gpu.device
-    seconds = []
-    for _ in range(rounds + 1):
-        spent = 0.0
-        for _ in range(batches):
-            if batches == 1:
-                encoder = gpu.create_command_encoder()
-                open_pass = encoder.begin_compute_pass()
-            before = perf_counter()
-            if batches > 1:
-                encoder = gpu.create_command_encoder()
-                open_pass = encoder.begin_compute_pass()
-            for _ in range(calls):
-                open_pass.set_pipeline(pipeline)
-                open_pass.set_bind_group(0, group)
-                open_pass.dispatch_workgroups(1)
-            if batches > 1:
-                open_pass.end()
-                gpu.queue.submit([encoder.finish()])
-            spent += perf_counter() - before
-            if batches == 1:
-                open_pass.end()
-                gpu.queue.submit([encoder.finish()])
-        seconds.append(spent / (batches * calls))
-        device.wait()
-    return median(seconds[1:])
+
+    def batch() -> None:
+        encoder = gpu.create_command_encoder()
+        open_pass = encoder.begin_compute_pass()
+        for _ in range(BATCH):
+            open_pass.set_pipeline(pipeline)
+            open_pass.set_bind_group(0, group)
+            open_pass.dispatch_workgroups(1)
+        open_pass.end()
+        gpu.queue.submit([encoder.finish()])
+
+    name = "bare set_pipeline + set_bind_group + dispatch"
+    found = host_time(name, batch, device.wait, scale, CALLS // BATCH)
+    del tensors
+    return HostTime(name, found.us / BATCH, (found.us_busy or 0) / BATCH)
 
 
 class Small:
@@ -150,13 +139,13 @@ def fresh_buffers(device: dml.Device, desc: Any, inputs: tuple[dml.Tensor, ...])
     for _ in range(5):
         many = [
             ([device.tensor(t.numpy()) for t in inputs], device.empty(op.output_desc))
-            for _ in range(CALLS)
+            for _ in range(FEW)
         ]
         device.wait()
         before = perf_counter()
         for operands, out in many:
             op(*operands, out=out)
-        seconds.append((perf_counter() - before) / CALLS)
+        seconds.append((perf_counter() - before) / FEW)
         device.wait()
         kept.append(many)
     return median(seconds)
@@ -174,19 +163,20 @@ def measure_calls(device: dml.Device, others: list[Rival], scale: float) -> Iter
         op = device.compile(desc)
         out = device.empty(op.output_desc)
         seen = partial(op, *inputs, out=out)
-        yield host_time(device, f"{name}: op(x, out=y), tensors seen before", seen, scale)
+        yield host_time(f"{name}: op(x, out=y), tensors seen before", seen, device.wait, scale)
         pooled = partial(op, *inputs)
-        yield host_time(device, f"{name}: op(x), output from the pool", pooled, scale)
+        yield host_time(f"{name}: op(x), output from the pool", pooled, device.wait, scale)
         assert np.array_equal(out.numpy().reshape(expected.shape), expected), name
         fresh = partial(_fresh_operands, device, op)
-        yield host_time(device, f"{name}: op(x) with x fresh from the pool", fresh, scale)
+        yield host_time(f"{name}: op(x) with x fresh from the pool", fresh, device.wait, scale)
         us = fresh_buffers(device, desc, inputs) * 1e6
-        yield HostTime(f"{name}: op(x, out=y), buffers never seen", us, us)
-        compiling = per_call(partial(device.compile, desc), device.wait, CALLS, ROUNDS)
+        yield HostTime(f"{name}: op(x, out=y), buffers never seen", us)
+        again = partial(device.compile, desc)
+        compiling, _ = per_call(again, device.wait, FEW, FEW_ROUNDS)
         yield HostTime(f"{name}: compile(desc), seen before", compiling * 1e6)
     for name, call, expected in small.functions():
         assert np.array_equal(call().numpy(), expected), name
-        yield host_time(device, name, call, scale)
+        yield host_time(name, call, device.wait, scale)
     yield HostTime("256 bytes read back", _round_trip(device) * 1e6)
     for rival in others:
         yield from _rival_calls(rival, small, scale)
@@ -194,7 +184,7 @@ def measure_calls(device: dml.Device, others: list[Rival], scale: float) -> Iter
 
 def _round_trip(device: dml.Device) -> float:
     tensor = device.tensor(np.arange(64, dtype=np.float32))
-    return per_call(lambda: tensor.numpy(), device.wait, 10, ROUNDS)
+    return per_call(lambda: tensor.numpy(), device.wait, 10, FEW_ROUNDS)[0]
 
 
 def _rival_calls(rival: Rival, small: Small, scale: float) -> Iterator[HostTime]:
@@ -215,6 +205,4 @@ def _rival_calls(rival: Rival, small: Small, scale: float) -> Iterator[HostTime]
         calls["cupy.take(x, i, 0)"] = lambda: cupy.take(crows, cat, 0)
         calls["cupy.cumsum(x, 1)"] = lambda: cupy.cumsum(crows, 1)
     for name, call in calls.items():
-        rounds = max(1, int(LONG_ROUNDS * scale))
-        us = per_call(call, rival.synchronize, LONG, rounds) * 1e6
-        yield HostTime(f"{rival.name} {rival.where}: {name}", us)
+        yield host_time(f"{rival.name} {rival.where}: {name}", call, rival.synchronize, scale)

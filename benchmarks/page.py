@@ -24,6 +24,7 @@ README = ROOT / "README.md"
 RIVALS = ("PyTorch", "CuPy")
 H200 = "nvidia-h200"
 TIE = 0.02  # times this close count as the same
+WAITED = 1.5  # times what a thread was busy for, from which the page says both
 NOTHING = "Not measured yet."
 
 Row = dict[str, Any]
@@ -196,26 +197,32 @@ def row_tables(all_: Sequence[Measured]) -> str:
 
 
 def side_by_side(
-    first: str, all_: Sequence[Measured], part: str, value: Callable[[Row], float]
+    first: str, all_: Sequence[Measured], part: str, value: Callable[[Row], str]
 ) -> str:
-    """A table of named numbers, one column per adapter."""
+    """A table of named values, one column per adapter."""
     shown = [one for one in all_ if one.report[part]]
     if not shown:
         return ""
     columns = [{e["name"]: value(e) for e in one.report[part]} for one in shown]
     names = dict.fromkeys(name for column in columns for name in column)
-    lines = [[name, *(number(column.get(name)) for column in columns)] for name in names]
+    lines = [[name, *(column.get(name, "-") for column in columns)] for name in names]
     return table([first, *(one.title for one in shown)], lines)
 
 
 def calls(all_: Sequence[Measured]) -> str:
-    """Host time per call."""
-    return side_by_side("us per call", all_, "calls", lambda entry: entry["us"])
+    """Host time per call, and what the thread was busy for where it mostly waited."""
+    return side_by_side("us per call", all_, "calls", _call_time)
+
+
+def _call_time(entry: Row) -> str:
+    us, busy = entry["us"], entry.get("us_busy")
+    waited = busy is not None and us > WAITED * busy
+    return f"{number(us)} ({number(busy)})" if waited else number(us)
 
 
 def start_up(all_: Sequence[Measured]) -> str:
     """Start-up."""
-    return side_by_side("seconds", all_, "start_up", lambda entry: entry["seconds"])
+    return side_by_side("seconds", all_, "start_up", lambda entry: number(entry["seconds"]))
 
 
 def transfers(all_: Sequence[Measured]) -> str:

@@ -200,8 +200,8 @@ def side_tables(report: Report) -> list[str]:
     found = []
     lines: list[Sequence[str]]
     if report["calls"]:
-        lines = [(e["name"], number(e["us"]), number(e["us_record"])) for e in report["calls"]]
-        head = ("host time per call", "us", "us, recording alone")
+        lines = [(e["name"], number(e["us"]), number(e.get("us_busy"))) for e in report["calls"]]
+        head = ("host time per call", "us", "us, thread busy")
         found.append(table(head, lines))
     if report["transfers"]:
         found.append(_transfers_table(report["transfers"]))
