@@ -102,6 +102,8 @@ def _dispatch(
     }
     bindings = {"input": "input_tensor", "output": "output_tensor"}
     kind = "units" if dense and bits == 128 else "dense" if dense else "sparse"
+    if adapter.is_cpu and dense and (run := row_run(bits, dims)):
+        return _rows(shader, bits, dims, run, params, gather)
     slots = {"move": f"move_{kind}"}
     constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims)}
     if kind != "units":
@@ -127,6 +129,39 @@ def _dispatch(
         constants["TUPLE"] = len(gather.sizes)
     per_group = WG_SIZE * max(1 + constants.get("PAIRS", 0), constants.get("RUN", 1))
     workgroups = -(-invocations // per_group)
+    return Plan((Dispatch(shader, workgroups, params, bindings, slots, constants),))
+
+
+def row_run(bits, dims):
+    last = dims[-1]
+    units = last.size * bits // 128
+    if last.tuple_ or last.source not in (1, -1, 2) or units < 16:
+        return 0
+    return 64 if count(dims) * bits // 128 >= 64 * 64 * 64 else 0
+
+
+def _rows(shader, bits, dims, run, params, gather):
+    unit = 128 // bits
+    last = dims[-1]
+    rows = count(dims[:-1])
+    pieces = -(-(last.size // unit) // run)
+    params["count"] = rows * pieces
+    bindings = {"input": "input_tensor", "output": "output_tensor"}
+    slots = {"move": "move_rows"}
+    edges = any(d.out % unit for d in dims[:-1]) or last.size % unit
+    constants = {"WG_SIZE": 64, "RANK": len(dims), "BITS": bits, "STEP": last.source, "EDGES": int(bool(edges)), "RUN": run}
+    if gather:
+        params["index_step"] = gather.index_step
+        params["tuple_strides"] = eight([d.tuple_ for d in dims])
+        params["gather_sizes"] = eight(gather.sizes)
+        params["gather_strides"] = eight(gather.strides)
+        bindings["indices"] = "indices_tensor"
+        slots["index"] = gather.index
+        slots["indices"] = "indices_words"
+        many = len(gather.sizes) > AT_ONCE
+        slots["resolve"] = "resolve_loop" if many else "resolve_at_once"
+        constants["TUPLE"] = len(gather.sizes)
+    workgroups = -(-params["count"] // 64)
     return Plan((Dispatch(shader, workgroups, params, bindings, slots, constants),))
 
 
