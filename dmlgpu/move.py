@@ -103,7 +103,7 @@ def _dispatch(
     bindings = {"input": "input_tensor", "output": "output_tensor"}
     kind = "units" if dense and bits == 128 else "dense" if dense else "sparse"
     if adapter.is_cpu and dense and (run := row_run(bits, dims)):
-        return _rows(shader, bits, dims, run, params, gather)
+        return _rows(shader, bits, dims, run, params, gather, base)
     slots = {"move": f"move_{kind}"}
     constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims)}
     if kind != "units":
@@ -137,10 +137,10 @@ def row_run(bits, dims):
     units = last.size * bits // 128
     if last.tuple_ or last.source not in (1, -1, 2) or units < 16:
         return 0
-    return 64 if count(dims) * bits // 128 >= 64 * 64 * 64 else 0
+    return 512 if count(dims) * bits // 128 >= 64 * 64 * 64 else 0
 
 
-def _rows(shader, bits, dims, run, params, gather):
+def _rows(shader, bits, dims, run, params, gather, base):
     unit = 128 // bits
     last = dims[-1]
     rows = count(dims[:-1])
@@ -149,7 +149,11 @@ def _rows(shader, bits, dims, run, params, gather):
     bindings = {"input": "input_tensor", "output": "output_tensor"}
     slots = {"move": "move_rows"}
     edges = any(d.out % unit for d in dims[:-1]) or last.size % unit
-    constants = {"WG_SIZE": 64, "RANK": len(dims), "BITS": bits, "STEP": last.source, "EDGES": int(bool(edges)), "RUN": run}
+    starts = [base + (last.source < 0), *(d.source for d in dims[:-1]), *(gather.strides if gather else ())]
+    aligned = not edges and not any(s % unit for s in starts)
+    import os
+    team = max(t for t in (1, 2, 4, 8) if t == 1 or last.size // unit >= int(os.environ.get("IT", "64")) * t)
+    constants = {"WG_SIZE": 64, "TEAM": team, "RANK": len(dims), "BITS": bits, "ALIGNED": int(aligned), "STEP": last.source, "EDGES": int(bool(edges)), "RUN": run}
     if gather:
         params["index_step"] = gather.index_step
         params["tuple_strides"] = eight([d.tuple_ for d in dims])
@@ -161,7 +165,7 @@ def _rows(shader, bits, dims, run, params, gather):
         many = len(gather.sizes) > AT_ONCE
         slots["resolve"] = "resolve_loop" if many else "resolve_at_once"
         constants["TUPLE"] = len(gather.sizes)
-    workgroups = -(-params["count"] // 64)
+    workgroups = -(-params["count"] * team // 64)
     return Plan((Dispatch(shader, workgroups, params, bindings, slots, constants),))
 
 

@@ -7,8 +7,10 @@
 #bind write output: vec4<u32>
 #import place
 override WG_SIZE: u32 = 64;
+override TEAM: u32 = 8; // invocations that share a piece
 override BITS: u32 = 32;
 override STEP: i32 = 1; // 1, -1 or 2
+override ALIGNED: bool = false; // windows begin where units do
 override EDGES: bool = false; // rows begin or end within units
 override RUN: u32 = 16; // most units in a piece
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
@@ -20,35 +22,37 @@ struct Window {
   two: bool, // words
   one: bool,
   bits: u32,
+  lift: u32, // what moves a word by the other 32 - bits
 }
 
 fn window_at(e: u32) -> Window {
   let bits = e % UNIT * BITS;
-  return Window(e / UNIT, (bits & 64u) != 0u, (bits & 32u) != 0u, bits % 32u);
+  return Window(e / UNIT, (bits & 64u) != 0u, (bits & 32u) != 0u, bits % 32u,
+    select(1u << ((32u - bits) % 32u), 0u, bits % 32u == 0u));
 }
 
 fn unit_from(w: Window, k: u32) -> vec4<u32> { return load_input((w.unit + k) & LAST_UNIT); }
 
 // The window over two units side by side.
 fn joined(w: Window, a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
-  if (BITS == 128u) { return a; }
+  if (ALIGNED) { return a; }
   let c = select(a, vec4<u32>(a.zw, b.xy), w.two);
   if (BITS == 64u) { return c; }
   let d = select(b.xy, b.zw, w.two);
   let e = select(c, vec4<u32>(c.yzw, d.x), w.one);
   if (BITS == 32u) { return e; }
   let f = vec4<u32>(e.yzw, select(d.x, d.y, w.one));
-  return (e >> vec4<u32>(w.bits)) | ((f << vec4<u32>(1u)) << vec4<u32>(31u - w.bits));
+  return (e >> vec4<u32>(w.bits)) | (f * w.lift);
 }
 
 // 16 bytes with their elements in reverse order.
 fn reversed(v: vec4<u32>) -> vec4<u32> {
   if (BITS == 64u) { return v.zwxy; }
   if (BITS == 32u) { return v.wzyx; }
-  let halves = (v.wzyx >> vec4<u32>(16u)) | (v.wzyx << vec4<u32>(16u));
+  let halves = (v.wzyx >> vec4<u32>(16u)) | (v.wzyx * 65536u);
   if (BITS == 16u) { return halves; }
   return ((halves >> vec4<u32>(8u)) & vec4<u32>(0x00ff00ffu))
-    | ((halves & vec4<u32>(0x00ff00ffu)) << vec4<u32>(8u));
+    | ((halves & vec4<u32>(0x00ff00ffu)) * 256u);
 }
 
 // Every second element of 32 bytes.
@@ -56,52 +60,48 @@ fn every_second(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
   if (BITS == 64u) { return vec4<u32>(a.xy, b.xy); }
   if (BITS == 32u) { return vec4<u32>(a.xz, b.xz); }
   if (BITS == 16u) {
-    let even = vec4<u32>(a.xz, b.xz) & vec4<u32>(0xffffu);
-    return even | (vec4<u32>(a.yw, b.yw) << vec4<u32>(16u));
+    return (vec4<u32>(a.xz, b.xz) & vec4<u32>(0xffffu)) | (vec4<u32>(a.yw, b.yw) * 65536u);
   }
   let c = squeezed(a);
   let d = squeezed(b);
-  return vec4<u32>(c.xz, d.xz) | (vec4<u32>(c.yw, d.yw) << vec4<u32>(16u));
+  return (vec4<u32>(c.xz, d.xz) >> vec4<u32>(8u)) | (vec4<u32>(c.yw, d.yw) * 256u);
 }
 
-// Bytes 0 and 2 of each word, in its low half.
+// Bytes 0 and 2 of each word, in the middle.
 fn squeezed(v: vec4<u32>) -> vec4<u32> {
-  let even = v & vec4<u32>(0x00ff00ffu);
-  return (even | (even >> vec4<u32>(8u))) & vec4<u32>(0xffffu);
+  return ((v & vec4<u32>(0x00ff00ffu)) * 257u) & vec4<u32>(0x00ffff00u);
 }
 
-// Fills `count` units of the output from `unit` on, the first element coming from `e`.
-fn fill(unit: u32, count: u32, e: u32) {
-  if (BITS == 128u) {
-    for (var k = 0u; k < count; k++) { store_output(unit + k, load_input(e + k)); }
-    return;
-  }
-  if (STEP == -1i) {
-    let w = window_at(e + 1u - UNIT);
-    var above = unit_from(w, 1u);
-    for (var k = 0u; k < count; k++) {
-      let below = unit_from(w, 0u - k);
-      store_output(unit + k, reversed(joined(w, below, above)));
-      above = below;
+// Fills `count` units of the output from `unit` on, the first element coming from `e`: the members
+// of a team take four units each in turn.
+fn fill(unit: u32, count: u32, e: u32, member: u32) {
+  let w = window_at(select(e, e + 1u - UNIT, STEP == -1i));
+  for (var k = 4u * member; k < count; k += 4u * TEAM) {
+    let at = unit + k;
+    if (STEP == 2i) {
+      #repeat 9: let a$ = unit_from(w, 2u * k + $u);
+      put(at, k < count, every_second(joined(w, a0, a1), joined(w, a1, a2)));
+      put(at + 1u, k + 1u < count, every_second(joined(w, a2, a3), joined(w, a3, a4)));
+      put(at + 2u, k + 2u < count, every_second(joined(w, a4, a5), joined(w, a5, a6)));
+      put(at + 3u, k + 3u < count, every_second(joined(w, a6, a7), joined(w, a7, a8)));
+    } else if (STEP == -1i) {
+      #repeat 5: let a$ = unit_from(w, 1u - k - $u);
+      put(at, k < count, reversed(joined(w, a1, a0)));
+      put(at + 1u, k + 1u < count, reversed(joined(w, a2, a1)));
+      put(at + 2u, k + 2u < count, reversed(joined(w, a3, a2)));
+      put(at + 3u, k + 3u < count, reversed(joined(w, a4, a3)));
+    } else {
+      #repeat 5: let a$ = unit_from(w, k + $u);
+      put(at, k < count, joined(w, a0, a1));
+      put(at + 1u, k + 1u < count, joined(w, a1, a2));
+      put(at + 2u, k + 2u < count, joined(w, a2, a3));
+      put(at + 3u, k + 3u < count, joined(w, a3, a4));
     }
-    return;
   }
-  let w = window_at(e);
-  var before = unit_from(w, 0u);
-  if (STEP == 2i) {
-    for (var k = 0u; k < count; k++) {
-      let middle = unit_from(w, 2u * k + 1u);
-      let behind = unit_from(w, 2u * k + 2u);
-      store_output(unit + k, every_second(joined(w, before, middle), joined(w, middle, behind)));
-      before = behind;
-    }
-    return;
-  }
-  for (var k = 0u; k < count; k++) {
-    let behind = unit_from(w, k + 1u);
-    store_output(unit + k, joined(w, before, behind));
-    before = behind;
-  }
+}
+
+fn put(unit: u32, is_mine: bool, v: vec4<u32>) {
+  if (is_mine) { store_output(unit, v); }
 }
 
 // The elements that follow `e`, as many as fill 16 bytes.
@@ -150,7 +150,8 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let id = (group.x + group.y * groups.x) * WG_SIZE + lane;
+  let id = (group.x + group.y * groups.x) * (WG_SIZE / TEAM) + lane / TEAM;
+  let member = lane % TEAM;
   if (id >= params.count) { return; }
   let size = size_of(RANK - 1u);
   let pieces = (size / UNIT + RUN - 1u) / RUN;
@@ -166,10 +167,11 @@ fn main(
   let first = min(piece * share, whole);
   let unit = (address + skipped) / UNIT;
   let e = resolve(source, tuple_at) + (skipped + first * UNIT) * source_stride(RANK - 1u);
-  fill(unit + first, min(share, whole - first), e);
+  fill(unit + first, min(share, whole - first), e, member);
   if (EDGES) {
-    let head = u32(piece == 0u && skipped != 0u);
-    let tail = u32(piece + 1u == pieces && (size - skipped) % UNIT != 0u);
+    let is_edge = member == 0u;
+    let head = u32(is_edge && piece == 0u && skipped != 0u);
+    let tail = u32(is_edge && piece + 1u == pieces && (size - skipped) % UNIT != 0u);
     for (var k = 1u - head; k < 1u + tail; k++) { edge(select(unit - 1u, unit + whole, k == 1u), k == 1u); }
   }
 }
