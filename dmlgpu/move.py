@@ -104,6 +104,11 @@ def _dispatch(
     kind = "units" if dense and bits == 128 else "dense" if dense else "sparse"
     if adapter.is_cpu and dense and (run := row_run(bits, dims)):
         return _rows(shader, bits, dims, run, params, gather, base)
+    if adapter.is_cpu and dense and invocations >= 64*64*16:
+        if bits == 128 and len(dims) == 2 and not last.tuple_ and last.source == 1:
+            return _short(shader, "move_short", bits, dims, params, gather)
+        if gather and len(dims) == 1 and last.tuple_ and _tuples(bits, last, gather, replace(adapter, is_cpu=False)) == "tuples_packed":
+            return _short(shader, "move_tuples", bits, dims, params, gather)
     slots = {"move": f"move_{kind}"}
     constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims)}
     if kind != "units":
@@ -166,6 +171,31 @@ def _rows(shader, bits, dims, run, params, gather, base):
         slots["resolve"] = "resolve_loop" if many else "resolve_at_once"
         constants["TUPLE"] = len(gather.sizes)
     workgroups = -(-params["count"] * team // 64)
+    return Plan((Dispatch(shader, workgroups, params, bindings, slots, constants),))
+
+
+def _short(shader, kind, bits, dims, params, gather):
+    bindings = {"input": "input_tensor", "output": "output_tensor"}
+    slots = {"move": kind}
+    constants = {"WG_SIZE": 64, "RUN": 16}
+    if kind == "move_tuples":
+        constants["BITS"] = bits
+    else:
+        params["count"] = dims[0].size
+        constants["CHUNK"] = next(c for c in (4, 2, 1) if dims[-1].size % c == 0)
+    units = params["count"]
+    if gather:
+        params["index_step"] = gather.index_step
+        params["tuple_strides"] = eight([d.tuple_ for d in dims])
+        params["gather_sizes"] = eight(gather.sizes)
+        params["gather_strides"] = eight(gather.strides)
+        bindings["indices"] = "indices_tensor"
+        slots["index"] = gather.index
+        slots["indices"] = "indices_units" if kind == "move_tuples" else "indices_words"
+        many = len(gather.sizes) > AT_ONCE
+        slots["resolve"] = "resolve_loop" if many else "resolve_at_once"
+        constants["TUPLE"] = len(gather.sizes)
+    workgroups = -(-units // (64*16))
     return Plan((Dispatch(shader, workgroups, params, bindings, slots, constants),))
 
 

@@ -6,6 +6,7 @@
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 #import place
+#import first_elements
 override WG_SIZE: u32 = 64;
 override TEAM: u32 = 8; // invocations that share a piece
 override BITS: u32 = 32;
@@ -114,13 +115,6 @@ fn filled(e: u32) -> vec4<u32> {
   let a = joined(w, unit_from(w, 0u), unit_from(w, 1u));
   if (STEP == 1i) { return a; }
   return every_second(a, joined(w, unit_from(w, 1u), unit_from(w, 2u)));
-}
-
-// The bits of the first `m` elements of a unit.
-fn first_elements(m: u32) -> vec4<u32> {
-  let bits = vec4<i32>(i32(m * BITS)) - vec4<i32>(0, 32, 64, 96);
-  let some = (vec4<u32>(1u) << vec4<u32>(clamp(bits, vec4<i32>(0), vec4<i32>(31)))) - vec4<u32>(1u);
-  return select(some, vec4<u32>(0xffffffffu), bits >= vec4<i32>(32));
 }
 
 // Any unit: a row may end in it and another one begin. A row that ends in a unit leaves it to the
