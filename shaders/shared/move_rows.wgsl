@@ -74,17 +74,16 @@ fn squeezed(v: vec4<u32>) -> vec4<u32> {
 }
 
 // Fills `count` units of the output from `unit` on, the first element coming from `e`: the members
-// of a team take four units each in turn.
+// of a team take two or four units each in turn.
 fn fill(unit: u32, count: u32, e: u32, member: u32) {
   let w = window_at(select(e, e + 1u - UNIT, STEP == -1i));
-  for (var k = 4u * member; k < count; k += 4u * TEAM) {
+  let turn = select(4u, 2u, STEP == 2i);
+  for (var k = turn * member; k < count; k += turn * TEAM) {
     let at = unit + k;
     if (STEP == 2i) {
-      #repeat 9: let a$ = unit_from(w, 2u * k + $u);
+      #repeat 5: let a$ = unit_from(w, 2u * k + $u);
       put(at, k < count, every_second(joined(w, a0, a1), joined(w, a1, a2)));
       put(at + 1u, k + 1u < count, every_second(joined(w, a2, a3), joined(w, a3, a4)));
-      put(at + 2u, k + 2u < count, every_second(joined(w, a4, a5), joined(w, a5, a6)));
-      put(at + 3u, k + 3u < count, every_second(joined(w, a6, a7), joined(w, a7, a8)));
     } else if (STEP == -1i) {
       #repeat 5: let a$ = unit_from(w, 1u - k - $u);
       put(at, k < count, reversed(joined(w, a1, a0)));
