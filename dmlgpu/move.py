@@ -173,10 +173,10 @@ def _rows(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) ->
     *outer, last = dims
     unit = 128 // bits
     units = last.size // unit
-    share = _share(units * count(tuple(outer)), 8, 64)
+    edges = last.size % unit or any(d.out % unit for d in outer)
+    share = _share(units * count(tuple(outer)), 8, 256 if edges else 64)
     team = min(8, 1 << max(1, units // share).bit_length() - 1)
     pieces = count(tuple(outer)) * -(-units // (share * team))
-    edges = last.size % unit or any(d.out % unit for d in outer)
     starts = [base + (last.source < 0), *(d.source for d in outer)]
     starts += gather.strides if gather else ()
     constants = {

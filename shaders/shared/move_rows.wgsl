@@ -116,23 +116,19 @@ fn filled(e: u32) -> vec4<u32> {
   return every_second(a, joined(w, unit_from(w, 1u), unit_from(w, 2u)));
 }
 
-// Any unit: a row may end in it and another one begin. A row that ends in a unit leaves it to the
-// one that begins there.
-fn edge(unit: u32, ends: bool) {
+// The unit in which a row begins or ends that is not all its own: `own` are the row's elements as if
+// they filled it, the first of which has the address `address`.
+fn edge(unit: u32, address: u32, own: vec4<u32>, ends: bool) {
   let size = size_of(RANK - 1u);
-  let a = place(unit * UNIT);
-  let b = place(unit * UNIT + UNIT - 1u);
-  let has_b = !b.in_gap && b.inner < size;
-  if (ends && has_b) { return; }
-  var v = vec4<u32>();
-  if (!a.in_gap && a.inner < size) {
-    v = filled(resolve(a.source, a.tuple_at)) & first_elements(min(UNIT, size - a.inner));
+  let from_ = max(address, unit * UNIT) - unit * UNIT;
+  let other = place(unit * UNIT + select(0u, UNIT - 1u, ends));
+  let is_shared = !other.in_gap && other.inner < size;
+  var v = own & ~first_elements(from_);
+  if (ends) { v &= first_elements(address + size - unit * UNIT); }
+  if (!ends && is_shared) {
+    v |= filled(resolve(other.source, other.tuple_at)) & first_elements(min(UNIT, size - other.inner));
   }
-  if (has_b) {
-    let e = resolve(b.source, b.tuple_at) - (UNIT - 1u) * source_stride(RANK - 1u);
-    v |= filled(e) & ~first_elements(UNIT - 1u - min(UNIT - 1u, b.inner));
-  }
-  store_output(unit, v);
+  if (!(ends && is_shared)) { store_output(unit, v); } // else the row that begins there does it
 }
 
 fn size_of(d: u32) -> u32 { return params.sizes[d / 4u][d % 4u]; }
@@ -159,12 +155,15 @@ fn main(
   let share = (size / UNIT + pieces - 1u) / pieces;
   let first = min(piece * share, whole);
   let unit = (address + skipped) / UNIT;
-  let e = resolve(source, tuple_at) + (skipped + first * UNIT) * source_stride(RANK - 1u);
-  fill(unit + first, min(share, whole - first), e, member);
+  let step = source_stride(RANK - 1u);
+  let e = resolve(source, tuple_at);
+  fill(unit + first, min(share, whole - first), e + (skipped + first * UNIT) * step, member);
   if (EDGES) {
-    let is_edge = member == 0u;
-    let head = u32(is_edge && piece == 0u && skipped != 0u);
-    let tail = u32(is_edge && piece + 1u == pieces && (size - skipped) % UNIT != 0u);
-    for (var k = 1u - head; k < 1u + tail; k++) { edge(select(unit - 1u, unit + whole, k == 1u), k == 1u); }
+    let begins = member == 0u && piece == 0u && skipped != 0u;
+    let ends = member == 0u && piece + 1u == pieces && (size - skipped) % UNIT != 0u;
+    for (var k = 1u - u32(begins); k < 1u + u32(ends); k++) {
+      let at = select(unit - 1u, unit + whole, k == 1u);
+      edge(at, address, filled(e + (at * UNIT - address) * step), k == 1u);
+    }
   }
 }
