@@ -113,7 +113,7 @@ class Forced:
         self.patch.setattr(move, "SPARSE_FACTOR", 1 << 20)
         self.patch.setattr(move, "run_units", lambda units: RUN if group == "runs" else 1)
         self.patch.setattr(move, "cpu_kind", lambda *given: special)
-        self.patch.setattr(move, "CPU_SHARES", 2 if group == "runs" else 4096)
+        self.patch.setattr(move, "CPU_SHARES", 2 if group == "runs" else 2048)
         if kernel == "dense" or group == "elements":
             self.patch.setattr(move, "widen", lambda *given, most: widen(*given, most=0))
         if kernel == "sparse":
