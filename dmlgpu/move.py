@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dmlgpu.layout import Dim, count, extent, fold, is_nested, resized, widen
@@ -12,6 +13,9 @@ WG_SIZE = 256
 RUN = 16  # units side by side that an invocation of a CPU adapter copies, when there are many
 COPY_BYTES = 2048  # shortest run that a CPU adapter moves sooner with a buffer copy
 COPY_RUNS = 4096  # most runs recorded that way
+CPU_WG_SIZE = 64  # of the kernels that only CPU adapters run
+CPU_SHARES = 2048  # invocations among which these divide their work
+LONG_ROW = 16  # units, from which on a row is worth cutting into pieces
 AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more compile for minutes
 SPARSE_FACTOR = 4  # an output with more gaps than this is written element by element
 
@@ -89,30 +93,23 @@ def _dispatch(
     gather: Gather | None,
     adapter: Adapter,
 ) -> Plan:
-    elements = count(dims)
-    reached = extent(dims)
-    last = dims[-1]
-    invocations = -(-reached * bits // 128) if dense else elements
+    kind = "units" if dense and bits == 128 else "dense" if dense else "sparse"
+    if adapter.is_cpu and dense:
+        kind = cpu_kind(bits, dims, gather) or kind
+    work = {"rows": _rows, "short": _short, "tuples": _by_tuples}.get(kind)
+    made = work(bits, dims, base, gather) if work else _general(kind, bits, dims, adapter)
     params: dict[str, Value] = {
-        "count": invocations,
+        "count": made.count,
         "source_base": base,
         "sizes": eight([d.size for d in dims]),
         "out_strides": eight([d.out for d in dims]),
         "source_strides": eight([d.source for d in dims]),
     }
     bindings = {"input": "input_tensor", "output": "output_tensor"}
-    kind = "units" if dense and bits == 128 else "dense" if dense else "sparse"
     slots = {"move": f"move_{kind}"}
-    constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims)}
-    if kind != "units":
-        constants["BITS"] = bits
-    if kind != "sparse":
-        constants["PAIRS"] = int(not adapter.is_cpu and not (last.tuple_ and bits >= 32))
-        constants["RUN"] = run_units(invocations) if adapter.is_cpu else 1
+    constants = dict(made.constants)
     if kind == "dense":
-        slots["tuples"] = _tuples(bits, last, gather, adapter)
-        constants["STEP"] = last.source if last.source in (1, -1, 2) else 0
-        constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
+        slots["tuples"] = _tuples(bits, dims[-1], gather, adapter)
     if gather:
         params["index_step"] = gather.index_step
         params["tuple_strides"] = eight([d.tuple_ for d in dims])
@@ -120,25 +117,110 @@ def _dispatch(
         params["gather_strides"] = eight(gather.strides)
         bindings["indices"] = "indices_tensor"
         slots["index"] = gather.index
-        packed = slots.get("tuples") == "tuples_packed"
+        packed = kind == "tuples" or slots.get("tuples") == "tuples_packed"
         slots["indices"] = "indices_units" if packed else "indices_words"
         many = adapter.is_cpu and len(gather.sizes) > AT_ONCE
         slots["resolve"] = "resolve_loop" if many else "resolve_at_once"
         constants["TUPLE"] = len(gather.sizes)
-    per_group = WG_SIZE * max(1 + constants.get("PAIRS", 0), constants.get("RUN", 1))
-    workgroups = -(-invocations // per_group)
+    workgroups = -(-made.invocations // constants["WG_SIZE"])
     return Plan((Dispatch(shader, workgroups, params, bindings, slots, constants),))
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How a kernel divides a copy."""
+
+    count: int  # of what it counts in params
+    invocations: int
+    constants: Mapping[str, int]
+
+
+def _general(kind: str, bits: int, dims: tuple[Dim, ...], adapter: Adapter) -> Work:
+    """Units, or elements where the output is written one by one, in no particular order."""
+    last = dims[-1]
+    constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims)}
+    if kind != "units":
+        constants["BITS"] = bits
+    if kind == "sparse":
+        return Work(count(dims), count(dims), constants)
+    units = -(-extent(dims) * bits // 128)
+    constants["PAIRS"] = int(not adapter.is_cpu and not (last.tuple_ and bits >= 32))
+    constants["RUN"] = run_units(units) if adapter.is_cpu else 1
+    if kind == "dense":
+        constants["STEP"] = last.source if last.source in (1, -1, 2) else 0
+        constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
+    return Work(units, -(-units // max(1 + constants["PAIRS"], constants["RUN"])), constants)
+
+
+def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:
+    """The kernel without branches that a CPU adapter runs; "" where only a general one serves."""
+    last = dims[-1]
+    if last.tuple_:
+        alone = gather is not None and len(dims) == 1 and _is_packed(bits, last, gather)
+        return "tuples" if alone else ""
+    if last.size * bits >= 128 * LONG_ROW and last.source in (1, -1, 2):
+        return "rows"
+    return "short" if bits == 128 and len(dims) == 2 else ""
+
+
+def _share(whole: int, least: int, most: int) -> int:
+    """What one of CPU_SHARES invocations does, as a power of two: few pipelines serve all sizes."""
+    return min(most, max(least, 1 << max(1, whole // CPU_SHARES).bit_length() - 1))
+
+
+def _rows(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> Work:
+    """Pieces of rows, each for a team of invocations that take its units in turn."""
+    *outer, last = dims
+    unit = 128 // bits
+    units = last.size // unit
+    edges = last.size % unit or any(d.out % unit for d in outer)
+    share = _share(units * count(tuple(outer)), 8, 256 if edges else 64)
+    team = min(8, 1 << max(1, units // share).bit_length() - 1)
+    pieces = count(tuple(outer)) * -(-units // (share * team))
+    starts = [base + (last.source < 0), *(d.source for d in outer)]
+    starts += gather.strides if gather else ()
+    constants = {
+        "WG_SIZE": CPU_WG_SIZE,
+        "RANK": len(dims),
+        "BITS": bits,
+        "STEP": last.source,
+        "EDGES": int(bool(edges)),
+        "ALIGNED": int(not edges and not any(start % unit for start in starts)),
+        "RUN": share * team,
+        "TEAM": team,
+    }
+    return Work(pieces, pieces * team, constants)
+
+
+def _short(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> Work:
+    """Whole rows of a few units."""
+    rows, row = dims
+    chunk = next(n for n in (4, 2, 1) if row.size % n == 0)
+    run = _share(rows.size, 1, 16)
+    constants = {"WG_SIZE": CPU_WG_SIZE, "CHUNK": chunk, "RUN": run}
+    return Work(rows.size, -(-rows.size // run), constants)
+
+
+def _by_tuples(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> Work:
+    """Units of one row whose elements each have an index tuple of their own."""
+    units = -(-count(dims) * bits // 128)
+    run = _share(units, 1, 16)
+    return Work(units, -(-units // run), {"WG_SIZE": CPU_WG_SIZE, "BITS": bits, "RUN": run})
 
 
 def _tuples(bits: int, last: Dim, gather: Gather | None, adapter: Adapter) -> str:
     """The snippet that fills a unit whose elements each have an index tuple of their own."""
     if adapter.is_cpu or not gather or not last.tuple_:
         return "tuples_loop"
+    return "tuples_packed" if _is_packed(bits, last, gather) else "tuples_at_once"
+
+
+def _is_packed(bits: int, last: Dim, gather: Gather) -> bool:
+    """Whether index tuples lie side by side in parts of 16 bytes, and a unit needs 16 at least."""
     coordinates = len(gather.sizes)
     words = coordinates * gather.index_bits // 32
     packed = last.tuple_ == coordinates and (coordinates == 1 or gather.index_step == 1)
-    fits = words in (1, 2, 4) and 128 // bits * words >= 4
-    return "tuples_packed" if packed and fits else "tuples_at_once"
+    return packed and words in (1, 2, 4) and 128 // bits * words >= 4
 
 
 def run_units(units: int) -> int:

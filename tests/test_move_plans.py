@@ -12,7 +12,7 @@ from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.move import COPY_BYTES as BYTES
 from dmlgpu.move import COPY_RUNS as RUNS
-from dmlgpu.move import RUN, WG_SIZE
+from dmlgpu.move import CPU_WG_SIZE, LONG_ROW, RUN, WG_SIZE
 from dmlgpu.operator import eight
 
 SOFTWARE = ADAPTERS["software"]
@@ -20,16 +20,15 @@ MANY = 64 * RUN * WG_SIZE  # units
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
-@pytest.mark.parametrize("adapter", ["least", "software", "discrete"])
+@pytest.mark.parametrize("adapter", ["least", "discrete"])
 def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> None:
-    """On a GPU each invocation takes two of them, on a CPU one unless there are very many."""
-    pairs = int(adapter != "software")
+    """On a GPU each invocation takes two of them."""
     dispatch = one(copy(TensorDesc(T[f"UINT{bits}"], (2, 3, 512))), ADAPTERS[adapter])
     units = 2 * 3 * 512 * bits // 128
     assert dispatch.shader == "slice"
     assert dispatch.slots == {"move": "move_units"}
-    assert dispatch.constants == {"WG_SIZE": WG_SIZE, "RANK": 1, "PAIRS": pairs, "RUN": 1}
-    assert dispatch.workgroups == -(-units // ((1 + pairs) * WG_SIZE))
+    assert dispatch.constants == {"WG_SIZE": WG_SIZE, "RANK": 1, "PAIRS": 1, "RUN": 1}
+    assert dispatch.workgroups == -(-units // (2 * WG_SIZE))
     assert dispatch.params == {
         "count": units,
         "source_base": 0,
@@ -40,19 +39,142 @@ def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> N
 
 
 @pytest.mark.parametrize(("units", "run"), [(MANY - 1, 1), (MANY, RUN), (MANY + 1, RUN)])
-@pytest.mark.parametrize("odd", [0, 1])
-def test_a_cpu_takes_many_units_in_runs(units: int, run: int, odd: int) -> None:
-    """A run for each of 64 workgroups; with an odd byte behind them the units are not whole."""
-    desc = copy(TensorDesc(T.UINT8, (16 * units - odd,)))
+def test_a_cpu_takes_many_units_in_runs(units: int, run: int) -> None:
+    """A run for each of 64 workgroups, where no other kernel serves: every third element."""
+    desc = copy(TensorDesc(T.UINT8, (48 * units - 2,)), steps=(3,))
     dispatch = one(desc, SOFTWARE)
-    expected = {"move": "move_dense", "tuples": "tuples_loop"} if odd else {"move": "move_units"}
-    assert dispatch.slots == expected
+    assert dispatch.slots == {"move": "move_dense", "tuples": "tuples_loop"}
     assert (dispatch.constants["RUN"], dispatch.constants["PAIRS"]) == (run, 0)
     assert dispatch.params["count"] == units
     assert dispatch.workgroups == -(-units // (run * WG_SIZE))
     on_gpu = one(desc, ADAPTERS["discrete"])
     assert (on_gpu.constants["RUN"], on_gpu.constants["PAIRS"]) == (1, 1)
     assert on_gpu.workgroups == -(-units // (2 * WG_SIZE))
+
+
+LONG = 16 * LONG_ROW  # bytes of the shortest row that is a loop of its own
+
+
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "how", "kernel"),
+    [
+        (T.UINT8, (LONG,), {}, "rows"),
+        (T.UINT8, (LONG - 1,), {}, "dense"),
+        (T.UINT8, (9, LONG + 1), {"windows": (9, LONG)}, "rows"),
+        (T.UINT8, (9, LONG), {"windows": (9, LONG - 1)}, "dense"),
+        (T.UINT8, (9, LONG), {"steps": (1, -1)}, "rows"),
+        (T.UINT8, (9, 2 * LONG), {"steps": (1, 2)}, "rows"),
+        (T.UINT8, (9, 3 * LONG), {"steps": (1, 3)}, "dense"),
+        (T.UINT8, (9, 3 * LONG), {"steps": (1, -2)}, "dense"),
+        (T.UINT64, (9, LONG // 8), {"steps": (1, -1)}, "rows"),
+        (T.UINT32, (9, LONG), {"strides": (1, 9)}, "dense"),  # permuted
+        (T.UINT32, (9, LONG), {"windows": (9, 8)}, "short"),
+        (T.UINT32, (9, 3, LONG), {"windows": (9, 2, 8)}, "units"),  # three loops
+        (T.UINT32, (9, LONG), {"windows": (9, 7)}, "dense"),
+        (T.UINT32, (9, LONG), {"strides": (LONG * 8, 1)}, "sparse"),
+    ],
+)
+def test_a_cpu_runs_kernels_without_branches_where_rows_allow(
+    data_type: T, sizes: tuple[int, ...], how: dict[str, Any], kernel: str
+) -> None:
+    desc = copy(TensorDesc(data_type, sizes), **how)
+    assert one(desc, SOFTWARE).slots["move"] == f"move_{kernel}"
+    for name in ("least", "discrete", "integrated", "mobile"):
+        assert one(desc, ADAPTERS[name]).slots["move"] in (
+            "move_units",
+            "move_dense",
+            "move_sparse",
+        )
+
+
+@pytest.mark.parametrize(
+    ("units", "rows_", "share", "team"),
+    [
+        (LONG_ROW, 3, 8, 2),  # as few as are worth a loop
+        (255, 1, 8, 8),
+        (64, 1024, 32, 2),
+        (64, 2048, 64, 1),
+        (100, 1 << 16, 64, 1),
+        (128, 1 << 16, 64, 2),
+        (1 << 20, 1, 64, 8),
+    ],
+)
+def test_long_rows_are_cut_into_pieces_for_teams(
+    units: int, rows_: int, share: int, team: int
+) -> None:
+    """A share each for some thousand invocations; those of a team walk the same piece."""
+    desc = copy(TensorDesc(T.UINT32, (rows_, 4 * units)), steps=(1, -1))
+    dispatch = one(desc, SOFTWARE)
+    pieces = rows_ * -(-units // (share * team))
+    assert dispatch.params["count"] == pieces
+    assert dispatch.constants == {
+        "WG_SIZE": CPU_WG_SIZE,
+        "RANK": 1 if rows_ == 1 else 2,
+        "BITS": 32,
+        "STEP": -1,
+        "EDGES": 0,
+        "ALIGNED": 1,
+        "RUN": share * team,
+        "TEAM": team,
+    }
+    assert dispatch.workgroups == -(-pieces * team // CPU_WG_SIZE)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "how", "edges", "aligned"),
+    [
+        ((9, 512), {"steps": (1, -1)}, 0, 1),
+        ((9, 512), {"steps": (1, 2)}, 0, 1),
+        ((9, 520), {"windows": (9, 511), "steps": (1, 2)}, 0, 0),  # rows start within units
+        ((9, 528), {"offsets": (0, 1), "windows": (9, 512)}, 0, 0),
+        ((9, 528), {"offsets": (0, 1), "windows": (9, 512), "steps": (1, -1)}, 0, 0),
+        ((9, 528), {"windows": (9, 511)}, 1, 0),
+        ((9, 512), {"strides": (520, 1)}, 1, 0),
+        ((513,), {}, 1, 0),
+    ],
+)
+def test_a_plan_says_where_rows_lie_on_units(
+    sizes: tuple[int, ...], how: dict[str, Any], edges: int, aligned: int
+) -> None:
+    constants = one(copy(TensorDesc(T.UINT8, sizes), **how), SOFTWARE).constants
+    assert (constants["EDGES"], constants["ALIGNED"]) == (edges, aligned)
+
+
+def test_rows_with_edges_are_cut_into_longer_pieces() -> None:
+    desc = copy(TensorDesc(T.UINT8, (1 << 12, 1 << 12)), windows=(1 << 12, (1 << 12) - 4))
+    assert one(desc, SOFTWARE).constants["RUN"] == 256
+
+
+def test_gathers_of_long_rows_start_where_the_tuples_say() -> None:
+    whole = one(rows(TensorDesc(T.UINT8, (9, 512)), (5, 1), T.INT32), SOFTWARE)
+    assert (whole.constants["BITS"], whole.constants["ALIGNED"]) == (128, 1)
+    assert whole.slots["move"] == "move_rows"
+    assert whole.slots["indices"] == "indices_words"
+    odd = one(rows(TensorDesc(T.UINT8, (9, 513)), (5, 1), T.INT32), SOFTWARE)
+    assert (odd.constants["BITS"], odd.constants["EDGES"]) == (8, 1)
+
+
+@pytest.mark.parametrize(("units", "chunk"), [(1, 1), (2, 2), (3, 1), (4, 4), (6, 2), (8, 4)])
+@pytest.mark.parametrize(("pieces", "run"), [(5, 1), (4095, 1), (4096, 2), (1 << 20, 16)])
+def test_short_rows_are_taken_whole(units: int, chunk: int, pieces: int, run: int) -> None:
+    desc = rows(TensorDesc(T.FLOAT32, (900, 4 * units)), (pieces, 1), T.INT64)
+    dispatch = one(desc, SOFTWARE)
+    assert dispatch.slots["move"] == "move_short"
+    assert dispatch.params["count"] == pieces
+    constants = {"WG_SIZE": CPU_WG_SIZE, "CHUNK": chunk, "RUN": run, "TUPLE": 1}
+    assert dispatch.constants == constants
+    assert dispatch.workgroups == -(-pieces // (run * CPU_WG_SIZE))
+
+
+@pytest.mark.parametrize(("pieces", "run"), [(3, 1), (1 << 14, 2), (1 << 22, 16)])
+def test_scalars_are_gathered_a_unit_at_a_time(pieces: int, run: int) -> None:
+    desc = rows(TensorDesc(T.FLOAT32, (90, 70)), (pieces, 2), T.UINT32)
+    dispatch = one(desc, SOFTWARE)
+    units = -(-pieces // 4)
+    assert dispatch.slots["move"] == "move_tuples"
+    assert dispatch.params["count"] == units
+    assert dispatch.constants == {"WG_SIZE": CPU_WG_SIZE, "BITS": 32, "RUN": run, "TUPLE": 2}
+    assert dispatch.workgroups == -(-units // (run * CPU_WG_SIZE))
 
 
 @pytest.mark.parametrize(
@@ -155,4 +277,7 @@ def test_index_tuples_side_by_side_are_loaded_a_unit_at_a_time(
     assert slots["resolve"] == "resolve_at_once"
     on_cpu = one(desc, SOFTWARE).slots
     assert on_cpu["resolve"] == ("resolve_loop" if coordinates > 3 else "resolve_at_once")
-    assert (on_cpu["tuples"], on_cpu["indices"]) == ("tuples_loop", "indices_words")
+    if tuples == "packed":
+        assert (on_cpu["move"], on_cpu["indices"]) == ("move_tuples", "indices_units")
+    else:
+        assert (on_cpu["tuples"], on_cpu["indices"]) == ("tuples_loop", "indices_words")

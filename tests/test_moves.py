@@ -29,7 +29,10 @@ from dmlgpu.move import RUN
 
 BY_ELEMENT = ("sparse", "dense", "dense in pairs", "dense in runs")
 BY_UNIT = ("units", "units in pairs", "units in runs")
-EVERY = ("copies", *BY_UNIT, *BY_ELEMENT)
+BY_ROW = ("rows in units", "rows in elements")
+EVERY = ("copies", *BY_UNIT, *BY_ELEMENT, *BY_ROW)
+BY_PIECE = ("short", "short in runs")
+BY_TUPLE = ("tuples", "tuples in runs")
 WIDTHS = (8, 16, 32, 64)
 INDEX_TYPES = (T.INT64, T.UINT32, T.INT32, T.UINT64)
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -40,14 +43,18 @@ LAYOUTS: dict[str, tuple[tuple[str, ...], tuple[int, ...], dict[str, Any]]] = {
     "turned": (EVERY, (4, 5, 32), {"strides": (32, 128, 1)}),
     "repeated": (EVERY, (4, 5, 32), {"source": (0, 32, 1)}),
     "far_apart": (EVERY, (4, 5, 32), {"strides": (4000, 800, 1)}),
-    "rank_8": (EVERY, (2, 3, 2, 3, 2, 3, 2, 16), {"steps": (-1, 1) * 4}),
+    "rank_8": (
+        ("copies", *BY_UNIT, *BY_ELEMENT),
+        (2, 3, 2, 3, 2, 3, 2, 16),
+        {"steps": (-1, 1) * 4},
+    ),
     "long": (EVERY, (16 * 769,), {}),  # the last workgroup's second units are beyond the end
-    "long_odd": (BY_ELEMENT, (16 * 769 + 5,), {}),
-    "odd": (BY_ELEMENT, (3, 65, 67), {"offsets": (1, 2, 3), "windows": (2, 63, 61)}),
-    "odd_padded": (BY_ELEMENT, (19, 37), {"strides": (41, 1)}),
-    "reversed": (BY_ELEMENT, (5, 333), {"steps": (1, -1)}),
+    "long_odd": (BY_ELEMENT + BY_ROW, (16 * 769 + 5,), {}),
+    "odd": (BY_ELEMENT + BY_ROW, (3, 65, 67), {"offsets": (1, 2, 3), "windows": (2, 63, 61)}),
+    "odd_padded": (BY_ELEMENT + BY_ROW, (19, 37), {"strides": (41, 1)}),
+    "reversed": (BY_ELEMENT + BY_ROW, (5, 333), {"steps": (1, -1)}),
     "every_second": (
-        BY_ELEMENT,
+        BY_ELEMENT + BY_ROW,
         (3, 400),
         {"offsets": (0, 1), "windows": (3, 399), "steps": (1, 2)},
     ),
@@ -56,12 +63,12 @@ LAYOUTS: dict[str, tuple[tuple[str, ...], tuple[int, ...], dict[str, Any]]] = {
     "interleaved": (("sparse",), (2, 2), {"strides": (3, 2)}),
 }
 GATHERS: dict[str, tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]] = {
-    "rows": (BY_UNIT + BY_ELEMENT, (50, 32), (140, 1)),
-    "blocks": (BY_UNIT + BY_ELEMENT, (6, 5, 48), (7, 2)),
-    "odd_rows": (BY_ELEMENT, (50, 33), (140, 1)),
-    "elements": (BY_ELEMENT, (50, 33), (700, 2)),
-    "odd_elements": (BY_ELEMENT, (50, 33), (701, 2)),
-    "words": (BY_ELEMENT, (997, 1), (1203, 1)),
+    "rows": (BY_UNIT + BY_ELEMENT + BY_ROW + BY_PIECE, (50, 32), (140, 1)),
+    "blocks": (BY_UNIT + BY_ELEMENT + BY_ROW + BY_PIECE, (6, 5, 48), (7, 2)),
+    "odd_rows": (BY_ELEMENT + BY_ROW, (50, 33), (140, 1)),
+    "elements": (BY_ELEMENT + BY_TUPLE, (50, 33), (700, 2)),
+    "odd_elements": (BY_ELEMENT + BY_TUPLE, (50, 33), (701, 2)),
+    "words": (BY_ELEMENT + BY_TUPLE, (997, 1), (1203, 1)),
     "triples": (BY_ELEMENT, (7, 5, 9), (700, 3)),
     "quadruples": (BY_ELEMENT, (7, 5, 3, 4), (700, 4)),
 }
@@ -73,7 +80,7 @@ def cases(layouts: dict[str, Any], every: bool = LONG) -> list[tuple[str, str, i
         (layout, way, width)
         for i, (layout, (ways, *_)) in enumerate(layouts.items())
         for way, (k, width) in product(ways, enumerate(WIDTHS))
-        if every or k == (i + EVERY.index(way)) % len(WIDTHS)
+        if every or way not in EVERY or k == (i + EVERY.index(way)) % len(WIDTHS)
     ]
 
 
@@ -97,24 +104,30 @@ class Forced:
         self.patch = monkeypatch
 
     def compile(self, desc: Any, way: str) -> CompiledOperator:
-        """Pairs are what a GPU does; copies and runs are what a CPU does."""
+        """Pairs are what a GPU does; all else is what a CPU does."""
         kernel, _, group = way.partition(" in ")
+        special = kernel if kernel in ("rows", "short", "tuples") else ""
         facts = replace(self.device.gpu.facts, is_cpu=group != "pairs")
         self.patch.setattr(self.device.gpu, "facts", facts)
         self.patch.setattr(move, "COPY_BYTES", 1 if way == "copies" else 1 << 40)
         self.patch.setattr(move, "SPARSE_FACTOR", 1 << 20)
         self.patch.setattr(move, "run_units", lambda units: RUN if group == "runs" else 1)
-        if kernel == "dense":
+        self.patch.setattr(move, "cpu_kind", lambda *given: special)
+        self.patch.setattr(move, "CPU_SHARES", 2 if group == "runs" else 2048)
+        if kernel == "dense" or group == "elements":
             self.patch.setattr(move, "widen", lambda *given, most: widen(*given, most=0))
         if kernel == "sparse":
             self.patch.setattr(move, "is_nested", lambda dims: False)
         op = CompiledOperator(self.device, operator_of(desc), desc)
         (dispatch,) = op.plan.dispatches
-        alone = dispatch.constants.get("TUPLE_PER_ELEMENT") and dispatch.constants["BITS"] >= 32
-        assert dispatch.constants.get("PAIRS", 0) == (group == "pairs" and not alone)
-        assert dispatch.constants.get("RUN", 1) == (RUN if group == "runs" else 1)
         assert bool(op.plan.copies) == (way == "copies")
         assert way == "copies" or dispatch.slots["move"] == f"move_{kernel}"
+        alone = dispatch.constants.get("TUPLE_PER_ELEMENT") and dispatch.constants["BITS"] >= 32
+        assert dispatch.constants.get("PAIRS", 0) == (group == "pairs" and not alone)
+        if special:
+            assert group != "runs" or dispatch.constants["RUN"] > 1
+        else:
+            assert dispatch.constants.get("RUN", 1) == (RUN if group == "runs" else 1)
         return op
 
     def run(self, op: CompiledOperator, *inputs: bytes) -> bytes:

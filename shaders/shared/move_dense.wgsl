@@ -5,6 +5,7 @@
 #bind read input: u32
 #bind write output: vec4<u32>
 #import place
+#import first_elements
 #import tuples
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;
@@ -97,13 +98,6 @@ fn within(at: Place) -> vec4<u32> {
   let step = source_stride(RANK - 1u);
   if (!TUPLE_PER_ELEMENT) { return run(resolve(at.source, at.tuple_at), step); }
   return by_tuples(at.source, step, at.tuple_at, tuple_stride(RANK - 1u));
-}
-
-// The bits of the first `m` elements of a unit.
-fn first_elements(m: u32) -> vec4<u32> {
-  let bits = vec4<i32>(i32(m * BITS)) - vec4<i32>(0, 32, 64, 96);
-  let some = (vec4<u32>(1u) << vec4<u32>(clamp(bits, vec4<i32>(0), vec4<i32>(31)))) - vec4<u32>(1u);
-  return select(some, vec4<u32>(0xffffffffu), bits >= vec4<i32>(32));
 }
 
 // Any unit, run by run: each is read as if it filled the unit, and only its own bits are kept.

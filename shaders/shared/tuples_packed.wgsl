@@ -2,7 +2,7 @@
 // each: index values are loaded 16 bytes at a time, and all loads are under way at once. Everything
 // is written out, because drivers leave functions that are called this often uninlined.
 // Needs what move_dense has.
-override TUPLE_WORDS: u32 = TUPLE * INDEX_WORDS;
+#import tuple_words
 
 fn by_tuples(source: u32, step: u32, tuple_at: u32, tuple_step: u32) -> vec4<u32> {
   var v = vec4<u32>();
@@ -20,22 +20,4 @@ fn by_tuples(source: u32, step: u32, tuple_at: u32, tuple_step: u32) -> vec4<u32
   let mask = 0xffffffffu >> ((32u - BITS % 32u) % 32u);
   #repeat 16: if (UNIT > $u) { v[$u / PER_WORD % 4u] |= (w$ & mask) << ($u % PER_WORD * BITS % 32u); }
   return v;
-}
-
-// Tuple `k` of those that `unit` holds.
-fn tuple_in(unit: vec4<u32>, k: u32) -> vec4<u32> {
-  if (TUPLE_WORDS == 4u) { return unit; }
-  if (TUPLE_WORDS == 2u) { return select(unit, unit.zwzw, k % 2u == 1u); }
-  return vec4<u32>(unit[k % 4u]);
-}
-
-fn moved_by_tuple(t: vec4<u32>) -> u32 {
-  if (INDEX_WORDS == 2u) {
-    var at = coordinate(t.x, t.y, params.gather_sizes[0].x) * params.gather_strides[0].x;
-    if (TUPLE == 2u) { at += coordinate(t.z, t.w, params.gather_sizes[0].y) * params.gather_strides[0].y; }
-    return at;
-  }
-  var at = 0u;
-  #repeat 4: if (TUPLE > $u) { at += coordinate(t[$], 0u, params.gather_sizes[0][$]) * params.gather_strides[0][$]; }
-  return at;
 }

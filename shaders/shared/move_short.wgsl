@@ -1,0 +1,33 @@
+// Copies short rows of whole units on a CPU adapter. Neighbouring invocations take neighbouring
+// rows, so that as many places of the source are waited for at once; each walks its rows without a
+// division or a branch. There are one or two loops.
+// Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride and resolve.
+#bind read input: vec4<u32>
+#bind write output: vec4<u32>
+override WG_SIZE: u32 = 64;
+override RUN: u32 = 16; // rows per invocation
+override CHUNK: u32 = 1; // units moved at a time: 1, 2 or 4, of which a row is a multiple
+const TEAM = 8u; // invocations whose rows take turns
+
+@compute @workgroup_size(WG_SIZE)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let team = (group.x + group.y * groups.x) * (WG_SIZE / TEAM) + lane / TEAM;
+  let size = params.sizes[0].y;
+  let end = min((team + 1u) * TEAM * RUN, params.count);
+  var inner = 0u;
+  for (var row = team * TEAM * RUN + lane % TEAM; row < end;) {
+    let source = params.source_base + row * params.source_strides[0].x;
+    let e = resolve(source, row * tuple_stride(0u)) + inner;
+    let unit = row * params.out_strides[0].x + inner;
+    #repeat 4: var v$ = vec4<u32>(); if (CHUNK > $u) { v$ = load_input(e + $u); }
+    #repeat 4: if (CHUNK > $u) { store_output(unit + $u, v$); }
+    inner += CHUNK;
+    let is_done = inner == size;
+    inner = select(inner, 0u, is_done);
+    row += select(0u, TEAM, is_done);
+  }
+}
