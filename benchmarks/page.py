@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks import report as reports
 from benchmarks.picture import AIM, AIM_CPU
+from benchmarks.reasons import REASONS
 from benchmarks.report import SHORT, Report, in_bytes, number, row_order, table
 from benchmarks.workloads import WORKLOADS
 
@@ -29,19 +30,6 @@ NOTHING = "Not measured yet."
 
 Row = dict[str, Any]
 
-READ_AGAIN = "tiles are read again from the cache: three transfers through it for a copy's two"
-REASONS = {  # as found on the H200; rows that are not here have no known one
-    ("gather scalars, int64 indices", "float32"): (
-        "the limit reads one index of 4 bytes per element, the workload two of 8"
-    ),
-    ("gather rows of 16", "float32"): (
-        "a bare gather of 64-byte pieces takes 0.364 ms on the card, this 0.362 in the same run"
-    ),
-    ("cumsum axis 0", "float16"): (
-        "registers bound the tiles in flight; other tiles and a two-level wait were slower"
-    ),
-    **{("cumsum one line", dtype): READ_AGAIN for dtype in SHORT},
-}
 IN_README = (
     "slice window",
     "reverse last axis",

@@ -149,7 +149,15 @@ def _general(kind: str, bits: int, dims: tuple[Dim, ...], adapter: Adapter) -> W
     if kind == "dense":
         constants["STEP"] = last.source if last.source in (1, -1, 2) else 0
         constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
+        constants["WHOLE"] = int(_in_whole_units(bits, dims))
     return Work(units, -(-units // max(1 + constants["PAIRS"], constants["RUN"])), constants)
+
+
+def _in_whole_units(bits: int, dims: tuple[Dim, ...]) -> bool:
+    """Whether every 16 bytes of the output belong to one run of the innermost loop."""
+    *outer, last = dims
+    edges = [last.size, *(d.out for d in outer)]
+    return extent(dims) == count(dims) and not any(n * bits % 128 for n in edges)
 
 
 def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:

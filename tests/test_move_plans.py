@@ -182,9 +182,19 @@ def test_scalars_are_gathered_a_unit_at_a_time(pieces: int, run: int) -> None:
     [
         ((64, 64), None, "move_units", {}),
         ((64, 64), (100, 1), "move_units", {}),  # padded rows
-        ((64, 64), (101, 1), "move_dense", {"STEP": 1}),  # rows that start within a unit
-        ((64, 63), (64, 1), "move_dense", {"STEP": 1}),  # rows that end within a unit
-        ((64, 64), (1, 64), "move_dense", {"STEP": 0}),  # permuted: each address has its element
+        (
+            (64, 64),
+            (101, 1),
+            "move_dense",
+            {"STEP": 1, "WHOLE": 0},
+        ),  # rows that start within a unit
+        ((64, 63), (64, 1), "move_dense", {"STEP": 1, "WHOLE": 0}),  # rows that end within a unit
+        (
+            (64, 64),
+            (1, 64),
+            "move_dense",
+            {"STEP": 0, "WHOLE": 1},
+        ),  # permuted: each address has its element
         ((64, 64), (1000, 1), "move_sparse", {}),  # mostly gaps
         ((64, 64), (128, 2), "move_sparse", {"RANK": 1}),  # no run of neighbours
         ((2, 3), (2, 3), "move_sparse", {}),  # rows interleave
@@ -208,6 +218,28 @@ def test_the_layout_of_the_output_picks_the_kernel(
     else:
         constants |= {"PAIRS": 1, "RUN": 1}
     assert dispatch.constants == constants
+
+
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "strides", "whole"),
+    [
+        (T.UINT8, (64, 4096), None, True),
+        (T.UINT8, (64, 4092), None, False),  # rows end within a unit
+        (T.UINT8, (64, 4096), (4112, 1), False),  # gaps of a unit between rows
+        (T.FLOAT16, (64, 4096), (4100, 1), False),  # rows start within a unit
+        (T.FLOAT32, (1001,), None, False),  # the last unit is not full
+        (T.INT64, (3, 2), None, True),
+    ],
+)
+def test_units_that_stay_in_one_run_are_not_checked_for_it(
+    data_type: T, sizes: tuple[int, ...], strides: tuple[int, ...] | None, whole: bool
+) -> None:
+    """Reversed, so that no run moves as whole units."""
+    source = TensorDesc(data_type, sizes)
+    steps = (1,) * (len(sizes) - 1) + (-1,)
+    dispatch = one(copy(source, steps=steps, strides=strides))
+    assert dispatch.slots["move"] == "move_dense"
+    assert dispatch.constants["WHOLE"] == whole
 
 
 def test_long_runs_are_buffer_copies_on_a_cpu() -> None:

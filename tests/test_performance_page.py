@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))  # the benchmarks are not installed
 page: Any = import_module("benchmarks.page")
 reports: Any = import_module("benchmarks.report")
+reasons: Any = import_module("benchmarks.reasons")
 
 RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
 TEXT = page.PAGE.read_text(encoding="utf-8")
@@ -100,7 +101,7 @@ def test_a_call_that_mostly_waits_shows_both_times(us: float, busy: float, shown
 
 def test_every_reason_is_of_a_workload_there_is() -> None:
     names = {workload.name for workload in page.WORKLOADS}
-    assert {workload for workload, _ in page.REASONS} <= names
+    assert {workload for workload, _ in reasons.REASONS} <= names
     assert {*page.IN_README, *page.SAME_SIZE} <= names
 
 
@@ -125,8 +126,8 @@ def test_rows_below_the_aim_are_told_with_a_reason() -> None:
     assert "| slice window              |  f32 |" not in text
     assert "120 us above the limit; cause not known" in text
     assert "at the aim |" in text
-    assert page.READ_AGAIN not in text, "a reason holds for the card it was found on"
-    assert page.READ_AGAIN in page.misses([measured(rows, stem=page.H200)])
+    assert reasons.READ_AGAIN not in text, "a reason holds for the card it was found on"
+    assert reasons.READ_AGAIN in page.misses([measured(rows, stem=page.H200)])
 
 
 def test_a_rival_that_is_faster_is_told_beside_the_reason() -> None:

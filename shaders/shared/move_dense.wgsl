@@ -12,6 +12,7 @@ override BITS: u32 = 32;
 override STEP: i32 = 0; // source step of the innermost loop where it is 1, -1 or 2
 override TUPLE_PER_ELEMENT: bool = false; // the innermost loop also steps through index tuples
 override PAIRS: bool = false;
+override WHOLE: bool = false; // every unit is part of one run
 override RUN: u32 = 1;
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
 override PER_WORD: u32 = max(32u / BITS, 1u);
@@ -100,24 +101,27 @@ fn within(at: Place) -> vec4<u32> {
   return by_tuples(at.source, step, at.tuple_at, tuple_stride(RANK - 1u));
 }
 
-// Any unit, run by run: each is read as if it filled the unit, and only its own bits are kept.
-fn across(unit: u32) -> vec4<u32> {
+// A unit that is not all of one run. Each run is read as if it filled the unit, and only its own bits
+// are kept; `loaded` is what that gave for the first one, at `start`.
+fn across(unit: u32, start: Place, loaded: vec4<u32>) -> vec4<u32> {
   let inner = RANK - 1u;
   let size = params.sizes[inner / 4u][inner % 4u];
   let outer = max(RANK, 2u) - 2u;
   let pitch = select(0xffffffffu, params.out_strides[outer / 4u][outer % 4u], RANK > 1u);
+  var at = start;
+  var read = loaded;
   var v = vec4<u32>();
   var done = 0u;
-  while (done < UNIT) {
-    var at = place(unit * UNIT + done);
+  loop {
     let in_run = at.inner < size;
-    let m = min(UNIT - done, select(pitch, size, in_run) - at.inner);
-    if (in_run && !at.in_gap) {
-      at.source -= done * source_stride(inner);
-      at.tuple_at -= done * tuple_stride(inner);
-      v |= within(at) & first_elements(done + m) & ~first_elements(done);
-    }
-    done += m;
+    let end = done + min(UNIT - done, select(pitch, size, in_run) - at.inner);
+    if (in_run && !at.in_gap) { v |= read & first_elements(end) & ~first_elements(done); }
+    if (end >= UNIT) { return v; }
+    done = end;
+    at = place(unit * UNIT + done);
+    at.source -= done * source_stride(inner);
+    at.tuple_at -= done * tuple_stride(inner);
+    read = within(at);
   }
   return v;
 }
@@ -139,14 +143,9 @@ fn main(
   if (PAIRS) {
     let first = number * 2u * WG_SIZE + lane;
     #repeat 2: let unit$ = first + $u * WG_SIZE; let at$ = place(unit$ * UNIT);
-    if (unit1 < params.count && stays(at0) && stays(at1)) {
-      #repeat 2: let v$ = within(at$);
-      #repeat 2: store_output(unit$, v$);
-      return;
-    }
-    for (var unit = first; unit < min(first + 2u * WG_SIZE, params.count); unit += WG_SIZE) {
-      store_output(unit, across(unit));
-    }
+    #repeat 2: var v$ = within(at$);
+    #repeat 2: if (!WHOLE && !stays(at$)) { v$ = across(unit$, at$, v$); }
+    #repeat 2: if (unit$ < params.count) { store_output(unit$, v$); }
     return;
   }
   let inner = RANK - 1u;
@@ -155,13 +154,14 @@ fn main(
   var at = place(first * UNIT);
   for (var unit = first; unit < min(first + RUN, params.count); unit++) {
     if (at.inner >= size) { at = place(unit * UNIT); }
-    if (stays(at)) {
-      store_output(unit, within(at));
+    let v = within(at);
+    if (WHOLE || stays(at)) {
+      store_output(unit, v);
       at.inner += UNIT;
       at.source += UNIT * source_stride(inner);
       at.tuple_at += UNIT * tuple_stride(inner);
     } else {
-      store_output(unit, across(unit));
+      store_output(unit, across(unit, at, v));
       at.inner = size; // look it up again
     }
   }
