@@ -143,9 +143,16 @@ fn main(
   if (PAIRS) {
     let first = number * 2u * WG_SIZE + lane;
     #repeat 2: let unit$ = first + $u * WG_SIZE; let at$ = place(unit$ * UNIT);
-    #repeat 2: var v$ = within(at$);
-    #repeat 2: if (!WHOLE && !stays(at$)) { v$ = across(unit$, at$, v$); }
-    #repeat 2: if (unit$ < params.count) { store_output(unit$, v$); }
+    if (unit0 >= params.count) { return; }
+    // One condition for both: loads under a condition each would wait for one another.
+    if (unit1 < params.count) {
+      #repeat 2: var v$ = within(at$);
+      #repeat 2: if (!WHOLE && !stays(at$)) { v$ = across(unit$, at$, v$); }
+      #repeat 2: store_output(unit$, v$);
+      return;
+    }
+    let v = within(at0);
+    store_output(unit0, across(unit0, at0, v));
     return;
   }
   let inner = RANK - 1u;
