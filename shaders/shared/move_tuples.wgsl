@@ -1,5 +1,5 @@
 // Gathers elements that each have an index tuple of their own into one row, on a CPU adapter: the
-// tuples lie side by side and are loaded 16 bytes at a time, and there is no branch.
+// tuples lie side by side and are loaded 16 bytes at a time.
 // Needs params.{count, source_base, sizes, source_strides} and what gather_nd has.
 #bind read input: u32
 #bind write output: vec4<u32>
@@ -10,14 +10,14 @@ override RUN: u32 = 16; // units per invocation
 override BITS: u32 = 32;
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
 override PER_WORD: u32 = max(32u / BITS, 1u);
-override PER_TUPLES: u32 = min(UNIT, 4u); // elements picked at once
+override AT_ONCE: u32 = min(UNIT, 4u); // elements picked at once
 const TEAM = 8u; // invocations whose units take turns
 
 // Four elements from `k` on, each in a word; two, if they have 64 bits. `k` begins a unit of tuples.
 fn picked(k: u32) -> vec4<u32> {
   let step = params.source_strides[0].x;
   let source = params.source_base + k * step;
-  let first = k / PER_TUPLES * (PER_TUPLES * TUPLE_WORDS / 4u);
+  let first = k / AT_ONCE * (AT_ONCE * TUPLE_WORDS / 4u);
   #repeat 4: let i$ = load_indices(first + $u * TUPLE_WORDS / 4u);
   #repeat 4: let e$ = source + $u * step + moved_by_tuple(tuple_in(i$, $u));
   if (BITS == 64u) { return vec4<u32>(load_input(2u * e0), load_input(2u * e0 + 1u), load_input(2u * e1), load_input(2u * e1 + 1u)); }
