@@ -1,5 +1,5 @@
 // Gathers elements that each have an index tuple of their own into one row, on a CPU adapter: the
-// tuples lie side by side and are loaded 16 bytes at a time, and there is no branch.
+// tuples lie side by side and are loaded 16 bytes at a time.
 // Needs params.{count, source_base, sizes, source_strides} and what gather_nd has.
 #bind read input: u32
 #bind write output: vec4<u32>
@@ -10,20 +10,36 @@ override RUN: u32 = 16; // units per invocation
 override BITS: u32 = 32;
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
 override PER_WORD: u32 = max(32u / BITS, 1u);
+override AT_ONCE: u32 = min(UNIT, 4u); // elements picked at once
 const TEAM = 8u; // invocations whose units take turns
 
+// Four elements from `k` on, each in a word; two, if they have 64 bits. `k` begins a unit of tuples.
+fn picked(k: u32) -> vec4<u32> {
+  let step = params.source_strides[0].x;
+  let source = params.source_base + k * step;
+  let first = k / AT_ONCE * (AT_ONCE * TUPLE_WORDS / 4u);
+  #repeat 4: let i$ = load_indices(first + $u * TUPLE_WORDS / 4u);
+  #repeat 4: let e$ = source + $u * step + moved_by_tuple(tuple_in(i$, $u));
+  if (BITS == 64u) { return vec4<u32>(load_input(2u * e0), load_input(2u * e0 + 1u), load_input(2u * e1), load_input(2u * e1 + 1u)); }
+  #repeat 4: let w$ = load_input(e$ / PER_WORD) >> (e$ % PER_WORD * BITS % 32u);
+  return vec4<u32>(w0, w1, w2, w3) & vec4<u32>(0xffffffffu >> ((32u - BITS % 32u) % 32u));
+}
+
+// In a loop: written out, the sixteen elements of a unit take a CPU driver minutes to compile.
 // Multiplications stand for shifts to the left, which some drivers do lane by lane.
 fn unit_at(unit: u32) -> vec4<u32> {
-  let source = params.source_base + unit * UNIT * params.source_strides[0].x;
-  let first = unit * (UNIT * TUPLE_WORDS / 4u);
-  #repeat 16: var i$ = vec4<u32>(); if (UNIT > $u) { i$ = load_indices(first + $u * TUPLE_WORDS / 4u); }
-  #repeat 16: let e$ = source + $u * params.source_strides[0].x + moved_by_tuple(tuple_in(i$, $u));
-  if (BITS == 64u) { return vec4<u32>(load_input(2u * e0), load_input(2u * e0 + 1u), load_input(2u * e1), load_input(2u * e1 + 1u)); }
-  if (BITS == 32u) { return vec4<u32>(load_input(e0), load_input(e1), load_input(e2), load_input(e3)); }
+  let first = unit * UNIT;
+  if (BITS >= 32u) { return picked(first); }
   var v = vec4<u32>();
-  let mask = (1u << (BITS % 32u)) - 1u;
-  #repeat 16: if (UNIT > $u) { v[$u / PER_WORD % 4u] |= ((load_input(e$ / PER_WORD) >> (e$ % PER_WORD * BITS % 32u)) & mask) * (1u << ($u % PER_WORD * BITS % 32u)); }
-  return v & first_elements(min(UNIT, params.sizes[0].x - unit * UNIT));
+  for (var k = 0u; k < UNIT; k += 4u) {
+    let w = picked(first + k);
+    if (BITS == 16u) {
+      v = vec4<u32>(v.zw, w.xz | (w.yw * 65536u));
+    } else {
+      v = vec4<u32>(v.yzw, w.x | (w.y * 256u) | (w.z * 65536u) | (w.w * 16777216u));
+    }
+  }
+  return v & first_elements(min(UNIT, params.sizes[0].x - first));
 }
 
 @compute @workgroup_size(WG_SIZE)
