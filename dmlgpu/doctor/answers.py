@@ -148,6 +148,8 @@ def slices() -> Iterator[Case]:
     yield _slice1("document 2", GRID, back, GRID[:, :, ::-2, 1::2])
     long = np.arange(64 * 1024, dtype=np.float32).reshape(64, 1024)
     yield _slice("whole rows", long, np.index_exp[3:60, 0:1024])
+    planes = np.arange(4 * 9 * 40, dtype=np.int32).reshape(4, 9, 40)
+    yield _slice("planes of units", planes, np.index_exp[0:4:2, 0:9:2, 0:32])
     rng = np.random.default_rng(1)
     for dtype in (np.uint8, np.float16, np.int32, np.float64):
         x = rng.integers(0, 100, (37, 208)).astype(dtype)
