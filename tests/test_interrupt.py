@@ -23,14 +23,6 @@ LIBRARY = str(Path(dml.__file__).parent)
 STEP = 23  # every so many lines; each stage starts elsewhere
 
 
-@pytest.fixture(autouse=True)
-def _ctrl_c() -> Iterator[None]:
-    """Python's own handler, which a process that was started in the background does without."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 class AtLine:
     """Raises SIGINT when the library reaches its n-th line, wherever that is."""
 
