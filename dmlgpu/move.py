@@ -14,6 +14,7 @@ RUN = 16  # units side by side that an invocation of a CPU adapter copies, when 
 COPY_BYTES = 2048  # shortest run that a CPU adapter moves sooner with a buffer copy
 COPY_RUNS = 4096  # most runs recorded that way
 CPU_WG_SIZE = 64  # of the kernels that only CPU adapters run
+CPU_TEAM = 8  # most invocations of these that work side by side
 CPU_SHARES = 2048  # invocations among which these divide their work
 LONG_ROW = 16  # units, from which on a row is worth cutting into pieces
 AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more compile for minutes
@@ -101,6 +102,8 @@ def _dispatch(
     params: dict[str, Value] = {
         "count": made.count,
         "source_base": base,
+        "run": made.run,
+        "team": made.team,
         "sizes": eight([d.size for d in dims]),
         "out_strides": eight([d.out for d in dims]),
         "source_strides": eight([d.source for d in dims]),
@@ -133,6 +136,8 @@ class Work:
     count: int  # of what it counts in params
     invocations: int
     constants: Mapping[str, int]
+    run: int = 1  # what a team does; not constants, so that few pipelines serve all sizes
+    team: int = 1  # invocations that take turns
 
 
 def _general(kind: str, bits: int, dims: tuple[Dim, ...], adapter: Adapter) -> Work:
@@ -172,7 +177,7 @@ def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:
 
 
 def _share(whole: int, least: int, most: int) -> int:
-    """What one of CPU_SHARES invocations does, as a power of two: few pipelines serve all sizes."""
+    """What one of CPU_SHARES invocations does, as a power of two."""
     return min(most, max(least, 1 << max(1, whole // CPU_SHARES).bit_length() - 1))
 
 
@@ -183,7 +188,7 @@ def _rows(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) ->
     units = last.size // unit
     edges = last.size % unit or any(d.out % unit for d in outer)
     share = _share(units * count(tuple(outer)), 8, 256 if edges else 64)
-    team = min(8, 1 << max(1, units // share).bit_length() - 1)
+    team = min(CPU_TEAM, 1 << max(1, units // share).bit_length() - 1)
     pieces = count(tuple(outer)) * -(-units // (share * team))
     starts = [base + (last.source < 0), *(d.source for d in outer)]
     starts += gather.strides if gather else ()
@@ -194,10 +199,8 @@ def _rows(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) ->
         "STEP": last.source,
         "EDGES": int(bool(edges)),
         "ALIGNED": int(not edges and not any(start % unit for start in starts)),
-        "RUN": share * team,
-        "TEAM": team,
     }
-    return Work(pieces, pieces * team, constants)
+    return Work(pieces, pieces * team, constants, share * team, team)
 
 
 def _short(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> Work:
@@ -205,15 +208,16 @@ def _short(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -
     rows, row = dims
     chunk = next(n for n in (4, 2, 1) if row.size % n == 0)
     run = _share(rows.size, 1, 16)
-    constants = {"WG_SIZE": CPU_WG_SIZE, "CHUNK": chunk, "RUN": run}
-    return Work(rows.size, -(-rows.size // run), constants)
+    constants = {"WG_SIZE": CPU_WG_SIZE, "CHUNK": chunk}
+    return Work(rows.size, -(-rows.size // run), constants, run, CPU_TEAM)
 
 
 def _by_tuples(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> Work:
     """Units of one row whose elements each have an index tuple of their own."""
     units = -(-count(dims) * bits // 128)
     run = _share(units, 1, 16)
-    return Work(units, -(-units // run), {"WG_SIZE": CPU_WG_SIZE, "BITS": bits, "RUN": run})
+    constants = {"WG_SIZE": CPU_WG_SIZE, "BITS": bits}
+    return Work(units, -(-units // run), constants, run, CPU_TEAM)
 
 
 def _tuples(bits: int, last: Dim, gather: Gather | None, adapter: Adapter) -> str:

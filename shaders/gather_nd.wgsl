@@ -4,6 +4,8 @@ override TUPLE: u32 = 1; // coordinates per tuple
 struct Params {
   count: u32,
   source_base: u32,
+  run: u32, // how kernels for CPU adapters divide the work
+  team: u32,
   index_step: u32, // index elements between the coordinates of one tuple
   sizes: array<vec4<u32>, 2>,
   out_strides: array<vec4<u32>, 2>,

@@ -2,6 +2,8 @@
 struct Params {
   count: u32,
   source_base: u32,
+  run: u32, // how kernels for CPU adapters divide the work
+  team: u32,
   sizes: array<vec4<u32>, 2>,
   out_strides: array<vec4<u32>, 2>,
   source_strides: array<vec4<u32>, 2>,

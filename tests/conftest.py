@@ -8,6 +8,7 @@ HYPOTHESIS_PROFILE=long runs 2,000 random descriptions per operator instead of t
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 
 import fault_table
@@ -16,6 +17,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import dmlgpu as dml
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background job
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(

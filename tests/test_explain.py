@@ -154,6 +154,8 @@ def test_the_text(capsys: Capture) -> None:
         "   grid       1 x 1 workgroups of 256: 256 invocations\n"
         "   uniforms   count           1\n"
         "              source_base     13\n"
+        "              run             1\n"
+        "              team            1\n"
         "              sizes           2, 2\n"
         "              out_strides     2, 1\n"
         "              source_strides  -8, 2\n"

@@ -32,6 +32,8 @@ def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> N
     assert dispatch.params == {
         "count": units,
         "source_base": 0,
+        "run": 1,
+        "team": 1,
         "sizes": eight([units]),
         "out_strides": eight([1]),
         "source_strides": eight([1]),
@@ -114,9 +116,8 @@ def test_long_rows_are_cut_into_pieces_for_teams(
         "STEP": -1,
         "EDGES": 0,
         "ALIGNED": 1,
-        "RUN": share * team,
-        "TEAM": team,
     }
+    assert (dispatch.params["run"], dispatch.params["team"]) == (share * team, team)
     assert dispatch.workgroups == -(-pieces * team // CPU_WG_SIZE)
 
 
@@ -142,7 +143,7 @@ def test_a_plan_says_where_rows_lie_on_units(
 
 def test_rows_with_edges_are_cut_into_longer_pieces() -> None:
     desc = copy(TensorDesc(T.UINT8, (1 << 12, 1 << 12)), windows=(1 << 12, (1 << 12) - 4))
-    assert one(desc, SOFTWARE).constants["RUN"] == 256
+    assert one(desc, SOFTWARE).params["run"] == 256
 
 
 def test_gathers_of_long_rows_start_where_the_tuples_say() -> None:
@@ -161,8 +162,8 @@ def test_short_rows_are_taken_whole(units: int, chunk: int, pieces: int, run: in
     dispatch = one(desc, SOFTWARE)
     assert dispatch.slots["move"] == "move_short"
     assert dispatch.params["count"] == pieces
-    constants = {"WG_SIZE": CPU_WG_SIZE, "CHUNK": chunk, "RUN": run, "TUPLE": 1}
-    assert dispatch.constants == constants
+    assert dispatch.constants == {"WG_SIZE": CPU_WG_SIZE, "CHUNK": chunk, "TUPLE": 1}
+    assert (dispatch.params["run"], dispatch.params["team"]) == (run, 8)
     assert dispatch.workgroups == -(-pieces // (run * CPU_WG_SIZE))
 
 
@@ -173,7 +174,8 @@ def test_scalars_are_gathered_a_unit_at_a_time(pieces: int, run: int) -> None:
     units = -(-pieces // 4)
     assert dispatch.slots["move"] == "move_tuples"
     assert dispatch.params["count"] == units
-    assert dispatch.constants == {"WG_SIZE": CPU_WG_SIZE, "BITS": 32, "RUN": run, "TUPLE": 2}
+    assert dispatch.constants == {"WG_SIZE": CPU_WG_SIZE, "BITS": 32, "TUPLE": 2}
+    assert (dispatch.params["run"], dispatch.params["team"]) == (run, 8)
     assert dispatch.workgroups == -(-units // (run * CPU_WG_SIZE))
 
 

@@ -125,7 +125,7 @@ class Forced:
         alone = dispatch.constants.get("TUPLE_PER_ELEMENT") and dispatch.constants["BITS"] >= 32
         assert dispatch.constants.get("PAIRS", 0) == (group == "pairs" and not alone)
         if special:
-            assert group != "runs" or dispatch.constants["RUN"] > 1
+            assert group != "runs" or dispatch.params["run"] > 1
         else:
             assert dispatch.constants.get("RUN", 1) == (RUN if group == "runs" else 1)
         return op

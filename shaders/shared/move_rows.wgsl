@@ -2,19 +2,18 @@
 // that addresses are found once and the loop does nothing but load, shift and store. Such drivers
 // run both sides of every branch, so there is none in that loop but for stores. Multiplications
 // stand for shifts to the left, which some of them do lane by lane.
-// Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride and resolve.
+// Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride and resolve;
+// params.team invocations share a piece of at most params.run units.
 // A row is the innermost loop; it holds at least two units and steps by STEP through the source.
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 #import place
 #import first_elements
 override WG_SIZE: u32 = 64;
-override TEAM: u32 = 8; // invocations that share a piece
 override BITS: u32 = 32;
 override STEP: i32 = 1; // 1, -1 or 2
 override ALIGNED: bool = false; // windows begin where units do
 override EDGES: bool = false; // rows begin or end within units
-override RUN: u32 = 16; // most units in a piece
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
 override LAST_UNIT: u32 = 0xffffffffu / UNIT; // unit addresses wrap where element addresses do
 
@@ -79,7 +78,7 @@ fn squeezed(v: vec4<u32>) -> vec4<u32> {
 fn fill(unit: u32, count: u32, e: u32, member: u32) {
   let w = window_at(select(e, e + 1u - UNIT, STEP == -1i));
   let turn = select(4u, 2u, STEP == 2i);
-  for (var k = turn * member; k < count; k += turn * TEAM) {
+  for (var k = turn * member; k < count; k += turn * params.team) {
     let at = unit + k;
     if (STEP == 2i) {
       #repeat 5: let a$ = unit_from(w, 2u * k + $u);
@@ -140,11 +139,11 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let id = (group.x + group.y * groups.x) * (WG_SIZE / TEAM) + lane / TEAM;
-  let member = lane % TEAM;
+  let id = (group.x + group.y * groups.x) * (WG_SIZE / params.team) + lane / params.team;
+  let member = lane % params.team;
   if (id >= params.count) { return; }
   let size = size_of(RANK - 1u);
-  let pieces = (size / UNIT + RUN - 1u) / RUN;
+  let pieces = (size / UNIT + params.run - 1u) / params.run;
   var row = id / pieces;
   let piece = id - row * pieces;
   var source = params.source_base;

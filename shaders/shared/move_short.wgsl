@@ -5,9 +5,7 @@
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 override WG_SIZE: u32 = 64;
-override RUN: u32 = 16; // rows per invocation
 override CHUNK: u32 = 1; // units moved at a time: 1, 2 or 4, of which a row is a multiple
-const TEAM = 8u; // invocations whose rows take turns
 
 @compute @workgroup_size(WG_SIZE)
 fn main(
@@ -15,11 +13,11 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let team = (group.x + group.y * groups.x) * (WG_SIZE / TEAM) + lane / TEAM;
+  let team = (group.x + group.y * groups.x) * (WG_SIZE / params.team) + lane / params.team;
   let size = params.sizes[0].y;
-  let end = min((team + 1u) * TEAM * RUN, params.count);
+  let end = min((team + 1u) * params.team * params.run, params.count);
   var inner = 0u;
-  for (var row = team * TEAM * RUN + lane % TEAM; row < end;) {
+  for (var row = team * params.team * params.run + lane % params.team; row < end;) {
     let source = params.source_base + row * params.source_strides[0].x;
     let e = resolve(source, row * tuple_stride(0u)) + inner;
     let unit = row * params.out_strides[0].x + inner;
@@ -28,6 +26,6 @@ fn main(
     inner += CHUNK;
     let is_done = inner == size;
     inner = select(inner, 0u, is_done);
-    row += select(0u, TEAM, is_done);
+    row += select(0u, params.team, is_done);
   }
 }

@@ -6,12 +6,10 @@
 #import tuple_words
 #import first_elements
 override WG_SIZE: u32 = 64;
-override RUN: u32 = 16; // units per invocation
 override BITS: u32 = 32;
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
 override PER_WORD: u32 = max(32u / BITS, 1u);
 override AT_ONCE: u32 = min(UNIT, 4u); // elements picked at once
-const TEAM = 8u; // invocations whose units take turns
 
 // Four elements from `k` on, each in a word; two, if they have 64 bits. `k` begins a unit of tuples.
 fn picked(k: u32) -> vec4<u32> {
@@ -48,9 +46,9 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let team = (group.x + group.y * groups.x) * (WG_SIZE / TEAM) + lane / TEAM;
-  let end = min((team + 1u) * TEAM * RUN, params.count);
-  for (var unit = team * TEAM * RUN + lane % TEAM; unit < end; unit += TEAM) {
+  let team = (group.x + group.y * groups.x) * (WG_SIZE / params.team) + lane / params.team;
+  let end = min((team + 1u) * params.team * params.run, params.count);
+  for (var unit = team * params.team * params.run + lane % params.team; unit < end; unit += params.team) {
     store_output(unit, unit_at(unit));
   }
 }
