@@ -53,16 +53,18 @@ def move(
     parts = None
     if largest > adapter.max_binding:
         parts = _parts(bits, dims, base, gather, adapter.max_binding)
+    # Kernels for CPUs load often; where each load chooses a window, compiling takes minutes.
+    in_windows = largest > adapter.max_binding and (gather is not None or not parts)
     if parts:
         plans = []
         for part in parts:
             moved = sum(n * d.source for n, d in zip(part.first, dims, strict=False))
             start = part.starts.get("input_tensor", base + moved)
             cut = resized(dims, part.sizes[: len(dims)])
-            plans.append(_dispatch(shader, bits, cut, dense, start, gather, adapter))
+            plans.append(_dispatch(shader, bits, cut, dense, start, gather, adapter, in_windows))
         made = joined(plans, [part.spans for part in parts])
     else:
-        made = _dispatch(shader, bits, dims, dense, base, gather, adapter)
+        made = _dispatch(shader, bits, dims, dense, base, gather, adapter, in_windows)
     copies = _copies(bits, dims, base) if adapter.is_cpu and not gather else ()
     return replace(made, copies=copies)
 
@@ -93,9 +95,10 @@ def _dispatch(
     base: int,
     gather: Gather | None,
     adapter: Adapter,
+    in_windows: bool,
 ) -> Plan:
     kind = "units" if dense and bits == 128 else "dense" if dense else "sparse"
-    if adapter.is_cpu and dense:
+    if adapter.is_cpu and dense and not in_windows:
         kind = cpu_kind(bits, dims, gather) or kind
     work = {"rows": _rows, "short": _short, "tuples": _by_tuples}.get(kind)
     made = work(bits, dims, base, gather) if work else _general(kind, bits, dims, adapter)
@@ -113,6 +116,7 @@ def _dispatch(
     constants = dict(made.constants)
     if kind == "dense":
         slots["tuples"] = _tuples(bits, dims[-1], gather, adapter)
+        slots["main"] = "dense_pairs" if _in_pairs(bits, dims[-1], adapter) else "dense_runs"
     if gather:
         params["index_step"] = gather.index_step
         params["tuple_strides"] = eight([d.tuple_ for d in dims])
@@ -149,13 +153,22 @@ def _general(kind: str, bits: int, dims: tuple[Dim, ...], adapter: Adapter) -> W
     if kind == "sparse":
         return Work(count(dims), count(dims), constants)
     units = -(-extent(dims) * bits // 128)
-    constants["PAIRS"] = int(not adapter.is_cpu and not (last.tuple_ and bits >= 32))
-    constants["RUN"] = run_units(units) if adapter.is_cpu else 1
+    pairs = _in_pairs(bits, last, adapter)
+    run = run_units(units) if adapter.is_cpu else 1
+    if kind == "units":
+        constants["PAIRS"] = int(pairs)
+    if kind == "units" or not pairs:
+        constants["RUN"] = run
     if kind == "dense":
         constants["STEP"] = last.source if last.source in (1, -1, 2) else 0
         constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
         constants["WHOLE"] = int(_in_whole_units(bits, dims))
-    return Work(units, -(-units // max(1 + constants["PAIRS"], constants["RUN"])), constants)
+    return Work(units, -(-units // (2 if pairs else run)), constants)
+
+
+def _in_pairs(bits: int, last: Dim, adapter: Adapter) -> bool:
+    """Whether an invocation moves two units, a workgroup apart."""
+    return not adapter.is_cpu and not (last.tuple_ and bits >= 32)
 
 
 def _in_whole_units(bits: int, dims: tuple[Dim, ...]) -> bool:

@@ -45,12 +45,13 @@ def test_a_cpu_takes_many_units_in_runs(units: int, run: int) -> None:
     """A run for each of 64 workgroups, where no other kernel serves: every third element."""
     desc = copy(TensorDesc(T.UINT8, (48 * units - 2,)), steps=(3,))
     dispatch = one(desc, SOFTWARE)
-    assert dispatch.slots == {"move": "move_dense", "tuples": "tuples_loop"}
-    assert (dispatch.constants["RUN"], dispatch.constants["PAIRS"]) == (run, 0)
+    slots = {"move": "move_dense", "tuples": "tuples_loop"}
+    assert dispatch.slots == slots | {"main": "dense_runs"}
+    assert dispatch.constants["RUN"] == run
     assert dispatch.params["count"] == units
     assert dispatch.workgroups == -(-units // (run * WG_SIZE))
     on_gpu = one(desc, ADAPTERS["discrete"])
-    assert (on_gpu.constants["RUN"], on_gpu.constants["PAIRS"]) == (1, 1)
+    assert on_gpu.slots == slots | {"main": "dense_pairs"}
     assert on_gpu.workgroups == -(-units // (2 * WG_SIZE))
 
 
@@ -207,8 +208,8 @@ def test_the_layout_of_the_output_picks_the_kernel(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str, rest: dict[str, int]
 ) -> None:
     dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
-    tuples = {"tuples": "tuples_loop"} if kernel == "move_dense" else {}
-    assert dispatch.slots == {"move": kernel, **tuples}
+    dense = {"tuples": "tuples_loop", "main": "dense_pairs"} if kernel == "move_dense" else {}
+    assert dispatch.slots == {"move": kernel, **dense}
     constants = {"WG_SIZE": WG_SIZE, "RANK": 2 if strides else 1, **rest}
     if kernel != "move_units":
         constants["BITS"] = 32
@@ -217,7 +218,7 @@ def test_the_layout_of_the_output_picks_the_kernel(
     if kernel == "move_sparse":
         assert dispatch.params["count"] == prod(sizes)
         assert dispatch.workgroups == -(-prod(sizes) // WG_SIZE)
-    else:
+    if kernel == "move_units":
         constants |= {"PAIRS": 1, "RUN": 1}
     assert dispatch.constants == constants
 

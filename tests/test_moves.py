@@ -123,7 +123,8 @@ class Forced:
         assert bool(op.plan.copies) == (way == "copies")
         assert way == "copies" or dispatch.slots["move"] == f"move_{kernel}"
         alone = dispatch.constants.get("TUPLE_PER_ELEMENT") and dispatch.constants["BITS"] >= 32
-        assert dispatch.constants.get("PAIRS", 0) == (group == "pairs" and not alone)
+        in_pairs = dispatch.constants.get("PAIRS") or dispatch.slots.get("main") == "dense_pairs"
+        assert bool(in_pairs) == (group == "pairs" and not alone)
         if special:
             assert group != "runs" or dispatch.params["run"] > 1
         else:

@@ -7,13 +7,12 @@
 #import place
 #import first_elements
 #import tuples
+#import main
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;
 override STEP: i32 = 0; // source step of the innermost loop where it is 1, -1 or 2
 override TUPLE_PER_ELEMENT: bool = false; // the innermost loop also steps through index tuples
-override PAIRS: bool = false;
 override WHOLE: bool = false; // every unit is part of one run
-override RUN: u32 = 1;
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
 override PER_WORD: u32 = max(32u / BITS, 1u);
 override LAST_WORD: u32 = 0xffffffffu / PER_WORD;
@@ -101,75 +100,7 @@ fn within(at: Place) -> vec4<u32> {
   return by_tuples(at.source, step, at.tuple_at, tuple_stride(RANK - 1u));
 }
 
-// A unit that is not all of one run. Each run is read as if it filled the unit, and only its own bits
-// are kept; `loaded` is what that gave for the first one, at `start`.
-fn across(unit: u32, start: Place, loaded: vec4<u32>) -> vec4<u32> {
-  let inner = RANK - 1u;
-  let size = params.sizes[inner / 4u][inner % 4u];
-  let outer = max(RANK, 2u) - 2u;
-  let pitch = select(0xffffffffu, params.out_strides[outer / 4u][outer % 4u], RANK > 1u);
-  var at = start;
-  var read = loaded;
-  var v = vec4<u32>();
-  var done = 0u;
-  loop {
-    let in_run = at.inner < size;
-    let end = done + min(UNIT - done, select(pitch, size, in_run) - at.inner);
-    if (in_run && !at.in_gap) { v |= read & first_elements(end) & ~first_elements(done); }
-    if (end >= UNIT) { return v; }
-    done = end;
-    at = place(unit * UNIT + done);
-    at.source -= done * source_stride(inner);
-    at.tuple_at -= done * tuple_stride(inner);
-    read = within(at);
-  }
-  return v;
-}
-
 fn stays(at: Place) -> bool {
   let inner = RANK - 1u;
   return !at.in_gap && at.inner + UNIT <= params.sizes[inner / 4u][inner % 4u];
-}
-
-// Two units per invocation where PAIRS, a workgroup apart, so that the loads of both are under way
-// at once; else RUN units side by side, for adapters on which a run of one's own is cheaper.
-@compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = group.x + group.y * groups.x;
-  if (PAIRS) {
-    let first = number * 2u * WG_SIZE + lane;
-    #repeat 2: let unit$ = first + $u * WG_SIZE; let at$ = place(unit$ * UNIT);
-    if (unit0 >= params.count) { return; }
-    // One condition for both: loads under a condition each would wait for one another.
-    if (unit1 < params.count) {
-      #repeat 2: var v$ = within(at$);
-      #repeat 2: if (!WHOLE && !stays(at$)) { v$ = across(unit$, at$, v$); }
-      #repeat 2: store_output(unit$, v$);
-      return;
-    }
-    let v = within(at0);
-    store_output(unit0, across(unit0, at0, v));
-    return;
-  }
-  let inner = RANK - 1u;
-  let size = params.sizes[inner / 4u][inner % 4u];
-  let first = (number * WG_SIZE + lane) * RUN;
-  var at = place(first * UNIT);
-  for (var unit = first; unit < min(first + RUN, params.count); unit++) {
-    if (at.inner >= size) { at = place(unit * UNIT); }
-    let v = within(at);
-    if (WHOLE || stays(at)) {
-      store_output(unit, v);
-      at.inner += UNIT;
-      at.source += UNIT * source_stride(inner);
-      at.tuple_at += UNIT * tuple_stride(inner);
-    } else {
-      store_output(unit, across(unit, at, v));
-      at.inner = size; // look it up again
-    }
-  }
 }
