@@ -53,8 +53,9 @@ def move(
     parts = None
     if largest > adapter.max_binding:
         parts = _parts(bits, dims, base, gather, adapter.max_binding)
-    # Kernels for CPUs load often; where each load chooses a window, compiling takes minutes.
-    in_windows = largest > adapter.max_binding and (gather is not None or not parts)
+    # Kernels for CPUs load often; where each load chooses a window, compiling takes minutes. Parts
+    # of one buffer need windows too: what lies between them is bound with them.
+    in_windows = largest > adapter.max_binding
     if parts:
         plans = []
         for part in parts:

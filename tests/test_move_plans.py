@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -140,6 +141,16 @@ def test_a_plan_says_where_rows_lie_on_units(
 ) -> None:
     constants = one(copy(TensorDesc(T.UINT8, sizes), **how), SOFTWARE).constants
     assert (constants["EDGES"], constants["ALIGNED"]) == (edges, aligned)
+
+
+@pytest.mark.parametrize(
+    ("most", "kernel"), [(1 << 16, "move_rows"), ((1 << 16) - 256, "move_dense")]
+)
+def test_tensors_beyond_a_binding_are_moved_the_general_way(most: int, kernel: str) -> None:
+    """Loads that choose between windows are much to compile for kernels that load often."""
+    desc = copy(TensorDesc(T.UINT8, (16, 1 << 12)), steps=(1, -1))
+    made = plan(desc, replace(SOFTWARE, max_binding=most))
+    assert {dispatch.slots["move"] for dispatch in made.dispatches} == {kernel}
 
 
 def test_rows_with_edges_are_cut_into_longer_pieces() -> None:
