@@ -31,8 +31,6 @@ struct Params {
 #import lift
 #import publish
 
-const PREFIX = 1u;
-
 var<workgroup> wg_ticket: u32;
 var<workgroup> wg_totals: array<array<Nums, COLUMNS>, 32>; // of each subgroup
 var<workgroup> wg_flow: array<Num, 64>; // of each line: below the tile, then above it
@@ -90,12 +88,8 @@ fn main(
   if (invocation < row) {
     let place = (down * params.tiles_across + across) * row + invocation;
     var above = identity();
-    if (down > 0u) {
-      var seen = published(place - params.tiles_across * row);
-      while (seen.flag == 0u) { seen = published(place - params.tiles_across * row); }
-      above = seen.value;
-    }
-    publish(place, PREFIX, combine(above, wg_flow[invocation]));
+    if (down > 0u) { above = wait_for(place - params.tiles_across * row); }
+    publish(place, combine(above, wg_flow[invocation]));
     wg_flow[invocation] = above;
   }
   workgroupBarrier();

@@ -35,8 +35,6 @@ struct Params {
 #import tile
 #import publish
 
-const READY = 1u;
-
 var<workgroup> wg_ticket: u32;
 var<workgroup> wg_sums: array<Num, 16>; // of each subgroup in the tile that is summed
 var<workgroup> wg_totals: array<Num, 16>; // of each subgroup in the tile that is scanned
@@ -51,12 +49,6 @@ struct Tile {
 fn tile_at(number: u32) -> Tile {
   let line = number / params.tiles;
   return Tile(line_at(line), line * params.places, number - line * params.tiles);
-}
-
-fn wait_for(place: u32) -> Num {
-  var seen = published(place);
-  while (seen.flag == 0u) { seen = published(place); }
-  return seen.value;
 }
 
 // Sum of `count` published values, in lane 0.
@@ -101,7 +93,7 @@ fn complete(t: Tile, lanes: Lanes) {
   let block = t.number / FAN;
   let blocks = t.origin + params.tiles;
   let sum = sum_of(t.origin + block * FAN, FAN, lanes);
-  if (lanes.id == 0u) { publish(blocks + block, READY, sum); }
+  if (lanes.id == 0u) { publish(blocks + block, sum); }
   if (block % FAN != FAN - 1u) { return; }
   let super_ = block / FAN;
   let added = sum_of(blocks + super_ * FAN, FAN, lanes);
@@ -109,7 +101,7 @@ fn complete(t: Tile, lanes: Lanes) {
   let place = blocks + params.blocks + super_;
   var before = identity();
   if (super_ > 0u) { before = wait_for(place - 1u); }
-  publish(place, READY, combine(before, added));
+  publish(place, combine(before, added));
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -145,7 +137,7 @@ fn main(
   if (invocation == 0u && sums) {
     var whole = identity();
     for (var g = 0u; g < subgroups; g++) { whole = combine(whole, wg_sums[g]); }
-    publish(ahead.origin + ahead.number, READY, whole);
+    publish(ahead.origin + ahead.number, whole);
   }
   if (subgroup == subgroups - 1u && sums) { complete(ahead, lanes); }
 

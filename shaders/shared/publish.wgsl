@@ -2,6 +2,7 @@
 // counts tickets, and each place holds a value in pieces of 16 bits, every piece with the flag.
 // Needs num and the atomic binding status.
 const PIECES = 2u * NUM_WORDS;
+const READY = 1u; // the flag
 
 struct Published {
   flag: u32, // 0 until every piece has arrived
@@ -10,14 +11,14 @@ struct Published {
 
 fn take_ticket() -> u32 { return add_status(0u, 1u); }
 
-fn publish(place: u32, flag: u32, value: Num) {
+fn publish(place: u32, value: Num) {
   let words = to_words(value);
   let at = 4u + place * PIECES;
-  store_status(at, (flag << 16u) | (words.x & 0xffffu));
-  store_status(at + 1u, (flag << 16u) | (words.x >> 16u));
+  store_status(at, (READY << 16u) | (words.x & 0xffffu));
+  store_status(at + 1u, (READY << 16u) | (words.x >> 16u));
   if (NUM_WORDS == 2u) {
-    store_status(at + 2u, (flag << 16u) | (words.y & 0xffffu));
-    store_status(at + 3u, (flag << 16u) | (words.y >> 16u));
+    store_status(at + 2u, (READY << 16u) | (words.y & 0xffffu));
+    store_status(at + 3u, (READY << 16u) | (words.y >> 16u));
   }
 }
 
@@ -34,4 +35,10 @@ fn published(place: u32) -> Published {
     same = same && a >> 16u == c >> 16u && a >> 16u == d >> 16u;
   }
   return Published(select(0u, a >> 16u, same), from_words(words));
+}
+
+fn wait_for(place: u32) -> Num {
+  var seen = published(place);
+  while (seen.flag == 0u) { seen = published(place); }
+  return seen.value;
 }

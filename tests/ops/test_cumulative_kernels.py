@@ -154,10 +154,14 @@ def reference(case: Case, x: oracle.Array) -> oracle.Array:
     return exact.astype(x.dtype)
 
 
+def has_eight_lanes(device: dml.Device) -> bool:
+    """Whether this is lavapipe with subgroups of eight lanes or more."""
+    return bool(re.search(r"llvmpipe.*(256|512) bits", device.adapter.name))
+
+
 def in_turn(device: dml.Device) -> bool:
     """Whether workgroups run one after the other, so that none waits for one that has not ended."""
-    wide = re.search(r"llvmpipe.*(256|512) bits", device.adapter.name)  # eight lanes or more
-    return bool(wide) and os.environ.get("LP_NUM_THREADS") == "1"
+    return has_eight_lanes(device) and os.environ.get("LP_NUM_THREADS") == "1"
 
 
 def usable(kernel: str, device: dml.Device) -> bool:
@@ -211,7 +215,7 @@ def test_kernel_agrees_with_numpy(
 @pytest.mark.gpu
 def test_kernels_that_wait_are_right_where_workgroups_take_turns(device: dml.Device) -> None:
     """lavapipe with one thread runs a workgroup to its end before it starts the next."""
-    if in_turn(device) or not re.search(r"llvmpipe.*(256|512) bits", device.adapter.name):
+    if in_turn(device) or not has_eight_lanes(device):
         pytest.skip(f"{device.adapter.name} has no threads to take away")
     chosen = " or ".join(f"agrees_with_numpy and {kernel}" for kernel in WAITING)
     command = [
