@@ -99,7 +99,9 @@ def _dispatch(
     in_windows: bool,
 ) -> Plan:
     kind = "units" if dense and bits == 128 else "dense" if dense else "sparse"
-    if adapter.is_cpu and dense and not in_windows:
+    if kind == "dense" and dims[-1].tuple_ and not adapter.is_cpu:
+        kind = "words"
+    elif adapter.is_cpu and dense and not in_windows:
         kind = cpu_kind(bits, dims, gather) or kind
     work = {"rows": _rows, "short": _short, "tuples": _by_tuples}.get(kind)
     made = work(bits, dims, base, gather) if work else _general(kind, bits, dims, adapter)
@@ -116,8 +118,7 @@ def _dispatch(
     slots = {"move": f"move_{kind}"}
     constants = dict(made.constants)
     if kind == "dense":
-        slots["tuples"] = _tuples(bits, dims[-1], gather, adapter)
-        slots["main"] = "dense_pairs" if _in_pairs(bits, dims[-1], adapter) else "dense_runs"
+        slots["main"] = "dense_runs" if adapter.is_cpu else "dense_pairs"
     if gather:
         params["index_step"] = gather.index_step
         params["tuple_strides"] = eight([d.tuple_ for d in dims])
@@ -125,8 +126,7 @@ def _dispatch(
         params["gather_strides"] = eight(gather.strides)
         bindings["indices"] = "indices_tensor"
         slots["index"] = gather.index
-        packed = kind == "tuples" or slots.get("tuples") == "tuples_packed"
-        slots["indices"] = "indices_units" if packed else "indices_words"
+        slots["indices"] = "indices_units" if kind == "tuples" else "indices_words"
         many = adapter.is_cpu and len(gather.sizes) > AT_ONCE
         slots["resolve"] = "resolve_loop" if many else "resolve_at_once"
         constants["TUPLE"] = len(gather.sizes)
@@ -153,8 +153,11 @@ def _general(kind: str, bits: int, dims: tuple[Dim, ...], adapter: Adapter) -> W
         constants["BITS"] = bits
     if kind == "sparse":
         return Work(count(dims), count(dims), constants)
+    if kind == "words":
+        made = -(-extent(dims) // max(1, 32 // bits))
+        return Work(made, made, constants)
     units = -(-extent(dims) * bits // 128)
-    pairs = _in_pairs(bits, last, adapter)
+    pairs = not adapter.is_cpu  # of units for an invocation, a workgroup apart
     run = run_units(units) if adapter.is_cpu else 1
     if kind == "units":
         constants["PAIRS"] = int(pairs)
@@ -165,11 +168,6 @@ def _general(kind: str, bits: int, dims: tuple[Dim, ...], adapter: Adapter) -> W
         constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
         constants["WHOLE"] = int(_in_whole_units(bits, dims))
     return Work(units, -(-units // (2 if pairs else run)), constants)
-
-
-def _in_pairs(bits: int, last: Dim, adapter: Adapter) -> bool:
-    """Whether an invocation moves two units, a workgroup apart."""
-    return not adapter.is_cpu and not (last.tuple_ and bits >= 32)
 
 
 def _in_whole_units(bits: int, dims: tuple[Dim, ...]) -> bool:
@@ -232,13 +230,6 @@ def _by_tuples(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | Non
     run = _share(units, 1, 16)
     constants = {"WG_SIZE": CPU_WG_SIZE, "BITS": bits}
     return Work(units, -(-units // run), constants, run, CPU_TEAM)
-
-
-def _tuples(bits: int, last: Dim, gather: Gather | None, adapter: Adapter) -> str:
-    """The snippet that fills a unit whose elements each have an index tuple of their own."""
-    if adapter.is_cpu or not gather or not last.tuple_:
-        return "tuples_loop"
-    return "tuples_packed" if _is_packed(bits, last, gather) else "tuples_at_once"
 
 
 def _is_packed(bits: int, last: Dim, gather: Gather) -> bool:

@@ -28,9 +28,12 @@ CHAIN_LANES = 32  # fewest lanes of a subgroup that a single-pass scan runs with
 COLUMNS_WG = 128
 COLUMNS_AHEAD = 8  # as in cumulative_columns.wgsl
 COLUMNS_SHORT = 512  # steps that are walked even by few columns
-TILE_WG = {16: 128, 32: 256, 64: 128}  # by bits of an element, as measured
 TILE_COLUMNS = 8  # as in cumulative_columns_chain.wgsl
-TILE_STEPS = 16  # of one invocation
+TILES = {  # of that kernel, by bits of an element, as measured
+    16: {"WG_SIZE": 128, "STEPS": 28, "AT_ONCE": 1},
+    32: {"WG_SIZE": 256, "STEPS": 16, "AT_ONCE": 0},
+    64: {"WG_SIZE": 128, "STEPS": 16, "AT_ONCE": 0},
+}
 GROUPS_FILL = 1024  # lines that fill a GPU with a workgroup each
 GROUPS_WANTED = 8192  # segments to cut fewer lines into
 GROUP_TILES = 2  # fewest tiles of a segment
@@ -141,8 +144,8 @@ def _columns_chain(scan: Scan) -> Plan:
     scan = scan.in_columns()
     columns = count(scan.lines)
     across = -(-columns // TILE_COLUMNS)
-    wg = TILE_WG[scan.bits]
-    down = -(-scan.axis_size // (wg // TILE_COLUMNS * TILE_STEPS))
+    tile = TILES[scan.bits]
+    down = -(-scan.axis_size // (tile["WG_SIZE"] // TILE_COLUMNS * tile["STEPS"]))
     size, clear = _status(scan, across * down * TILE_COLUMNS * unit)
     params = {
         **line_params(scan, unit),
@@ -150,7 +153,7 @@ def _columns_chain(scan: Scan) -> Plan:
         "tiles_across": across,
         "tiles_down": down,
     }
-    constants = {"WG_SIZE": wg, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
+    constants = {**tile, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"
     slots = {**arithmetic(scan), "lift": lift}

@@ -4,9 +4,10 @@
 // every tile waits only for one that has started.
 override WG_SIZE: u32 = 256;
 override ROWS: u32 = WG_SIZE / COLUMNS;
+override STEPS: u32 = 16; // of one invocation; at most 28
+override AT_ONCE: bool = false; // whole tiles are loaded and stored without a condition each
 override EXCLUSIVE: bool = false;
 const COLUMNS = 8u;
-const STEPS = 16u;
 
 struct Params {
   columns: u32, // units
@@ -63,9 +64,15 @@ fn main(
   let first = (down * ROWS + y) * STEPS;
   let source = line.source + first * params.in_step;
   let left = select(0u, params.axis_size - min(first, params.axis_size), inside);
-  #repeat 16: var unit$ = pack(identities()); if (left > $u) { unit$ = load_input(source + $u * params.in_step); }
+  let whole = AT_ONCE && left >= STEPS;
+  #repeat 28: var unit$ = pack(identities());
+  if (whole) {
+    #repeat 28: if (STEPS > $u) { unit$ = load_input(source + $u * params.in_step); }
+  } else {
+    #repeat 28: if (STEPS > $u && left > $u) { unit$ = load_input(source + $u * params.in_step); }
+  }
   var sum = identities();
-  #repeat 16: sum = side_by_side(sum, unpack(unit$));
+  #repeat 28: if (STEPS > $u) { sum = side_by_side(sum, unpack(unit$)); }
   // Rows of one subgroup are joined lane by lane, subgroups through workgroup memory.
   var joined = sum;
   for (var d = COLUMNS; d < lane_count; d = d << 1u) {
@@ -97,5 +104,9 @@ fn main(
   for (var j = 0u; j < PER_UNIT; j++) { above[j] = wg_flow[x * PER_UNIT + j]; }
   sum = side_by_side(from_array(above), before);
   let at = line.target_ + first * params.out_step;
-  #repeat 16: if (left > $u) { sum = step_down(at + $u * params.out_step, sum, unit$); }
+  if (whole) {
+    #repeat 28: if (STEPS > $u) { sum = step_down(at + $u * params.out_step, sum, unit$); }
+  } else {
+    #repeat 28: if (STEPS > $u && left > $u) { sum = step_down(at + $u * params.out_step, sum, unit$); }
+  }
 }

@@ -227,8 +227,8 @@ def test_the_cases_reach_every_kernel(adapter: str) -> None:
     wanted = {
         "SLICE": {"units", "dense"} | (long | {"copies"} if facts.is_cpu else set()),
         "SLICE1": {"dense", "sparse"} | long,
-        "GATHER_ND": {"dense", "sparse"} | (long | {"tuples"} if facts.is_cpu else long),
-        "GATHER_ND1": {"units", "dense"} | ({"rows"} if facts.is_cpu else set()),
+        "GATHER_ND": {"dense", "sparse", "tuples" if facts.is_cpu else "words"} | long,
+        "GATHER_ND1": {"units"} | ({"rows", "dense"} if facts.is_cpu else {"words"}),
         "CUMULATIVE_SUMMATION": scans,
         "CUMULATIVE_PRODUCT": scans,
     }

@@ -147,7 +147,7 @@ def test_the_text(capsys: Capture) -> None:
         "  input_window_strides  1, 1, -2, 2\n"
         "\n"
         "1. slice.wgsl, entry point main\n"
-        "   slots      move = move_dense, tuples = tuples_loop, main = dense_pairs\n"
+        "   slots      move = move_dense, main = dense_pairs\n"
         "   constants  WG_SIZE = 256, RANK = 2, BITS = 32, STEP = 2, TUPLE_PER_ELEMENT = 0, "
         "WHOLE = 0\n"
         "   bindings   input = input_tensor, output = output_tensor\n"

@@ -46,7 +46,7 @@ def test_a_cpu_takes_many_units_in_runs(units: int, run: int) -> None:
     """A run for each of 64 workgroups, where no other kernel serves: every third element."""
     desc = copy(TensorDesc(T.UINT8, (48 * units - 2,)), steps=(3,))
     dispatch = one(desc, SOFTWARE)
-    slots = {"move": "move_dense", "tuples": "tuples_loop"}
+    slots = {"move": "move_dense"}
     assert dispatch.slots == slots | {"main": "dense_runs"}
     assert dispatch.constants["RUN"] == run
     assert dispatch.params["count"] == units
@@ -219,7 +219,7 @@ def test_the_layout_of_the_output_picks_the_kernel(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str, rest: dict[str, int]
 ) -> None:
     dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
-    dense = {"tuples": "tuples_loop", "main": "dense_pairs"} if kernel == "move_dense" else {}
+    dense = {"main": "dense_pairs"} if kernel == "move_dense" else {}
     assert dispatch.slots == {"move": kernel, **dense}
     constants = {"WG_SIZE": WG_SIZE, "RANK": 2 if strides else 1, **rest}
     if kernel != "move_units":
@@ -301,29 +301,31 @@ def test_a_gather_is_never_a_buffer_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data_type", "index_type", "coordinates", "tuples"),
+    ("data_type", "index_type", "coordinates", "packed"),
     [
-        (T.UINT8, T.UINT32, 2, "packed"),
-        (T.FLOAT16, T.INT64, 2, "packed"),
-        (T.FLOAT32, T.INT64, 1, "packed"),
-        (T.INT64, T.INT32, 2, "packed"),
-        (T.INT64, T.INT32, 1, "at_once"),  # two tuples are half a unit
-        (T.FLOAT32, T.INT32, 3, "at_once"),  # tuples that lie across units
-        (T.FLOAT32, T.UINT32, 4, "packed"),
-        (T.FLOAT32, T.INT64, 4, "at_once"),  # tuples of more than a unit
+        (T.UINT8, T.UINT32, 2, True),
+        (T.FLOAT16, T.INT64, 2, True),
+        (T.FLOAT32, T.INT64, 1, True),
+        (T.INT64, T.INT32, 2, True),
+        (T.INT64, T.INT32, 1, False),  # two tuples are half a unit
+        (T.FLOAT32, T.INT32, 3, False),  # tuples that lie across units
+        (T.FLOAT32, T.UINT32, 4, True),
+        (T.FLOAT32, T.INT64, 4, False),  # tuples of more than a unit
     ],
 )
-def test_index_tuples_side_by_side_are_loaded_a_unit_at_a_time(
-    data_type: T, index_type: T, coordinates: int, tuples: str
+def test_elements_with_tuples_of_their_own(
+    data_type: T, index_type: T, coordinates: int, packed: bool
 ) -> None:
-    desc = rows(TensorDesc(data_type, (9,) * coordinates + (1,)), (1000, coordinates), index_type)
-    slots = one(desc, ADAPTERS["discrete"]).slots
-    assert slots["tuples"] == f"tuples_{tuples}"
-    assert slots["indices"] == ("indices_units" if tuples == "packed" else "indices_words")
-    assert slots["resolve"] == "resolve_at_once"
+    """A GPU makes them a word at a time, a CPU a unit, from units of tuples where it can."""
+    desc = rows(TensorDesc(data_type, (9,) * coordinates + (1,)), (1001, coordinates), index_type)
+    dispatch = one(desc, ADAPTERS["discrete"])
+    assert dispatch.slots["move"] == "move_words"
+    assert dispatch.slots["indices"] == "indices_words"
+    assert dispatch.slots["resolve"] == "resolve_at_once"
+    per_word = max(1, 32 // data_type.bits)
+    assert dispatch.params["count"] == -(-1001 // per_word)
+    assert dispatch.workgroups == -(-1001 // (per_word * WG_SIZE))
     on_cpu = one(desc, SOFTWARE).slots
     assert on_cpu["resolve"] == ("resolve_loop" if coordinates > 3 else "resolve_at_once")
-    if tuples == "packed":
-        assert (on_cpu["move"], on_cpu["indices"]) == ("move_tuples", "indices_units")
-    else:
-        assert (on_cpu["tuples"], on_cpu["indices"]) == ("tuples_loop", "indices_words")
+    kernel, indices = ("tuples", "units") if packed else ("dense", "words")
+    assert (on_cpu["move"], on_cpu["indices"]) == (f"move_{kernel}", f"indices_{indices}")

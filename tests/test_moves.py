@@ -33,6 +33,7 @@ BY_ROW = ("rows in units", "rows in elements")
 EVERY = ("copies", *BY_UNIT, *BY_ELEMENT, *BY_ROW)
 BY_PIECE = ("short", "short in runs")
 BY_TUPLE = ("tuples", "tuples in runs")
+ALONE = ("sparse", "dense", "words", "dense in runs")  # elements with index tuples of their own
 WIDTHS = (8, 16, 32, 64)
 INDEX_TYPES = (T.INT64, T.UINT32, T.INT32, T.UINT64)
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -62,15 +63,18 @@ LAYOUTS: dict[str, tuple[tuple[str, ...], tuple[int, ...], dict[str, Any]]] = {
     "transposed": (BY_ELEMENT, (40, 23), {"strides": (1, 40)}),
     "interleaved": (("sparse",), (2, 2), {"strides": (3, 2)}),
 }
-GATHERS: dict[str, tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]] = {
+GATHERS: dict[str, tuple[Any, ...]] = {  # ways, sizes, index sizes, output strides
     "rows": (BY_UNIT + BY_ELEMENT + BY_ROW + BY_PIECE, (50, 32), (140, 1)),
     "blocks": (BY_UNIT + BY_ELEMENT + BY_ROW + BY_PIECE, (6, 5, 48), (7, 2)),
     "odd_rows": (BY_ELEMENT + BY_ROW, (50, 33), (140, 1)),
-    "elements": (BY_ELEMENT + BY_TUPLE, (50, 33), (700, 2)),
-    "odd_elements": (BY_ELEMENT + BY_TUPLE, (50, 33), (701, 2)),
-    "words": (BY_ELEMENT + BY_TUPLE, (997, 1), (1203, 1)),
-    "triples": (BY_ELEMENT, (7, 5, 9), (700, 3)),
-    "quadruples": (BY_ELEMENT, (7, 5, 3, 4), (700, 4)),
+    "short_rows": (BY_ELEMENT, (50, 7), (140, 1)),
+    "elements": (ALONE + BY_TUPLE, (50, 33), (700, 2)),
+    "odd_elements": (ALONE + BY_TUPLE, (50, 33), (701, 2)),
+    "singles": (ALONE + BY_TUPLE, (997, 1), (1203, 1)),
+    "triples": (ALONE, (7, 5, 9), (700, 3)),
+    "quadruples": (ALONE, (7, 5, 3, 4), (700, 4)),
+    "gapped": (ALONE, (7, 5, 3), (61, 9, 3), (130, 13, 1)),
+    "turned": (ALONE, (7, 5, 3), (61, 9, 3), (1, 1, 61)),
 }
 
 
@@ -84,7 +88,7 @@ def cases(layouts: dict[str, Any], every: bool = LONG) -> list[tuple[str, str, i
     ]
 
 
-@pytest.mark.parametrize(("layouts", "ways"), [(LAYOUTS, EVERY), (GATHERS, BY_ELEMENT)])
+@pytest.mark.parametrize(("layouts", "ways"), [(LAYOUTS, EVERY), (GATHERS, (*BY_ELEMENT, "words"))])
 def test_every_way_meets_every_width(layouts: dict[str, Any], ways: tuple[str, ...]) -> None:
     assert {case[1:] for case in cases(layouts, every=False)} >= set(product(ways, WIDTHS))
 
@@ -104,17 +108,17 @@ class Forced:
         self.patch = monkeypatch
 
     def compile(self, desc: Any, way: str) -> CompiledOperator:
-        """Pairs are what a GPU does; all else is what a CPU does."""
+        """Pairs and words are what a GPU does; all else is what a CPU does."""
         kernel, _, group = way.partition(" in ")
         special = kernel if kernel in ("rows", "short", "tuples") else ""
-        facts = replace(self.device.gpu.facts, is_cpu=group != "pairs")
+        facts = replace(self.device.gpu.facts, is_cpu=group != "pairs" and kernel != "words")
         self.patch.setattr(self.device.gpu, "facts", facts)
         self.patch.setattr(move, "COPY_BYTES", 1 if way == "copies" else 1 << 40)
         self.patch.setattr(move, "SPARSE_FACTOR", 1 << 20)
         self.patch.setattr(move, "run_units", lambda units: RUN if group == "runs" else 1)
         self.patch.setattr(move, "cpu_kind", lambda *given: special)
         self.patch.setattr(move, "CPU_SHARES", 2 if group == "runs" else 2048)
-        if kernel == "dense" or group == "elements":
+        if kernel in ("dense", "words") or group == "elements":
             self.patch.setattr(move, "widen", lambda *given, most: widen(*given, most=0))
         if kernel == "sparse":
             self.patch.setattr(move, "is_nested", lambda dims: False)
@@ -122,9 +126,8 @@ class Forced:
         (dispatch,) = op.plan.dispatches
         assert bool(op.plan.copies) == (way == "copies")
         assert way == "copies" or dispatch.slots["move"] == f"move_{kernel}"
-        alone = dispatch.constants.get("TUPLE_PER_ELEMENT") and dispatch.constants["BITS"] >= 32
         in_pairs = dispatch.constants.get("PAIRS") or dispatch.slots.get("main") == "dense_pairs"
-        assert bool(in_pairs) == (group == "pairs" and not alone)
+        assert bool(in_pairs) == (group == "pairs")
         if special:
             assert group != "runs" or dispatch.params["run"] > 1
         else:
@@ -173,9 +176,9 @@ def test_every_way_to_slice(forced: Forced, layout: str, way: str, bits: int) ->
 @pytest.mark.gpu
 @pytest.mark.parametrize(("layout", "way", "bits"), cases(GATHERS))
 def test_every_way_to_gather(forced: Forced, layout: str, way: str, bits: int) -> None:
-    _, sizes, index_sizes = GATHERS[layout]
+    _, sizes, index_sizes, *strides = GATHERS[layout]
     index_type = INDEX_TYPES[WIDTHS.index(bits)]
-    desc = rows(TensorDesc(T[f"UINT{bits}"], sizes), index_sizes, index_type)
+    desc = rows(TensorDesc(T[f"UINT{bits}"], sizes), index_sizes, index_type, *strides)
     data, x = bits_of(desc.input_tensor)
     most = np.array(sizes[: index_sizes[-1]])
     least = -most if index_type in (T.INT32, T.INT64) else 0 * most

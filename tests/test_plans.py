@@ -70,14 +70,19 @@ def copy(
     )
 
 
-def rows(source: TensorDesc, index_sizes: tuple[int, ...], index_type: T) -> dml.GatherNdDesc:
-    """GATHER_ND of one coordinate per tuple."""
+def rows(
+    source: TensorDesc,
+    index_sizes: tuple[int, ...],
+    index_type: T,
+    strides: tuple[int, ...] | None = None,
+) -> dml.GatherNdDesc:
+    """GATHER_ND of what the last size of the indices leaves."""
     rank = source.rank
     sizes = index_sizes[:-1] + source.sizes[index_sizes[-1] :]
     return dml.GatherNdDesc(
         input_tensor=source,
         indices_tensor=TensorDesc(index_type, (1,) * (rank - len(index_sizes)) + index_sizes),
-        output_tensor=TensorDesc(source.data_type, (1,) * (rank - len(sizes)) + sizes),
+        output_tensor=TensorDesc(source.data_type, (1,) * (rank - len(sizes)) + sizes, strides),
         input_dimension_count=rank,
         indices_dimension_count=len(index_sizes),
     )

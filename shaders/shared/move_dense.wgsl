@@ -6,7 +6,6 @@
 #bind write output: vec4<u32>
 #import place
 #import first_elements
-#import tuples
 #import main
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;
@@ -90,6 +89,19 @@ fn run(e: u32, step: u32) -> vec4<u32> {
   if (STEP == 2i) { return every_second(funnel(e), funnel(e + UNIT)); }
   var v = vec4<u32>();
   for (var k = 0u; k < UNIT; k++) { v = with_element(v, k, element(e + k * step)); }
+  return v;
+}
+
+// Elements that each have a tuple of their own.
+fn by_tuples(source: u32, step: u32, tuple_at: u32, tuple_step: u32) -> vec4<u32> {
+  if (BITS == 32u) {
+    #repeat 4: let e$ = resolve(source + $u * step, tuple_at + $u * tuple_step);
+    return vec4<u32>(load_input(e0), load_input(e1), load_input(e2), load_input(e3));
+  }
+  var v = vec4<u32>();
+  for (var k = 0u; k < UNIT; k++) {
+    v = with_element(v, k, element(resolve(source + k * step, tuple_at + k * tuple_step)));
+  }
   return v;
 }
 

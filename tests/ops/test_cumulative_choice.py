@@ -113,21 +113,24 @@ def test_few_long_lines_take_three_passes(shape: tuple[int, int], segments: int)
 
 
 @pytest.mark.parametrize(
-    ("data_type", "rows"),
-    [(T.FLOAT32, 32), (T.FLOAT16, 16), (T.UINT64, 16)],
+    ("data_type", "rows", "steps"),
+    [(T.FLOAT32, 32, 16), (T.FLOAT16, 16, 28), (T.UINT64, 16, 16)],
     ids=["FLOAT32", "FLOAT16", "UINT64"],
 )
-def test_a_single_pass_clears_all_that_it_publishes_through(data_type: T, rows: int) -> None:
-    """Tiles are 8 columns of 16 bytes by so many rows of 16 steps."""
+def test_a_single_pass_clears_all_that_it_publishes_through(
+    data_type: T, rows: int, steps: int
+) -> None:
+    """Tiles are 8 columns of 16 bytes by so many rows of so many steps."""
     made = scan.plan_scan(problem((70_000, 520), 0, data_type), GPU)
     clear, run = made.dispatches
     assert (clear.shader, run.shader) == ("cumulative_clear", "cumulative_columns_chain")
     columns = 520 * data_type.bits // 128
-    across, down = -(-columns // 8), -(-70_000 // (16 * rows))
+    across, down = -(-columns // 8), -(-70_000 // (steps * rows))
     assert run.params["columns"] == columns
     assert (run.params["tiles_across"], run.params["tiles_down"]) == (across, down)
     assert run.workgroups == across * down
-    assert run.constants == {"WG_SIZE": 8 * rows, "RANK": 1, "EXCLUSIVE": 0}
+    tile = {"WG_SIZE": 8 * rows, "STEPS": steps, "AT_ONCE": int(data_type is T.FLOAT16)}
+    assert run.constants == {**tile, "RANK": 1, "EXCLUSIVE": 0}
     pieces = 4 if data_type.bits == 64 else 2  # of 16 bits, each in a word with a flag
     words = 4 + across * down * 8 * (128 // data_type.bits) * pieces
     assert made.scratch == {"status": 4 * words}
