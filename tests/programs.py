@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 FORKING = "ignore:This process:DeprecationWarning"  # that threads do not survive a fork is tested
 START = """
@@ -18,6 +20,12 @@ def summed(device, size=1 << 18, times=4):
         y = dml.cumulative_summation(y, 0)
     return y
 """
+
+
+def import_path() -> str:
+    """PYTHONPATH for a program that runs anywhere: this checkout first, then what is given."""
+    root = str(Path(__file__).resolve().parent.parent)
+    return os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
 
 
 def run(text: str, *, timeout: float = 120) -> subprocess.CompletedProcess[str]:

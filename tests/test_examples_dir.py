@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from programs import import_path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
@@ -58,7 +59,7 @@ def test_it_is_short(path: Path) -> None:
 def test_it_prints_its_result_and_saves_its_picture(path: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(path), str(tmp_path)],
-        env={**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": import_path()},
         cwd=tmp_path,
         capture_output=True,
         text=True,

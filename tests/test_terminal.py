@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import import_path
 
 import dmlgpu as dml
 from dmlgpu.cli import output
@@ -24,14 +25,13 @@ import pty
 import struct
 import termios
 
-ROOT = Path(__file__).resolve().parent.parent
 OPERATORS = ("operators", "--level", "3.0")
 SMALL_BENCH = ("bench", "--size", "1")
 
 
 def environment(**more: str) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS", "LINES")}
-    return {**kept, "TERM": "xterm", "PYTHONPATH": str(ROOT), **more}
+    return {**kept, "TERM": "xterm", "PYTHONPATH": import_path(), **more}
 
 
 def on_terminal(*argv: str, columns: int = 120, **more: str) -> str:
