@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -218,16 +219,19 @@ class Gpu:
             for name, value in adapter.limits.items()
             if name.startswith(("max-buffer", "max-storage-buffer", "max-compute", "min-storage"))
         }
+        request = partial(
+            adapter.request_device_sync, required_features=features, required_limits=limits
+        )
         try:
             with translated(f"opening {info.name}"):
-                device = adapter.request_device_sync(
-                    required_features=features, required_limits=limits
-                )
-        except DeviceError:
+                return cls(info, request())
+        except DmlError:
             if _forks:  # NVIDIA's driver says that the device is lost
                 raise forked from None
-            raise
-        return cls(info, device)
+        # A driver has only so many devices, and closed ones may wait for Python to collect them.
+        gc.collect()
+        with translated(f"opening {info.name}"):
+            return cls(info, request())
 
     @classmethod
     def share(cls, device: Any) -> Gpu:

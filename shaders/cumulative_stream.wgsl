@@ -6,6 +6,7 @@
 override WG_SIZE: u32 = 256;
 override AHEAD: u32 = 576; // tiles; enough that the sums have arrived when they are wanted
 override NEAR: u32 = 1; // at most 5
+override AT_ONCE: bool = true; // whole tiles are loaded and stored without a condition each
 override FAN: u32 = 32; // tiles of a block, blocks of a superblock; no more than lanes
 override PARTS: u32 = NEAR + 3u;
 const ROUNDS = 4u;
@@ -50,6 +51,8 @@ fn tile_at(number: u32) -> Tile {
   let line = number / params.tiles;
   return Tile(line_at(line), line * params.places, number - line * params.tiles);
 }
+
+fn is_whole(t: Tile) -> bool { return (t.number + 1u) * WG_SIZE * ROUNDS <= params.axis_units; }
 
 // Sum of `count` published values, in lane 0.
 fn sum_of(place: u32, count: u32, lanes: Lanes) -> Num {
@@ -122,12 +125,23 @@ fn main(
   let ahead = tile_at(select(0u, ticket, sums));
   let ahead_first = ahead.number * WG_SIZE * ROUNDS + inside;
   let ahead_end = select(0u, params.axis_units, sums);
-  #repeat 4: let ahead$ = take_round(ahead.line.source, ahead_first + $u * lane_count, ahead_end);
+  #repeat 4: var ahead$ = no_values();
+  if (AT_ONCE && sums && is_whole(ahead)) {
+    #repeat 4: ahead$ = read_unit(ahead.line.source, ahead_first + $u * lane_count);
+  } else {
+    #repeat 4: ahead$ = take_round(ahead.line.source, ahead_first + $u * lane_count, ahead_end);
+  }
   let scans = ticket >= AHEAD;
   let tile = tile_at(select(0u, ticket - AHEAD, scans));
   let first = tile.number * WG_SIZE * ROUNDS + inside;
   let end = select(0u, params.axis_units, scans);
-  #repeat 4: let held$ = take_round(tile.line.source, first + $u * lane_count, end);
+  let whole = AT_ONCE && scans && is_whole(tile);
+  #repeat 4: var held$ = no_values();
+  if (whole) {
+    #repeat 4: held$ = read_unit(tile.line.source, first + $u * lane_count);
+  } else {
+    #repeat 4: held$ = take_round(tile.line.source, first + $u * lane_count, end);
+  }
 
   var sum = identity();
   #repeat 4: sum = combine(sum, total(values(ahead$)));
@@ -154,5 +168,9 @@ fn main(
   var before = identity();
   for (var part = PARTS; part > 0u; part--) { before = combine(before, wg_before[part - 1u]); }
   for (var g = 0u; g < subgroup; g++) { before = combine(before, wg_totals[g]); }
-  #repeat 4: write_round(tile.line.target_, first + $u * lane_count, end, round$, before);
+  if (whole) {
+    #repeat 4: write_inside(tile.line.target_, first + $u * lane_count, round$, before);
+  } else {
+    #repeat 4: write_round(tile.line.target_, first + $u * lane_count, end, round$, before);
+  }
 }

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import fault_table
 import numpy as np
@@ -171,3 +174,35 @@ def test_the_owner_of_a_shared_device_destroys_it() -> None:
     calls = used(shared)
     foreign.destroy()
     all_say_so(calls)
+
+
+class Held:
+    """Kept by itself alone, as a closed device may be."""
+
+    def __init__(self) -> None:
+        self.cycle = self
+
+
+def test_opening_is_tried_again_after_what_is_closed_was_collected(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drivers have only so many devices."""
+    held = Held()
+    gone = weakref.ref(held)
+    request = native.GPUAdapter.request_device_sync
+
+    def crowded(adapter: Any, **how: Any) -> Any:
+        if gone() is not None:
+            raise wgpu.GPUError("Parent device is lost")
+        return request(adapter, **how)
+
+    monkeypatch.setattr(native.GPUAdapter, "request_device_sync", crowded)
+    gc.disable()
+    try:
+        with pytest.raises(dml.DeviceError, match=r"^[^\n]*opening [^\n]*$"):
+            dml.Device(device.adapter)
+        del held
+        with dml.Device(device.adapter) as another:
+            used(another)
+    finally:
+        gc.enable()

@@ -20,7 +20,10 @@ fn add_round(held: Held, run: Num, lanes: Lanes) -> Round {
 }
 
 fn write_round(target_: u32, p: u32, end: u32, round: Round, start: Num) {
-  if (p >= end) { return; }
+  if (p < end) { write_inside(target_, p, round, start); }
+}
+
+fn write_inside(target_: u32, p: u32, round: Round, start: Num) {
   let first = combine(start, round.before);
   let n = running(first, values(round.held));
   if (EXCLUSIVE) { write_unit(target_, p, shifted(first, n)); } else { write_unit(target_, p, n); }

@@ -161,6 +161,7 @@ def test_a_stream_reads_so_many_tiles_ahead(
     wanted = {"tiles": tiles, "blocks": tiles // 32, "places": places, "all_tiles": 2 * tiles}
     assert wanted.items() <= run.params.items()
     assert run.workgroups == 2 * tiles + ahead
+    assert run.constants["AT_ONCE"] == (near == 1)
     assert (run.constants["AHEAD"], run.constants["NEAR"], run.constants["FAN"]) == (
         ahead,
         near,

@@ -48,7 +48,8 @@ SHADERS |= {"columns_early": "cumulative_columns"}
 CHOICES = {"passes": "groups", "columns_early": "columns"}
 LEAST_LANES = 4  # of any subgroup: a line that `lanes` takes has no more units
 WAITING = ("columns_chain", "stream")  # for workgroups before them
-STREAM = {"WG_SIZE": 64, "AHEAD": 5, "NEAR": 2}  # tiles so small that few of them make a superblock
+# Tiles so small that few of them make a superblock.
+STREAM = {"WG_SIZE": 64, "AHEAD": 5, "NEAR": 2, "AT_ONCE": 1}
 STREAM_FAN = 4
 
 
