@@ -4,7 +4,7 @@
 // of all before those; always of the same values in the same order. Everything that a workgroup
 // waits for comes from lower tickets, which have started.
 override WG_SIZE: u32 = 256;
-override AHEAD: u32 = 576; // tiles; enough that the sums have arrived when they are wanted
+override AHEAD: u32 = 448; // tiles; enough that the sums have arrived when they are wanted
 override NEAR: u32 = 1; // at most 5
 override AT_ONCE: bool = true; // whole tiles are loaded and stored without a condition each
 override FAN: u32 = 32; // tiles of a block, blocks of a superblock; no more than lanes

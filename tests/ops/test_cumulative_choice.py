@@ -141,10 +141,10 @@ def test_a_single_pass_clears_all_that_it_publishes_through(
 @pytest.mark.parametrize(
     ("data_type", "most", "tile", "ahead", "near"),
     [
-        (T.FLOAT32, 1024, 8192, 256, 4),
-        (T.INT32, 256, 4096, 576, 1),
-        (T.FLOAT16, 1024, 8192, 576, 1),
-        (T.INT64, 1024, 2048, 576, 1),
+        (T.FLOAT32, 1024, 8192, 224, 4),
+        (T.INT32, 256, 4096, 448, 1),
+        (T.FLOAT16, 1024, 8192, 448, 1),
+        (T.INT64, 1024, 2048, 448, 1),
     ],
     ids=["FLOAT32", "INT32-256", "FLOAT16", "INT64"],
 )
