@@ -5,6 +5,9 @@ Both run in the same process and through the same timestamps as the operators.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ import dmlgpu as dml
 from benchmarks.problem import Array, Problem
 from benchmarks.workloads import ROOM, ROOM_ELSEWHERE
 from dmlgpu.roofline import Kernel, copy_kernel
-from dmlgpu.timing import Pace, Timed, time_gpu
+from dmlgpu.timing import Pace, time_gpu
 
 GATHER = """
 @group(0) @binding(0) var<storage, read> source: array<SOURCE>;
@@ -81,59 +84,77 @@ def _word(piece_bytes: int, k: int) -> str:
     return " | ".join(parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The least time that a problem can take: a kernel's, by a factor."""
+
+    once: Callable[[], float]
+    factor: float = 1.0
+
+    def seconds(self) -> float:
+        """On a CPU, which works for others too, as of now; elsewhere as of the first time."""
+        return self.factor * self.once()
+
+
 class Limits:
-    """Roofline times of problems on one device; each is measured once."""
+    """Rooflines of problems on one device."""
 
     def __init__(self, device: dml.Device, pace: Pace) -> None:
         self._device = device
         self._pace = pace
-        self._repeats = 3 if device.adapter.kind == "cpu" else 1  # a CPU works for others, too
-        self._copies: dict[int, Timed] = {}
-        self._gathers: dict[Any, Timed] = {}
+        self._is_cpu = device.adapter.kind == "cpu"
+        self._copies: dict[int, Limit] = {}
+        self._gathers: dict[Any, Limit] = {}
         room = ROOM.get(device.adapter.kind, ROOM_ELSEWHERE)
         self._largest: int = min(room, device.gpu.max_binding, device.gpu.max_buffer)
 
-    def copy_seconds(self, nbytes: int) -> float:
-        """Time in which the adapter copies `nbytes`."""
-        found = self._copies.get(nbytes)
-        if found is None:
-            kernel, tensors = copy_kernel(self._device, nbytes)
-            found = self._copies[nbytes] = self._time(
-                kernel, 3 if nbytes == self._largest else self._repeats
-            )
-            del tensors
-        return found.seconds
+    @property
+    def looks(self) -> int:
+        """How often a problem and its limit are to be measured side by side."""
+        return 3 if self._is_cpu else 1
 
-    def _time(self, kernel: Kernel, repeats: int) -> Timed:
-        """The best of several medians: nothing may be held against a limit set by chance."""
-        times = [time_gpu(self._device, kernel, self._pace) for _ in range(repeats)]
-        return min(times, key=lambda timed: timed.seconds)
+    def _limit(self, kernel: Kernel, tensors: Iterable[dml.Tensor]) -> Limit:
+        """A limit that keeps a kernel and its tensors, or only the best of three times."""
+        time = partial(self._time, kernel, tuple(tensors))
+        if self._is_cpu:
+            return Limit(time)
+        best = min(time() for _ in range(3))
+        return Limit(lambda: best)
+
+    def _time(self, kernel: Kernel, _kept: tuple[dml.Tensor, ...]) -> float:
+        return time_gpu(self._device, kernel, self._pace).seconds
+
+    def _copy(self, nbytes: int) -> Limit:
+        if nbytes not in self._copies:
+            self._copies[nbytes] = self._limit(*copy_kernel(self._device, nbytes))
+        return self._copies[nbytes]
 
     @property
     def copy_rate(self) -> float:
         """Bytes read and written per second by the largest copy."""
-        return 2 * self._largest / self.copy_seconds(self._largest)
+        return 2 * self._largest / self._copy(self._largest).seconds()
 
-    def seconds(self, problem: Problem, size: str, x: dml.Tensor, flat: Array | None) -> float:
-        """The least time that the problem can take.
+    def of(self, problem: Problem, size: str, x: dml.Tensor, flat: Array | None) -> Limit:
+        """The limit of a problem.
 
-        Bandwidth-bound: its traffic at the speed of the largest copy. Smaller: the time of a copy
-        with as much traffic, which has the same launch to pay and the same caches to use.
+        Bandwidth-bound: its traffic at the speed of the largest copy. Smaller: a copy with as much
+        traffic, which has the same launch to pay and the same caches to use.
         """
         if problem.is_bare_gather:
             assert flat is not None
-            return self._gather_seconds(problem, x, flat)
-        if size == "bandwidth":
-            return problem.traffic / self.copy_rate
-        return self.copy_seconds(_rounded(problem.traffic // 2))
+            return self._gather(problem, x, flat)
+        if size != "bandwidth":
+            return self._copy(_rounded(problem.traffic // 2))
+        return replace(self._copy(self._largest), factor=problem.traffic / (2 * self._largest))
 
-    def _gather_seconds(self, problem: Problem, x: dml.Tensor, flat: Array) -> float:
+    def _gather(self, problem: Problem, x: dml.Tensor, flat: Array) -> Limit:
+        """The faster of two: 4 bytes out per invocation, or 16."""
         key = (problem.piece_bytes, problem.pieces, problem.elements)
         if key not in self._gathers:
             index = self._device.tensor(flat)
             made_bytes = problem.pieces * problem.piece_bytes
             made = self._device.empty(dml.TensorDesc(dml.DataType.UINT8, (made_bytes,)))
-            times = []
+            found = []
             for words in (1, 4):
                 code = gather_code(problem.piece_bytes, words)
                 kernel = Kernel(self._device, "bare gather", code, made_bytes // (4 * words))
@@ -143,10 +164,11 @@ class Limits:
                     (made.buffer, made_bytes),
                     (index.buffer, flat.nbytes),
                 )
-                times.append(self._time(kernel, self._repeats))
+                found.append(self._limit(kernel, (x, made, index)))
+                found[-1].seconds()
                 self._check(problem, x, flat, made)
-            self._gathers[key] = min(times, key=lambda timed: timed.seconds)
-        return self._gathers[key].seconds
+            self._gathers[key] = min(found, key=Limit.seconds)
+        return self._gathers[key]
 
     def _check(self, problem: Problem, x: dml.Tensor, flat: Array, made: dml.Tensor) -> None:
         """A limit that moves the wrong bytes is none."""
