@@ -23,17 +23,19 @@ fn picked(k: u32) -> vec4<u32> {
   return vec4<u32>(w0, w1, w2, w3) & vec4<u32>(0xffffffffu >> ((32u - BITS % 32u) % 32u));
 }
 
-// In a loop: written out, the sixteen elements of a unit take a CPU driver minutes to compile.
+// Sixteen elements in a loop: written out, they take a CPU driver minutes to compile.
 // Multiplications stand for shifts to the left, which some drivers do lane by lane.
 fn unit_at(unit: u32) -> vec4<u32> {
   let first = unit * UNIT;
   if (BITS >= 32u) { return picked(first); }
   var v = vec4<u32>();
-  for (var k = 0u; k < UNIT; k += 4u) {
-    let w = picked(first + k);
-    if (BITS == 16u) {
-      v = vec4<u32>(v.zw, w.xz | (w.yw * 65536u));
-    } else {
+  if (BITS == 16u) {
+    let a = picked(first);
+    let b = picked(first + 4u);
+    v = vec4<u32>(a.xz | (a.yw * 65536u), b.xz | (b.yw * 65536u));
+  } else {
+    for (var k = 0u; k < UNIT; k += 4u) {
+      let w = picked(first + k);
       v = vec4<u32>(v.yzw, w.x | (w.y * 256u) | (w.z * 65536u) | (w.w * 16777216u));
     }
   }
