@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -16,7 +16,7 @@ from benchmarks.rivals import Cupy, Rival, Torch
 from dmlgpu.roofline import copy_kernel
 
 CALLS = 1024  # in a row, submissions included
-ROUNDS = 5
+ROUNDS = 7
 FEW = 32  # in a row, of what is slow or not submitted
 FEW_ROUNDS = 30
 BATCH = 64  # bare dispatches per submission, as many as the library takes
@@ -31,41 +31,47 @@ class HostTime:
     us_busy: float | None = None  # of the calling thread, without what it waited for
 
 
-def per_call(
-    call: Callable[[], Any], wait: Callable[[], Any], calls: int, rounds: int
-) -> tuple[float, float]:
-    """Medians over rounds of seconds per call, by the wall and busy; the GPU is idle before."""
-    call()
-    wait()
-    taken = []
-    for _ in range(rounds):
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Something to time: `call` does it `times` times, and is called `calls` times in a row."""
+
+    name: str
+    call: Callable[[], Any]
+    wait: Callable[[], Any]
+    calls: int = CALLS
+    times: int = 1
+
+    def once(self) -> tuple[float, float]:
+        """Seconds of doing it once, by the wall and busy; nothing is left to do before."""
+        self.wait()
         before, busy = perf_counter(), thread_time()
-        for _ in range(calls):
-            call()
-        taken.append(((perf_counter() - before) / calls, (thread_time() - busy) / calls))
-        wait()
-    return median(wall for wall, _ in taken), median(busy for _, busy in taken)
+        for _ in range(self.calls):
+            self.call()
+        done = self.calls * self.times
+        return (perf_counter() - before) / done, (thread_time() - busy) / done
 
 
-def host_time(
-    name: str,
-    call: Callable[[], Any],
-    wait: Callable[[], Any],
-    scale: float,
-    calls: int = CALLS,
-) -> HostTime:
-    """The time of one call; `scale` is a part of the rounds that are usual."""
-    wall, busy = per_call(call, wait, calls, max(1, int(ROUNDS * scale)))
-    return HostTime(name, wall * 1e6, busy * 1e6)
+def in_turn(asked: Sequence[Asked], rounds: int) -> list[HostTime]:
+    """Medians over rounds in which each has its turn, so that what slows one slows all."""
+    for one in asked:
+        one.call()
+    taken = [[one.once() for one in asked] for _ in range(rounds)]
+    for one in asked:
+        one.wait()
+    found = []
+    for one, times in zip(asked, zip(*taken, strict=True), strict=True):
+        wall, busy = (median(column) * 1e6 for column in zip(*times, strict=True))
+        found.append(HostTime(one.name, wall, busy))
+    return found
 
 
-def bare(device: dml.Device, scale: float = 1.0) -> HostTime:
+def bare(device: dml.Device) -> Asked:
     """set_pipeline, set_bind_group and dispatch in one open pass: the least any call can cost."""
     kernel, tensors = copy_kernel(device, 4096)
     pipeline, group = kernel.parts
     gpu = device.gpu.device
 
-    def batch() -> None:
+    def batch(_kept: list[dml.Tensor] = tensors) -> None:
         encoder = gpu.create_command_encoder()
         open_pass = encoder.begin_compute_pass()
         for _ in range(BATCH):
@@ -76,9 +82,7 @@ def bare(device: dml.Device, scale: float = 1.0) -> HostTime:
         gpu.queue.submit([encoder.finish()])
 
     name = "bare set_pipeline + set_bind_group + dispatch"
-    found = host_time(name, batch, device.wait, scale, CALLS // BATCH)
-    del tensors
-    return HostTime(name, found.us / BATCH, (found.us_busy or 0) / BATCH)
+    return Asked(name, batch, device.wait, CALLS // BATCH, BATCH)
 
 
 class Small:
@@ -156,38 +160,47 @@ def _fresh_operands(device: dml.Device, op: dml.CompiledOperator) -> None:
 
 
 def measure_calls(device: dml.Device, others: list[Rival], scale: float) -> Iterator[HostTime]:
-    """Every row of the table of host times."""
-    yield bare(device, scale)
+    """Every row of the table of host times; `scale` is a part of the rounds that are usual."""
+    rounds = max(1, int(ROUNDS * scale))
     small = Small(device)
+    asked = [bare(device)]
     for name, desc, inputs, expected in small.operators():
         op = device.compile(desc)
         out = device.empty(op.output_desc)
-        seen = partial(op, *inputs, out=out)
-        yield host_time(f"{name}: op(x, out=y), tensors seen before", seen, device.wait, scale)
-        pooled = partial(op, *inputs)
-        yield host_time(f"{name}: op(x), output from the pool", pooled, device.wait, scale)
+        again = partial(op, *inputs, out=out)
+        again()
         assert np.array_equal(out.numpy().reshape(expected.shape), expected), name
+        asked.append(Asked(f"{name}: op(x, out=y), tensors seen before", again, device.wait))
+    least, *seen = in_turn(asked, rounds)
+    yield least
+    for (name, desc, inputs, _), found in zip(small.operators(), seen, strict=True):
+        yield found
+        op = device.compile(desc)
+        pooled = Asked(f"{name}: op(x), output from the pool", partial(op, *inputs), device.wait)
         fresh = partial(_fresh_operands, device, op)
-        yield host_time(f"{name}: op(x) with x fresh from the pool", fresh, device.wait, scale)
+        other = Asked(f"{name}: op(x) with x fresh from the pool", fresh, device.wait)
+        yield from in_turn([pooled, other], rounds)
         us = fresh_buffers(device, desc, inputs) * 1e6
         yield HostTime(f"{name}: op(x, out=y), buffers never seen", us)
-        again = partial(device.compile, desc)
-        compiling, _ = per_call(again, device.wait, FEW, FEW_ROUNDS)
-        yield HostTime(f"{name}: compile(desc), seen before", compiling * 1e6)
+        yield _alone(f"{name}: compile(desc), seen before", partial(device.compile, desc), device)
+    written = []
     for name, call, expected in small.functions():
         assert np.array_equal(call().numpy(), expected), name
-        yield host_time(name, call, device.wait, scale)
-    yield HostTime("256 bytes read back", _round_trip(device) * 1e6)
-    for rival in others:
-        yield from _rival_calls(rival, small, scale)
-
-
-def _round_trip(device: dml.Device) -> float:
+        written.append(Asked(name, call, device.wait))
+    yield from in_turn(written, rounds)
     tensor = device.tensor(np.arange(64, dtype=np.float32))
-    return per_call(lambda: tensor.numpy(), device.wait, 10, FEW_ROUNDS)[0]
+    yield _alone("256 bytes read back", tensor.numpy, device, 10)
+    for rival in others:
+        yield from in_turn(_rival_calls(rival, small), rounds)
 
 
-def _rival_calls(rival: Rival, small: Small, scale: float) -> Iterator[HostTime]:
+def _alone(name: str, call: Callable[[], Any], device: dml.Device, calls: int = FEW) -> HostTime:
+    """What waits or records nothing: its busy time says no more."""
+    (found,) = in_turn([Asked(name, call, device.wait, calls)], FEW_ROUNDS)
+    return HostTime(name, found.us)
+
+
+def _rival_calls(rival: Rival, small: Small) -> list[Asked]:
     calls: dict[str, Callable[[], Any]] = {}
     if isinstance(rival, Torch):
         torch = rival.torch
@@ -204,5 +217,7 @@ def _rival_calls(rival: Rival, small: Small, scale: float) -> Iterator[HostTime]
         calls["x[:, 1:, 2:-2].copy()"] = lambda: cx[:, 1:, 2:-2].copy()
         calls["cupy.take(x, i, 0)"] = lambda: cupy.take(crows, cat, 0)
         calls["cupy.cumsum(x, 1)"] = lambda: cupy.cumsum(crows, 1)
-    for name, call in calls.items():
-        yield host_time(f"{rival.name} {rival.where}: {name}", call, rival.synchronize, scale)
+    return [
+        Asked(f"{rival.name} {rival.where}: {name}", call, rival.synchronize)
+        for name, call in calls.items()
+    ]
