@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import fault_table
 import oracle
@@ -82,6 +83,23 @@ def put(
 @pytest.fixture(scope="session")
 def execute(device: dml.Device) -> Execute:
     return executor(device)
+
+
+@pytest.fixture(scope="session", params=["own", "gpu"])
+def execute_both(request: pytest.FixtureRequest, device: dml.Device) -> Iterator[Execute]:
+    """With the adapter's own kernels; and on a CPU with a GPU's, which run there just as well."""
+    if request.param == "own":
+        yield executor(device)
+        return
+    if device.adapter.kind != "cpu":
+        pytest.skip(f"{device.adapter.name} is a GPU")
+    compiles_quickly = device.adapter.driver.startswith("Mesa 22")
+    patient = os.environ.get("HYPOTHESIS_PROFILE") == "long" and "Mesa" in device.adapter.driver
+    if not (compiles_quickly or patient):
+        pytest.skip(f"{device.adapter.driver} takes minutes to compile the kernels of a GPU")
+    with dml.Device(device.adapter) as made:
+        made.gpu.facts = replace(made.gpu.facts, is_cpu=False)
+        yield executor(made)
 
 
 def executor(device: dml.Device) -> Execute:

@@ -157,15 +157,18 @@ def assert_scan_close(
 ) -> None:
     """Within n * eps of FLOAT32 of a float64 reference; FLOAT16 then rounds exactly once.
 
-    Rounding is monotonic, so it is enough to round both ends of the interval. WGSL may flush
-    results that are denormal to zero.
+    Rounding is monotonic, so it is enough to round both ends of the interval. Denormal results
+    have no eps, each step is off by as much as the least of them; and WGSL may flush them to zero.
     """
     how = {"decreasing": decreasing, "exclusive": exclusive, "product": product}
     wide = x.astype(np.float64)
     exact = scan(wide, axis, accumulator=np.float64, **how)
     scale = np.abs(exact) if product else scan(np.abs(wide), axis, accumulator=np.float64, **how)
     exact = np.clip(exact, -1e300, 1e300)  # beyond any FLOAT32, and no infinity minus infinity
-    slack = x.shape[axis] * np.finfo(np.float32).eps * np.minimum(scale, 1e300)
+    single = np.finfo(np.float32)
+    slack = x.shape[axis] * single.eps * np.minimum(scale, 1e300)
+    denormal = np.abs(exact) < single.tiny
+    slack[denormal] += x.shape[axis] * float(single.smallest_subnormal)
     with np.errstate(over="ignore"):
         low, high = (exact - slack).astype(out.dtype), (exact + slack).astype(out.dtype)
     flushed = (out == 0) & (np.abs(exact) - slack < np.finfo(out.dtype).tiny)

@@ -93,14 +93,14 @@ def check(case: Case, execute: Any) -> None:
 
 @pytest.mark.gpu
 @given(scan_cases(SUM))
-def test_sums_agree_with_numpy(execute: Any, case: Case) -> None:
-    check(case, execute)
+def test_sums_agree_with_numpy(execute_both: Any, case: Case) -> None:
+    check(case, execute_both)
 
 
 @pytest.mark.gpu
 @given(scan_cases(PRODUCT))
-def test_products_agree_with_numpy(execute: Any, case: Case) -> None:
-    check(case, execute)
+def test_products_agree_with_numpy(execute_both: Any, case: Case) -> None:
+    check(case, execute_both)
 
 
 def scan(

@@ -54,14 +54,14 @@ def check(case: Case, execute: Any) -> None:
 
 @pytest.mark.gpu
 @given(gather_cases("GATHER_ND"))
-def test_gather_nd_copies_bit_for_bit(execute: Any, case: Case) -> None:
-    check(case, execute)
+def test_gather_nd_copies_bit_for_bit(execute_both: Any, case: Case) -> None:
+    check(case, execute_both)
 
 
 @pytest.mark.gpu
 @given(gather_cases("GATHER_ND1"))
-def test_gather_nd1_copies_bit_for_bit(execute: Any, case: Case) -> None:
-    check(case, execute)
+def test_gather_nd1_copies_bit_for_bit(execute_both: Any, case: Case) -> None:
+    check(case, execute_both)
 
 
 def gather(

@@ -35,14 +35,14 @@ def check(case: Case, execute: Any) -> None:
 
 @pytest.mark.gpu
 @given(slice_cases())
-def test_slice_copies_bit_for_bit(execute: Any, case: Case) -> None:
-    check(case, execute)
+def test_slice_copies_bit_for_bit(execute_both: Any, case: Case) -> None:
+    check(case, execute_both)
 
 
 @pytest.mark.gpu
 @given(slice1_cases())
-def test_slice1_copies_bit_for_bit(execute: Any, case: Case) -> None:
-    check(case, execute)
+def test_slice1_copies_bit_for_bit(execute_both: Any, case: Case) -> None:
+    check(case, execute_both)
 
 
 def window(
