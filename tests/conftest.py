@@ -96,7 +96,7 @@ def execute_both(request: pytest.FixtureRequest, device: dml.Device) -> Iterator
     compiles_quickly = device.adapter.driver.startswith("Mesa 22")
     patient = os.environ.get("HYPOTHESIS_PROFILE") == "long" and "Mesa" in device.adapter.driver
     if not (compiles_quickly or patient):
-        pytest.skip(f"{device.adapter.driver} takes minutes to compile the kernels of a GPU")
+        pytest.skip(f"{device.adapter} takes minutes to compile the kernels of a GPU")
     with dml.Device(device.adapter) as made:
         made.gpu.facts = replace(made.gpu.facts, is_cpu=False)
         yield executor(made)
