@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -219,19 +219,21 @@ class Gpu:
             for name, value in adapter.limits.items()
             if name.startswith(("max-buffer", "max-storage-buffer", "max-compute", "min-storage"))
         }
-        request = partial(
-            adapter.request_device_sync, required_features=features, required_limits=limits
-        )
-        try:
+
+        def request() -> Any:
             with translated(f"opening {info.name}"):
-                return cls(info, request())
+                return adapter.request_device_sync(
+                    required_features=features, required_limits=limits
+                )
+
+        try:
+            return cls(info, request())
         except DmlError:
             if _forks:  # NVIDIA's driver says that the device is lost
                 raise forked from None
         # A driver has only so many devices, and closed ones may wait for Python to collect them.
         gc.collect()
-        with translated(f"opening {info.name}"):
-            return cls(info, request())
+        return cls(info, request())
 
     @classmethod
     def share(cls, device: Any) -> Gpu:

@@ -50,12 +50,10 @@ def move(
     if gather:
         gather = replace(gather, strides=tuple(s // grouped for s in strides))
     base = source_base // grouped
-    parts = None
-    if largest > adapter.max_binding:
-        parts = _parts(bits, dims, base, gather, adapter.max_binding)
     # Kernels for CPUs load often; where each load chooses a window, compiling takes minutes. Parts
     # of one buffer need windows too: what lies between them is bound with them.
     in_windows = largest > adapter.max_binding
+    parts = _parts(bits, dims, base, gather, adapter.max_binding) if in_windows else None
     if parts:
         plans = []
         for part in parts:

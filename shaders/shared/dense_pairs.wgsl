@@ -1,5 +1,6 @@
 // Two units per invocation, a workgroup apart, so that the loads of both are under way at once. Needs
-// what move_dense has.
+// what move_dense has; elements have no index tuples of their own.
+
 // A unit that is not all of one run. Each run is read as if it filled the unit, and only its own bits
 // are kept; `loaded` is what that gave for the first one, at `start`.
 fn across(unit: u32, start: Place, loaded: vec4<u32>) -> vec4<u32> {
@@ -19,7 +20,6 @@ fn across(unit: u32, start: Place, loaded: vec4<u32>) -> vec4<u32> {
     if (done < UNIT) {
       at = place(unit * UNIT + done);
       at.source -= done * source_stride(inner);
-      at.tuple_at -= done * tuple_stride(inner);
       read = within(at);
     }
   }

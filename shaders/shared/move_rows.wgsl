@@ -122,7 +122,7 @@ fn edge(unit: u32, address: u32, own: vec4<u32>, ends: bool) {
   let size = size_of(RANK - 1u);
   let from_ = max(address, unit * UNIT) - unit * UNIT;
   let other = place(unit * UNIT + select(0u, UNIT - 1u, ends));
-  let is_shared = !other.in_gap && other.inner < size;
+  let is_shared = is_element(other);
   var v = own & ~first_elements(from_);
   if (ends) { v &= first_elements(address + size - unit * UNIT); }
   if (!ends && is_shared) {

@@ -9,11 +9,6 @@ override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;
 override PER_WORD: u32 = max(32u / BITS, 1u);
 
-fn is_element(at: Place) -> bool {
-  let inner = RANK - 1u;
-  return !at.in_gap && at.inner < params.sizes[inner / 4u][inner % 4u];
-}
-
 @compute @workgroup_size(WG_SIZE)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,

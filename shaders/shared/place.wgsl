@@ -20,3 +20,8 @@ fn place(address: u32) -> Place {
   at.tuple_at += rest * tuple_stride(RANK - 1u);
   return at;
 }
+
+fn is_element(at: Place) -> bool {
+  let inner = RANK - 1u;
+  return !at.in_gap && at.inner < params.sizes[inner / 4u][inner % 4u];
+}
