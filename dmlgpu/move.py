@@ -10,6 +10,7 @@ from dmlgpu.operator import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.parts import Part, Walk, joined, split
 
 WG_SIZE = 256
+UNITS_WG_SIZE = 128  # of GPU kernels whose invocations make whole units, as measured
 RUN = 16  # units side by side that an invocation of a CPU adapter copies, when there are many
 COPY_BYTES = 2048  # shortest run that a CPU adapter moves sooner with a buffer copy
 COPY_RUNS = 4096  # most runs recorded that way
@@ -97,8 +98,8 @@ def _dispatch(
     in_windows: bool,
 ) -> Plan:
     kind = "units" if dense and bits == 128 else "dense" if dense else "sparse"
-    if kind == "dense" and dims[-1].tuple_ and not adapter.is_cpu:
-        kind = "words"
+    if kind == "dense" and not adapter.is_cpu:
+        kind = _gpu_kind(bits, dims, base, gather)
     elif adapter.is_cpu and dense and not in_windows:
         kind = cpu_kind(bits, dims, gather) or kind
     work = {"rows": _rows, "short": _short, "tuples": _by_tuples}.get(kind)
@@ -146,7 +147,8 @@ class Work:
 def _general(kind: str, bits: int, dims: tuple[Dim, ...], adapter: Adapter) -> Work:
     """Units, or elements where the output is written one by one, in no particular order."""
     last = dims[-1]
-    constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims)}
+    by_units = kind in ("units", "dense", "whole") and not adapter.is_cpu
+    constants = {"WG_SIZE": UNITS_WG_SIZE if by_units else WG_SIZE, "RANK": len(dims)}
     if kind != "units":
         constants["BITS"] = bits
     if kind == "sparse":
@@ -155,6 +157,8 @@ def _general(kind: str, bits: int, dims: tuple[Dim, ...], adapter: Adapter) -> W
         made = -(-extent(dims) // max(1, 32 // bits))
         return Work(made, made, constants)
     units = -(-extent(dims) * bits // 128)
+    if kind == "whole":
+        return Work(units, units, {**constants, "STEP": last.source})
     pairs = not adapter.is_cpu  # of units for an invocation, a workgroup apart
     run = run_units(units) if adapter.is_cpu else 1
     if kind == "units":
@@ -173,6 +177,23 @@ def _in_whole_units(bits: int, dims: tuple[Dim, ...]) -> bool:
     *outer, last = dims
     edges = [last.size, *(d.out for d in outer)]
     return extent(dims) == count(dims) and not any(n * bits % 128 for n in edges)
+
+
+def _starts_units(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> bool:
+    """Whether runs of the innermost loop start where units of the input do; or end, backwards."""
+    *outer, last = dims
+    starts = [base + (last.source < 0), *(d.source for d in outer)]
+    starts += gather.strides if gather else ()
+    return not any(start * bits % 128 for start in starts)
+
+
+def _gpu_kind(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> str:
+    """The kernel of a GPU for a dense output of elements smaller than 16 bytes."""
+    last = dims[-1]
+    if last.tuple_:
+        return "words"
+    whole = _in_whole_units(bits, dims) and _starts_units(bits, dims, base, gather)
+    return "whole" if whole and last.source in (2, -1) else "dense"
 
 
 def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:
@@ -200,15 +221,14 @@ def _rows(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) ->
     share = _share(units * count(tuple(outer)), 8, 256 if edges else 64)
     team = min(CPU_TEAM, 1 << max(1, units // share).bit_length() - 1)
     pieces = count(tuple(outer)) * -(-units // (share * team))
-    starts = [base + (last.source < 0), *(d.source for d in outer)]
-    starts += gather.strides if gather else ()
+    aligned = not edges and _starts_units(bits, dims, base, gather)
     constants = {
         "WG_SIZE": CPU_WG_SIZE,
         "RANK": len(dims),
         "BITS": bits,
         "STEP": last.source,
         "EDGES": int(bool(edges)),
-        "ALIGNED": int(not edges and not any(start % unit for start in starts)),
+        "ALIGNED": int(aligned),
     }
     return Work(pieces, pieces * team, constants, share * team, team)
 

@@ -13,7 +13,7 @@ from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.move import COPY_BYTES as BYTES
 from dmlgpu.move import COPY_RUNS as RUNS
-from dmlgpu.move import CPU_WG_SIZE, LONG_ROW, RUN, WG_SIZE
+from dmlgpu.move import CPU_WG_SIZE, LONG_ROW, RUN, UNITS_WG_SIZE, WG_SIZE
 from dmlgpu.operator import eight
 
 SOFTWARE = ADAPTERS["software"]
@@ -28,8 +28,8 @@ def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> N
     units = 2 * 3 * 512 * bits // 128
     assert dispatch.shader == "slice"
     assert dispatch.slots == {"move": "move_units"}
-    assert dispatch.constants == {"WG_SIZE": WG_SIZE, "RANK": 1, "PAIRS": 1, "RUN": 1}
-    assert dispatch.workgroups == -(-units // (2 * WG_SIZE))
+    assert dispatch.constants == {"WG_SIZE": UNITS_WG_SIZE, "RANK": 1, "PAIRS": 1, "RUN": 1}
+    assert dispatch.workgroups == -(-units // (2 * UNITS_WG_SIZE))
     assert dispatch.params == {
         "count": units,
         "source_base": 0,
@@ -53,7 +53,7 @@ def test_a_cpu_takes_many_units_in_runs(units: int, run: int) -> None:
     assert dispatch.workgroups == -(-units // (run * WG_SIZE))
     on_gpu = one(desc, ADAPTERS["discrete"])
     assert on_gpu.slots == slots | {"main": "dense_pairs"}
-    assert on_gpu.workgroups == -(-units // (2 * WG_SIZE))
+    assert on_gpu.workgroups == -(-units // (2 * UNITS_WG_SIZE))
 
 
 LONG = 16 * LONG_ROW  # bytes of the shortest row that is a loop of its own
@@ -86,6 +86,7 @@ def test_a_cpu_runs_kernels_without_branches_where_rows_allow(
     for name in ("least", "discrete", "integrated", "mobile"):
         assert one(desc, ADAPTERS[name]).slots["move"] in (
             "move_units",
+            "move_whole",
             "move_dense",
             "move_sparse",
         )
@@ -221,7 +222,8 @@ def test_the_layout_of_the_output_picks_the_kernel(
     dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
     dense = {"main": "dense_pairs"} if kernel == "move_dense" else {}
     assert dispatch.slots == {"move": kernel, **dense}
-    constants = {"WG_SIZE": WG_SIZE, "RANK": 2 if strides else 1, **rest}
+    size = WG_SIZE if kernel == "move_sparse" else UNITS_WG_SIZE
+    constants = {"WG_SIZE": size, "RANK": 2 if strides else 1, **rest}
     if kernel != "move_units":
         constants["BITS"] = 32
     if kernel == "move_dense":
@@ -235,25 +237,64 @@ def test_the_layout_of_the_output_picks_the_kernel(
 
 
 @pytest.mark.parametrize(
-    ("data_type", "sizes", "strides", "whole"),
+    ("data_type", "sizes", "how", "whole"),
     [
-        (T.UINT8, (64, 4096), None, True),
-        (T.UINT8, (64, 4092), None, False),  # rows end within a unit
-        (T.UINT8, (64, 4096), (4112, 1), False),  # gaps of a unit between rows
-        (T.FLOAT16, (64, 4096), (4100, 1), False),  # rows start within a unit
-        (T.FLOAT32, (1001,), None, False),  # the last unit is not full
-        (T.INT64, (3, 2), None, True),
+        (T.UINT8, (64, 4096), {"steps": (1, 3), "windows": (64, 3070)}, True),
+        (T.UINT8, (64, 4096), {"steps": (1, 3), "windows": (64, 3067)}, False),  # rows end within
+        (T.UINT8, (64, 3072), {"steps": (1, 3), "strides": (1040, 1)}, False),  # gaps of a unit
+        (
+            T.FLOAT16,
+            (64, 3072),
+            {"steps": (1, 3), "strides": (1028, 1)},
+            False,
+        ),  # rows start within
+        (T.FLOAT32, (3000,), {"steps": (3,)}, True),
+        (T.FLOAT32, (3001,), {"steps": (3,)}, False),  # the last unit is not full
+        (T.INT64, (3, 6), {"steps": (1, 3)}, True),
     ],
 )
 def test_units_that_stay_in_one_run_are_not_checked_for_it(
-    data_type: T, sizes: tuple[int, ...], strides: tuple[int, ...] | None, whole: bool
+    data_type: T, sizes: tuple[int, ...], how: dict[str, Any], whole: bool
 ) -> None:
-    """Reversed, so that no run moves as whole units."""
-    source = TensorDesc(data_type, sizes)
-    steps = (1,) * (len(sizes) - 1) + (-1,)
-    dispatch = one(copy(source, steps=steps, strides=strides))
+    dispatch = one(copy(TensorDesc(data_type, sizes), **how))
     assert dispatch.slots["move"] == "move_dense"
     assert dispatch.constants["WHOLE"] == whole
+
+
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "how", "kernel"),
+    [
+        (T.UINT8, (64, 4096), {"steps": (1, -1)}, "whole"),
+        (T.FLOAT16, (64, 4096), {"steps": (-1, -1)}, "whole"),
+        (T.INT64, (3, 2), {"steps": (1, -1)}, "whole"),
+        (T.UINT8, (64, 4096), {"steps": (1, 2)}, "whole"),
+        (T.FLOAT32, (64, 4096), {"steps": (2, 2)}, "whole"),
+        (T.UINT8, (31,), {"steps": (2,)}, "whole"),  # the last element is the last that is needed
+        (T.UINT8, (64, 4096), {"steps": (1, -2)}, "dense"),
+        (T.UINT8, (64, 4096), {"steps": (1, 4)}, "dense"),
+        (T.UINT8, (64, 4095), {"steps": (1, 2)}, "dense"),  # rows of the input start within units
+        (T.UINT8, (64, 4092), {"steps": (1, -1)}, "dense"),  # rows end within a unit
+        (T.UINT8, (64, 4096), {"steps": (1, -1), "strides": (4112, 1)}, "dense"),  # gaps of a unit
+        (T.FLOAT16, (64, 4096), {"steps": (1, -1), "strides": (4100, 1)}, "dense"),
+        (T.FLOAT32, (1001,), {"steps": (-1,)}, "dense"),  # the last unit is not full
+        (T.UINT8, (64, 64), {"steps": (1, -1), "offsets": (0, 1), "windows": (64, 48)}, "dense"),
+        (T.UINT8, (64, 64), {"steps": (1, 2), "offsets": (0, 1), "windows": (64, 31)}, "dense"),
+    ],
+)
+def test_rows_are_rearranged_a_whole_unit_at_a_time_where_they_lie_on_units(
+    data_type: T, sizes: tuple[int, ...], how: dict[str, Any], kernel: str
+) -> None:
+    """On a GPU; one unit per invocation."""
+    dispatch = one(copy(TensorDesc(data_type, sizes), **how))
+    assert dispatch.slots["move"] == f"move_{kernel}"
+    if kernel == "whole":
+        bits = data_type.bits
+        assert dispatch.workgroups == -(-int(dispatch.params["count"]) // UNITS_WG_SIZE)
+        steps = how["steps"]
+        elements = prod(-(-n // abs(step)) for n, step in zip(sizes, steps, strict=True))
+        assert dispatch.params["count"] == elements * bits // 128
+        assert dispatch.constants["STEP"] == steps[-1]
+        assert dispatch.constants["BITS"] == bits
 
 
 def test_long_runs_are_buffer_copies_on_a_cpu() -> None:

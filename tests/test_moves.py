@@ -59,6 +59,9 @@ LAYOUTS: dict[str, tuple[tuple[str, ...], tuple[int, ...], dict[str, Any]]] = {
         (3, 400),
         {"offsets": (0, 1), "windows": (3, 399), "steps": (1, 2)},
     ),
+    "reversed_units": (("whole",), (5, 7, 48), {"steps": (-1, 1, -1)}),
+    "every_second_unit": (("whole",), (3, 416), {"windows": (3, 415), "steps": (1, 2)}),
+    "every_second_to_the_end": (("whole",), (16 * 769 * 2 - 1,), {"steps": (2,)}),
     "every_third": (BY_ELEMENT, (3, 400), {"steps": (-1, 3)}),
     "transposed": (BY_ELEMENT, (40, 23), {"strides": (1, 40)}),
     "interleaved": (("sparse",), (2, 2), {"strides": (3, 2)}),
@@ -108,10 +111,11 @@ class Forced:
         self.patch = monkeypatch
 
     def compile(self, desc: Any, way: str) -> CompiledOperator:
-        """Pairs and words are what a GPU does; all else is what a CPU does."""
+        """Pairs, words and whole units are what a GPU does; all else is what a CPU does."""
         kernel, _, group = way.partition(" in ")
         special = kernel if kernel in ("rows", "short", "tuples") else ""
-        facts = replace(self.device.gpu.facts, is_cpu=group != "pairs" and kernel != "words")
+        on_cpu = group != "pairs" and kernel not in ("words", "whole")
+        facts = replace(self.device.gpu.facts, is_cpu=on_cpu)
         self.patch.setattr(self.device.gpu, "facts", facts)
         self.patch.setattr(move, "COPY_BYTES", 1 if way == "copies" else 1 << 40)
         self.patch.setattr(move, "SPARSE_FACTOR", 1 << 20)

@@ -6,6 +6,7 @@
 #bind write output: vec4<u32>
 #import place
 #import first_elements
+#import rearrange
 #import main
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;
@@ -46,31 +47,6 @@ fn funnel(e: u32) -> vec4<u32> {
   if (shift == 0u) { return a; }
   let b = vec4<u32>(a.yzw, load_input((w + 4u) & LAST_WORD));
   return (a >> vec4<u32>(shift)) | (b << vec4<u32>(32u - shift));
-}
-
-// 16 bytes with their sub-word elements in reverse order.
-fn reversed(v: vec4<u32>) -> vec4<u32> {
-  let halves = (v.wzyx >> vec4<u32>(16u)) | (v.wzyx << vec4<u32>(16u));
-  if (BITS == 16u) { return halves; }
-  return ((halves >> vec4<u32>(8u)) & vec4<u32>(0x00ff00ffu))
-    | ((halves & vec4<u32>(0x00ff00ffu)) << vec4<u32>(8u));
-}
-
-// Every second sub-word element of 32 bytes, squeezed into 16.
-fn every_second(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
-  if (BITS == 16u) {
-    let even = vec4<u32>(a.xz, b.xz) & vec4<u32>(0xffffu);
-    return even | (vec4<u32>(a.yw, b.yw) << vec4<u32>(16u));
-  }
-  let c = squeezed(a);
-  let d = squeezed(b);
-  return vec4<u32>(c.xz, d.xz) | (vec4<u32>(c.yw, d.yw) << vec4<u32>(16u));
-}
-
-// Bytes 0 and 2 of each word, in its low half.
-fn squeezed(v: vec4<u32>) -> vec4<u32> {
-  let even = v & vec4<u32>(0x00ff00ffu);
-  return (even | (even >> vec4<u32>(8u))) & vec4<u32>(0xffffu);
 }
 
 // The elements e, e + step, e + 2 step ... that fill 16 bytes.

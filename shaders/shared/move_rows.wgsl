@@ -1,7 +1,6 @@
 // Copies long rows on a CPU adapter: a team of invocations owns a piece of a row of the output, so
 // that addresses are found once and the loop does nothing but load, shift and store. Such drivers
-// run both sides of every branch, so there is none in that loop but for stores. Multiplications
-// stand for shifts to the left, which some of them do lane by lane.
+// run both sides of every branch, so there is none in that loop but for stores.
 // Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride and resolve;
 // params.team invocations share a piece of at most params.run units.
 // A row is the innermost loop; it holds at least two units and steps by STEP through the source.
@@ -9,6 +8,7 @@
 #bind write output: vec4<u32>
 #import place
 #import first_elements
+#import rearrange
 override WG_SIZE: u32 = 64;
 override BITS: u32 = 32;
 override STEP: i32 = 1; // 1, -1 or 2
@@ -44,33 +44,6 @@ fn joined(w: Window, a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
   if (BITS == 32u) { return e; }
   let f = vec4<u32>(e.yzw, select(d.x, d.y, w.one));
   return (e >> vec4<u32>(w.bits)) | (f * w.lift);
-}
-
-// 16 bytes with their elements in reverse order.
-fn reversed(v: vec4<u32>) -> vec4<u32> {
-  if (BITS == 64u) { return v.zwxy; }
-  if (BITS == 32u) { return v.wzyx; }
-  let halves = (v.wzyx >> vec4<u32>(16u)) | (v.wzyx * 65536u);
-  if (BITS == 16u) { return halves; }
-  return ((halves >> vec4<u32>(8u)) & vec4<u32>(0x00ff00ffu))
-    | ((halves & vec4<u32>(0x00ff00ffu)) * 256u);
-}
-
-// Every second element of 32 bytes.
-fn every_second(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
-  if (BITS == 64u) { return vec4<u32>(a.xy, b.xy); }
-  if (BITS == 32u) { return vec4<u32>(a.xz, b.xz); }
-  if (BITS == 16u) {
-    return (vec4<u32>(a.xz, b.xz) & vec4<u32>(0xffffu)) | (vec4<u32>(a.yw, b.yw) * 65536u);
-  }
-  let c = squeezed(a);
-  let d = squeezed(b);
-  return (vec4<u32>(c.xz, d.xz) >> vec4<u32>(8u)) | (vec4<u32>(c.yw, d.yw) * 256u);
-}
-
-// Bytes 0 and 2 of each word, in the middle.
-fn squeezed(v: vec4<u32>) -> vec4<u32> {
-  return ((v & vec4<u32>(0x00ff00ffu)) * 257u) & vec4<u32>(0x00ffff00u);
 }
 
 // Fills `count` units of the output from `unit` on, the first element coming from `e`: the members
