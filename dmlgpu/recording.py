@@ -119,7 +119,7 @@ class Recording:
             self._drop_spoiled()
         with uninterrupted():
             with self._gpu.doing("submitting work"):
-                encoding = Encoding(self._gpu.device)
+                encoding = Encoding(self._gpu)
                 timer = self.timer if self.timer is not None and self.timer.is_wanted() else None
                 for call in self._waiting:
                     encoding.add(call, timer.next_stamps(call) if timer and call.timed else None)
@@ -154,8 +154,9 @@ class Recording:
 class Encoding:
     """One command encoder and the pass that is open in it."""
 
-    def __init__(self, device: Any) -> None:
-        self._encoder = device.create_command_encoder()
+    def __init__(self, gpu: Gpu) -> None:
+        self._gpu = gpu
+        self._encoder = gpu.device.create_command_encoder()
         self._pass: Any = None
         self._pipeline: Any = None
 
@@ -186,6 +187,8 @@ class Encoding:
         self._end()
         if then is not None:
             then(self._encoder)
+        if self._gpu.is_destroyed:  # wgpu-native keeps for good what it cannot finish or submit
+            raise DeviceLostError("the GPU device was lost while submitting work")
         return self._encoder.finish()
 
     def _begin(self, timestamp_writes: dict[str, Any] | None = None) -> Any:

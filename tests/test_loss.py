@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import fault_table
@@ -110,6 +111,42 @@ def test_a_loss_in_the_middle_of_a_stage(stage: Stage) -> None:
                 all_say_so({"read": bench.kept.numpy, "call": lambda: bench.op(bench.kept)})  # noqa: B023
             device.close()
     fault_table.note("device lost", stage.name, +outcomes)
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (native.GPUDevice, "create_command_encoder"),
+        (native.GPUCommandEncoder, "begin_compute_pass"),
+        (native.GPUComputePassEncoder, "dispatch_workgroups"),
+        (native.GPUComputePassEncoder, "end"),
+    ],
+)
+def test_a_lost_device_goes_back_to_the_driver(kind: type, name: str) -> None:
+    """wgpu-native would keep one whose commands are finished after the loss: threads stay, too."""
+    tasks = Path("/proc/self/task")
+    if not tasks.exists():
+        pytest.skip("threads are counted in /proc")
+
+    def threads() -> int:
+        gc.collect()
+        return len(list(tasks.iterdir()))
+
+    def lose() -> None:
+        device = dml.Device()
+        y = device.compile(SUM)(device.tensor(ONES))
+        lost, at = pytest.raises(dml.DeviceLostError), {kind: (name,)}
+        with injected(1, device.gpu.device.destroy, at) as injection, lost:
+            y.numpy()
+        assert injection.hit
+        device.close()
+
+    lose()  # threads that stay for the next device
+    before = threads()
+    for _ in range(3):
+        lose()
+    assert threads() == before
 
 
 @pytest.mark.usefixtures("device")
