@@ -28,6 +28,7 @@ CHAIN_LANES = 32  # fewest lanes of a subgroup that a single-pass scan runs with
 COLUMNS_WG = 128
 COLUMNS_AHEAD = 8  # as in cumulative_columns.wgsl
 COLUMNS_SHORT = 512  # steps that are walked even by few columns
+CHAIN_SHORT = 128  # the same where tiles can wait for each other
 TILE_COLUMNS = 8  # as in cumulative_columns_chain.wgsl
 TILES = {  # of that kernel, by bits of an element, as measured
     16: {"WG_SIZE": 128, "STEPS": 28, "AT_ONCE": 1},
@@ -36,8 +37,9 @@ TILES = {  # of that kernel, by bits of an element, as measured
 }
 GROUPS_FILL = 1024  # lines that fill a GPU with a workgroup each
 GROUPS_WANTED = 8192  # segments to cut fewer lines into
-GROUP_TILES = 2  # fewest tiles of a segment
-ONE_PASS = 16  # tiles that one workgroup scans sooner than three passes do
+GROUP_TILES = 2  # fewest tiles of a segment, where there are many
+TWO_PASSES = 256  # segments of a line whose totals a workgroup adds up sooner than one pass more
+ONE_PASS = 2  # tiles that one workgroup scans sooner than two passes do
 STREAM_UNITS = 1 << 21  # of all lines, from which reading ahead is faster than three passes
 STREAM_FAN = 32  # of cumulative_stream.wgsl
 STREAM_NARROW = {"WG_SIZE": 256, "AHEAD": 448, "NEAR": 1, "AT_ONCE": 1}
@@ -56,7 +58,8 @@ def choose(scan: Scan, adapter: Adapter) -> str:
         return "columns" if fits_columns(scan) and columns >= 16 and few_loops else "walk"
     chains = adapter.keeps_running and adapter.subgroup_min >= CHAIN_LANES
     if fits_columns(scan):
-        if columns >= WALKERS // 2 or scan.axis_size <= COLUMNS_SHORT:
+        short = CHAIN_SHORT if chains else COLUMNS_SHORT
+        if columns >= WALKERS // 2 or scan.axis_size <= short:
             return "columns"
         return "columns_chain" if chains else "walk"
     adjacent = abs(scan.in_step) <= 1 and abs(scan.out_step) == 1
@@ -108,13 +111,19 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
     return Plan(tuple(_segmented(scan, kernel, adapter, scratch)), scratch)
 
 
+def _lanes(adapter: Adapter) -> dict[str, int]:
+    """The size of all subgroups as a constant, if they have but one."""
+    one = adapter.subgroup_min == adapter.subgroup_max
+    return {"LANES": adapter.subgroup_min} if one else {}
+
+
 def _in_subgroups(scan: Scan, kernel: str, adapter: Adapter) -> Dispatch:
     """Lines that a subgroup scans by itself: one at a time, or short ones side by side."""
     slots, constants = along_lines(scan)
     lines = count(scan.lines)
     params = {**line_params(scan), "lines": lines, "axis_units": scan.axis_units}
     bindings = {"input": scan.input, "output": scan.output}
-    constants["WG_SIZE"] = ROW_WG
+    constants |= {"WG_SIZE": ROW_WG, **_lanes(adapter)}
     at_once = ROW_ROUNDS * (adapter.subgroup_min // scan.axis_units) if kernel == "lanes" else 1
     groups = -(-lines // (ROW_WG // adapter.subgroup_max * at_once))
     return Dispatch(f"cumulative_{kernel}", groups, params, bindings, slots, constants)
@@ -191,24 +200,33 @@ def segment_units(scan: Scan, kernel: str, adapter: Adapter) -> int:
     if kernel == "walk":
         wanted = -(-(CPU_WALKERS if adapter.is_cpu else WALKERS) // lines)
         return max(64, min(WALK_UNITS, -(-scan.axis_units // wanted)))
-    tiles = -(-scan.axis_units // (ROW_WG * ROW_ROUNDS))
-    wanted = 1 if lines >= GROUPS_FILL or tiles <= ONE_PASS else -(-GROUPS_WANTED // lines)
-    return ROW_WG * ROW_ROUNDS * max(GROUP_TILES, -(-tiles // wanted))
+    tile = ROW_WG * ROW_ROUNDS
+    tiles = -(-scan.axis_units // tile)
+    if lines >= GROUPS_FILL or tiles <= ONE_PASS:
+        return tile * tiles
+    fewest = 1 if tiles <= TWO_PASSES else GROUP_TILES
+    return tile * max(fewest, -(-tiles // -(-GROUPS_WANTED // lines)))
 
 
 def _segmented(
     scan: Scan, kernel: str, adapter: Adapter, scratch: dict[str, int]
 ) -> list[Dispatch]:
-    """One pass, or three: totals of the segments, a scan of those, and the segments themselves."""
+    """One pass, or more: totals of the segments, a scan of those if many, and the segments."""
     lines = count(scan.lines)
     segment = segment_units(scan, kernel, adapter)
     segments = -(-scan.axis_units // segment)
     if segments == 1:
-        return [_pass(scan, kernel, "scan", 1, segment, "")]
+        return [_pass(scan, kernel, "scan", 1, segment, "", adapter)]
     running = RUNNING.get(scan.num, scan.num)
     bits = 64 if running == "u64" else 32
     partials = f"partials{len(scratch)}"
     scratch[partials] = lines * segments * bits // 8
+    together = lines > 1 or _fits_binding(scan, adapter)
+    if kernel == "groups" and segments <= TWO_PASSES and together:
+        return [
+            _pass(scan, kernel, entry, segments, segment, partials, adapter)
+            for entry in ("reduce", "scan_after")
+        ]
     # The partials of a line lie side by side for groups, a step apart for walkers.
     apart, step = (segments, 1) if kernel == "groups" else (1, lines)
     carries = Scan(
@@ -248,7 +266,7 @@ def _passes(
     at_once = room_in(adapter.max_binding) // (steps * max(1, step_bytes))
     at_once -= at_once % (PARTIALS if at_once >= PARTIALS else 4)  # 16 bytes at least
     if _fits_binding(scan, adapter) or not at_once or count(scan.lines) > 1:
-        return [_pass(scan, kernel, entry, segments, segment, partials)]
+        return [_pass(scan, kernel, entry, segments, segment, partials, adapter)]
     made = []
     for first in range(0, segments, at_once):
         some = min(at_once, segments - first)
@@ -256,13 +274,19 @@ def _passes(
         part = part_of((0,) * len(scan.lines) + (first * steps,), (*sizes[:-1], size), through)
         width = 8 if scan.bits == 64 else 4
         spans = {**part.spans, partials: (first * width, (first + some) * width)}
-        dispatch = _pass(within(scan, part), kernel, entry, some, segment, partials)
+        dispatch = _pass(within(scan, part), kernel, entry, some, segment, partials, adapter)
         made.append(replace(dispatch, spans=spans))
     return made
 
 
 def _pass(
-    scan: Scan, kernel: str, entry: str, segments: int, segment: int, partials: str
+    scan: Scan,
+    kernel: str,
+    entry: str,
+    segments: int,
+    segment: int,
+    partials: str,
+    adapter: Adapter,
 ) -> Dispatch:
     slots, constants = along_lines(scan)
     lines = count(scan.lines)
@@ -285,6 +309,6 @@ def _pass(
     wg = ROW_WG
     while wg > 128 and wg // 2 * ROW_ROUNDS >= scan.axis_units:
         wg //= 2  # never below the largest subgroup there is
-    constants["WG_SIZE"] = wg
+    constants |= {"WG_SIZE": wg, **_lanes(adapter)}
     groups = lines * segments
     return Dispatch("cumulative_groups", groups, params, bindings, slots, constants, entry)

@@ -1,6 +1,7 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT: a workgroup scans one segment of one line, a tile at a
 // time; each subgroup owns a run of the tile and one barrier joins the runs. Lines of several
-// segments take three passes, as in cumulative.wgsl.
+// segments take two passes, in the second of which a workgroup adds up the segments before its own;
+// lines of very many take three, as in cumulative.wgsl.
 override WG_SIZE: u32 = 256;
 const ROUNDS = 4u;
 
@@ -28,6 +29,7 @@ struct Params {
 #import tile
 
 var<workgroup> wg_totals: array<Num, 64>; // of each subgroup
+var<workgroup> wg_before: array<Num, 64>; // what each subgroup knows of what comes before
 
 struct Work {
   line: Line,
@@ -66,8 +68,11 @@ fn sum_segment(work: Work, lanes: Lanes) -> Num {
   return sum;
 }
 
-fn scan_segment(work: Work, start: Num, lanes: Lanes) {
-  var carry = start;
+// `share` is a part of what comes before the segment; the workgroup's shares together are all of it.
+fn scan_segment(work: Work, share: Num, lanes: Lanes) {
+  let before_all = sum_lanes(share, lanes);
+  if (lanes.id == 0u) { wg_before[lanes.group] = before_all; }
+  var carry = identity();
   for (var tile = work.first; tile < work.end; tile += WG_SIZE * ROUNDS) {
     let first = tile + lanes.group * ROUNDS * lanes.size + lanes.id;
     #repeat 4: let held$ = take_round(work.line.source, first + $u * lanes.size, work.end);
@@ -76,8 +81,12 @@ fn scan_segment(work: Work, start: Num, lanes: Lanes) {
     if (tile > work.first) { workgroupBarrier(); }
     if (lanes.id == 0u) { wg_totals[lanes.group] = run; }
     workgroupBarrier();
+    let subgroups = WG_SIZE / lanes.size;
+    if (tile == work.first) {
+      for (var g = 0u; g < subgroups; g++) { carry = combine(carry, wg_before[g]); }
+    }
     var before = carry;
-    for (var g = 0u; g < WG_SIZE / lanes.size; g++) {
+    for (var g = 0u; g < subgroups; g++) {
       if (g == lanes.group) { before = carry; }
       carry = combine(carry, wg_totals[g]);
     }
@@ -95,7 +104,7 @@ fn scan(
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  scan_segment(work_of(number), identity(), Lanes(lane, lane_count, subgroup));
+  scan_segment(work_of(number), identity(), lanes_of(lane, lane_count, subgroup));
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -108,7 +117,27 @@ fn scan_carried(
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  scan_segment(work_of(number), load_partial(number), Lanes(lane, lane_count, subgroup));
+  var share = identity();
+  if (subgroup * lane_count + lane == 0u) { share = load_partial(number); }
+  scan_segment(work_of(number), share, lanes_of(lane, lane_count, subgroup));
+}
+
+@compute @workgroup_size(WG_SIZE)
+fn scan_after(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(subgroup_invocation_id) lane: u32,
+  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_id) subgroup: u32,
+) {
+  let number = group.x + group.y * groups.x;
+  if (number >= params.lines * params.segments) { return; }
+  let first = number - number % params.segments;
+  var share = identity();
+  for (var i = first + subgroup * lane_count + lane; i < number; i += WG_SIZE) {
+    share = combine(share, load_partial(i));
+  }
+  scan_segment(work_of(number), share, lanes_of(lane, lane_count, subgroup));
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -121,6 +150,6 @@ fn reduce(
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  let sum = sum_segment(work_of(number), Lanes(lane, lane_count, subgroup));
+  let sum = sum_segment(work_of(number), lanes_of(lane, lane_count, subgroup));
   if (lane == 0u && subgroup == 0u) { store_partial(number, sum); }
 }

@@ -44,8 +44,8 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
     [
         ((65536, 4096), 1, "groups"),
         ((65536, 4096), 0, "columns_chain"),
-        ((512, 4096), 0, "columns"),  # short enough for few columns
-        ((513, 4096), 0, "columns_chain"),
+        ((128, 4096), 0, "columns"),  # short enough for few columns
+        ((129, 4096), 0, "columns_chain"),
         ((64, 1024, 4096), 1, "columns"),
         ((513, 65532), 0, "columns_chain"),
         ((513, 65536), 0, "columns"),  # 16,384 columns of 16 bytes
@@ -75,6 +75,10 @@ def test_without_subgroups_or_progress_long_lines_are_walked() -> None:
         scan.choose(problem((65536, 4096), 0), replace(GPU, subgroup_min=16)),
     }
     assert chosen == {"walk"}
+    waits = {
+        n: scan.choose(problem((n, 4096), 0), replace(GPU, keeps_running=False)) for n in (512, 513)
+    }
+    assert waits == {512: "columns", 513: "walk"}
 
 
 @pytest.mark.parametrize(
@@ -93,23 +97,40 @@ def test_a_cpu_chooses_long_private_runs(shape: tuple[int, ...], axis: int, kern
 
 
 @pytest.mark.parametrize(
-    ("shape", "segments"),
+    ("shape", "segments", "passes"),
     [
-        ((1, 65_536), 1),  # 16 tiles of 1,024 units
-        ((1, 65_537), 9),  # 17 tiles, two to a segment
-        ((64, 1 << 20), 128),  # 8,192 segments in all
-        ((1023, 1 << 20), 9),
-        ((1024, 1 << 20), 1),  # as many lines as fill a GPU
+        ((1, 8_192), 1, 1),  # two tiles of 1,024 units
+        ((1, 8_193), 3, 2),
+        ((1, 1 << 20), 256, 2),  # one for each invocation to add up
+        ((1, (1 << 20) + 1), 129, 2),  # two tiles to a segment
+        ((1, 1 << 21), 256, 2),
+        ((1, (1 << 21) + 1), 257, 3),
+        ((64, 1 << 20), 128, 2),  # 8,192 segments in all
+        ((1023, 1 << 20), 9, 2),
+        ((1024, 1 << 20), 1, 1),  # as many lines as fill a GPU
     ],
 )
-def test_few_long_lines_take_three_passes(shape: tuple[int, int], segments: int) -> None:
+def test_few_long_lines_take_more_than_one_pass(
+    shape: tuple[int, int], segments: int, passes: int
+) -> None:
     made = scan.plan_scan(problem(shape, 1), replace(GPU, keeps_running=False))
     assert {dispatch.shader for dispatch in made.dispatches} == {"cumulative_groups"}
-    entries = ["reduce", "scan", "scan_carried"] if segments > 1 else ["scan"]
-    assert [dispatch.entry for dispatch in made.dispatches] == entries
+    entries = {1: ["scan"], 2: ["reduce", "scan_after"], 3: ["reduce", "scan", "scan_carried"]}
+    assert [dispatch.entry for dispatch in made.dispatches] == entries[passes]
     assert made.dispatches[-1].params["segments"] == segments
     assert made.dispatches[-1].workgroups == shape[0] * segments
-    assert sum(made.scratch.values()) == (4 * shape[0] * segments if segments > 1 else 0)
+    assert sum(made.scratch.values()) == (4 * shape[0] * segments if passes > 1 else 0)
+
+
+def test_kernels_of_subgroups_know_their_size_where_there_is_one() -> None:
+    """Loops over lanes are unrolled then."""
+    shapes = {"lanes": (1000, 16), "rows": (3, 600), "groups": (3, 5000)}
+    for kernel, shape in shapes.items():
+        (known,) = scan.plan_scan(problem(shape, 1), GPU).dispatches
+        assert (known.shader, known.constants["LANES"]) == (f"cumulative_{kernel}", 32)
+        several = replace(GPU, subgroup_max=64)
+        (unknown,) = scan.plan_scan(problem(shape, 1), several).dispatches
+        assert unknown.constants == {k: v for k, v in known.constants.items() if k != "LANES"}
 
 
 @pytest.mark.parametrize(
@@ -215,21 +236,24 @@ def test_exact_halves_change_the_conversion_and_nothing_else(adapter: Adapter) -
 
 
 def test_segments_cover_their_lines_and_hand_on_a_partial_each() -> None:
-    """As many passes down as up, and between them one that needs no partials."""
+    """As many passes down as up; between them one that needs no partials, or none at all."""
     for desc, made in every_plan():
         segmented = [d for d in made.dispatches if "segments" in d.params]
         if not segmented or segmented[0].spans:  # stretches are test_parts' matter
             continue
         levels = len(made.scratch)
         entries = ["reduce"] * levels + ["scan"] + ["scan_carried"] * levels
+        if any(d.entry == "scan_after" for d in made.dispatches):
+            entries[levels : levels + 2] = ["scan_after"]
         assert [d.entry for d in made.dispatches] == entries
         assert [d.params["segments"] == 1 for d in segmented] == [e == "scan" for e in entries]
         size = 8 if desc.input_tensor.data_type.bits == 64 else 4
         for level, (name, scratch) in enumerate(made.scratch.items()):
             down, up = segmented[level], segmented[-1 - level]
             assert down.bindings["partials"] == up.bindings["partials"] == name
-            assert segmented[level + 1].bindings["input"] == name
-            assert segmented[-2 - level].bindings["output"] == name
+            if up.entry == "scan_carried":
+                assert segmented[level + 1].bindings["input"] == name
+                assert segmented[-2 - level].bindings["output"] == name
             assert scratch == down.params["lines"] * down.params["segments"] * size
             assert down.params == up.params
         for d in segmented:

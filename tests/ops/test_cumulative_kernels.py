@@ -28,13 +28,15 @@ from dmlgpu.device import operator_of
 TYPES = ("float32", "float16", "uint16", "int32", "uint64")  # one for each way to calculate
 # Of the two cases of each type: backward, exclusive, product, in place.
 TURNS = list(zip("0101010101", "0011001100", "0110100101", "1001011001", strict=True))
-SHARED = {"groups": "0110011001", "passes": "1001100110"}  # one shader, slow to compile
+# One shader, slow to compile.
+SHARED = {"groups": "0110011001", "two_passes": "0101101001", "passes": "1001100110"}
 
 # kernel: shapes and axes it can take; sizes straddle tiles, rounds and workgroups
 SHAPES: dict[str, list[tuple[tuple[int, ...], int]]] = {
     "walk": [((3, 5000), 1), ((7, 300, 3), 1)],
     "rows": [((5, 64), 1), ((2, 9000), 1), ((2, 777), 1)],
     "groups": [((3, 4096), 1), ((2, 9000), 1), ((2, 777), 1), ((3, 1001, 2), 1)],
+    "two_passes": [((2, 90_000), 1), ((2, 90_001), 1), ((2, 45_001, 2), 1)],
     "passes": [((2, 90_000), 1), ((2, 90_001), 1), ((2, 45_001, 2), 1)],  # groups in segments
     "lanes": [((1000, 16), 1), ((640, 8), 1), ((333, 3), 1), ((132, 2), 1), ((70, 11, 5), 1)],
     "columns": [((70, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1)],
@@ -43,9 +45,9 @@ SHAPES: dict[str, list[tuple[tuple[int, ...], int]]] = {
     "stream": [((1, 90_000), 1), ((3, 40_008), 1), ((2, 5, 5_000), 2), ((70_008,), 0)],
 }
 SHADERS = {kernel: f"cumulative_{kernel}" for kernel in SHAPES}
-SHADERS |= {"walk": "cumulative", "passes": "cumulative_groups"}
+SHADERS |= {"walk": "cumulative", "two_passes": "cumulative_groups", "passes": "cumulative_groups"}
 SHADERS |= {"columns_early": "cumulative_columns"}
-CHOICES = {"passes": "groups", "columns_early": "columns"}
+CHOICES = {"two_passes": "groups", "passes": "groups", "columns_early": "columns"}
 LEAST_LANES = 4  # of any subgroup: a line that `lanes` takes has no more units
 WAITING = ("columns_chain", "stream")  # for workgroups before them
 # Tiles so small that few of them make a superblock.
@@ -185,13 +187,17 @@ def test_kernel_agrees_with_numpy(
 ) -> None:
     if not usable(case.kernel, opened):
         pytest.skip(f"{opened.adapter.name} cannot run {case.kernel}")
-    in_passes = case.kernel == "passes"
+    passes = {"two_passes": 2, "passes": 3}.get(case.kernel, 1)
     monkeypatch.setattr(scan, "choose", lambda *_: CHOICES.get(case.kernel, case.kernel))
     if SHADERS[case.kernel] == "cumulative_columns":
         facts = replace(opened.gpu.facts, is_cpu=case.kernel == "columns")
         monkeypatch.setattr(opened.gpu, "facts", facts)
-    if in_passes:
-        monkeypatch.setattr(scan, "ONE_PASS", 0)
+    if case.product and has_eight_lanes(opened):  # lanes that the plan knows of
+        facts = replace(opened.gpu.facts, subgroup_min=8, subgroup_max=8)
+        monkeypatch.setattr(opened.gpu, "facts", facts)
+    monkeypatch.setattr(scan, "ONE_PASS", 1 << 20 if passes == 1 else 0)
+    if passes == 3:
+        monkeypatch.setattr(scan, "TWO_PASSES", 0)
         monkeypatch.setattr(scan, "GROUP_TILES", 5)
     if case.kernel == "stream":
         for name in ("STREAM_NARROW", "STREAM_WIDE"):
@@ -200,7 +206,7 @@ def test_kernel_agrees_with_numpy(
     op = CompiledOperator(opened, operator_of(case.desc), case.desc)
     assert op.plan.dispatches[-1].shader == SHADERS[case.kernel]
     if SHADERS[case.kernel] == "cumulative_groups":
-        assert len(op.plan.dispatches) == (3 if in_passes else 1)
+        assert len(op.plan.dispatches) == passes
     x = values(case)
     expected = reference(case, x)
     given = opened.tensor(x)
