@@ -111,19 +111,13 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
     return Plan(tuple(_segmented(scan, kernel, adapter, scratch)), scratch)
 
 
-def _lanes(adapter: Adapter) -> dict[str, int]:
-    """The size of all subgroups as a constant, if they have but one."""
-    one = adapter.subgroup_min == adapter.subgroup_max
-    return {"LANES": adapter.subgroup_min} if one else {}
-
-
 def _in_subgroups(scan: Scan, kernel: str, adapter: Adapter) -> Dispatch:
     """Lines that a subgroup scans by itself: one at a time, or short ones side by side."""
     slots, constants = along_lines(scan)
     lines = count(scan.lines)
     params = {**line_params(scan), "lines": lines, "axis_units": scan.axis_units}
     bindings = {"input": scan.input, "output": scan.output}
-    constants |= {"WG_SIZE": ROW_WG, **_lanes(adapter)}
+    constants["WG_SIZE"] = ROW_WG
     at_once = ROW_ROUNDS * (adapter.subgroup_min // scan.axis_units) if kernel == "lanes" else 1
     groups = -(-lines // (ROW_WG // adapter.subgroup_max * at_once))
     return Dispatch(f"cumulative_{kernel}", groups, params, bindings, slots, constants)
@@ -216,7 +210,7 @@ def _segmented(
     segment = segment_units(scan, kernel, adapter)
     segments = -(-scan.axis_units // segment)
     if segments == 1:
-        return [_pass(scan, kernel, "scan", 1, segment, "", adapter)]
+        return [_pass(scan, kernel, "scan", 1, segment, "")]
     running = RUNNING.get(scan.num, scan.num)
     bits = 64 if running == "u64" else 32
     partials = f"partials{len(scratch)}"
@@ -224,7 +218,7 @@ def _segmented(
     together = lines > 1 or _fits_binding(scan, adapter)
     if kernel == "groups" and segments <= TWO_PASSES and together:
         return [
-            _pass(scan, kernel, entry, segments, segment, partials, adapter)
+            _pass(scan, kernel, entry, segments, segment, partials)
             for entry in ("reduce", "scan_after")
         ]
     # The partials of a line lie side by side for groups, a step apart for walkers.
@@ -266,7 +260,7 @@ def _passes(
     at_once = room_in(adapter.max_binding) // (steps * max(1, step_bytes))
     at_once -= at_once % (PARTIALS if at_once >= PARTIALS else 4)  # 16 bytes at least
     if _fits_binding(scan, adapter) or not at_once or count(scan.lines) > 1:
-        return [_pass(scan, kernel, entry, segments, segment, partials, adapter)]
+        return [_pass(scan, kernel, entry, segments, segment, partials)]
     made = []
     for first in range(0, segments, at_once):
         some = min(at_once, segments - first)
@@ -274,19 +268,13 @@ def _passes(
         part = part_of((0,) * len(scan.lines) + (first * steps,), (*sizes[:-1], size), through)
         width = 8 if scan.bits == 64 else 4
         spans = {**part.spans, partials: (first * width, (first + some) * width)}
-        dispatch = _pass(within(scan, part), kernel, entry, some, segment, partials, adapter)
+        dispatch = _pass(within(scan, part), kernel, entry, some, segment, partials)
         made.append(replace(dispatch, spans=spans))
     return made
 
 
 def _pass(
-    scan: Scan,
-    kernel: str,
-    entry: str,
-    segments: int,
-    segment: int,
-    partials: str,
-    adapter: Adapter,
+    scan: Scan, kernel: str, entry: str, segments: int, segment: int, partials: str
 ) -> Dispatch:
     slots, constants = along_lines(scan)
     lines = count(scan.lines)
@@ -309,6 +297,8 @@ def _pass(
     wg = ROW_WG
     while wg > 128 and wg // 2 * ROW_ROUNDS >= scan.axis_units:
         wg //= 2  # never below the largest subgroup there is
-    constants |= {"WG_SIZE": wg, **_lanes(adapter)}
+    constants["WG_SIZE"] = wg
+    if entry == "scan_after":
+        constants["AFTER"] = 1
     groups = lines * segments
     return Dispatch("cumulative_groups", groups, params, bindings, slots, constants, entry)

@@ -3,6 +3,7 @@
 // segments take two passes, in the second of which a workgroup adds up the segments before its own;
 // lines of very many take three, as in cumulative.wgsl.
 override WG_SIZE: u32 = 256;
+override AFTER: bool = false; // for scan_after alone; the others pay nothing for it then
 const ROUNDS = 4u;
 
 struct Params {
@@ -68,11 +69,14 @@ fn sum_segment(work: Work, lanes: Lanes) -> Num {
   return sum;
 }
 
-// `share` is a part of what comes before the segment; the workgroup's shares together are all of it.
-fn scan_segment(work: Work, share: Num, lanes: Lanes) {
-  let before_all = sum_lanes(share, lanes);
-  if (lanes.id == 0u) { wg_before[lanes.group] = before_all; }
-  var carry = identity();
+// `start` is what comes before the segment; AFTER others, an invocation's share of that.
+fn scan_segment(work: Work, start: Num, lanes: Lanes) {
+  var carry = start;
+  if (AFTER) {
+    let share = sum_lanes(start, lanes);
+    if (lanes.id == 0u) { wg_before[lanes.group] = share; }
+    carry = identity();
+  }
   for (var tile = work.first; tile < work.end; tile += WG_SIZE * ROUNDS) {
     let first = tile + lanes.group * ROUNDS * lanes.size + lanes.id;
     #repeat 4: let held$ = take_round(work.line.source, first + $u * lanes.size, work.end);
@@ -81,12 +85,11 @@ fn scan_segment(work: Work, share: Num, lanes: Lanes) {
     if (tile > work.first) { workgroupBarrier(); }
     if (lanes.id == 0u) { wg_totals[lanes.group] = run; }
     workgroupBarrier();
-    let subgroups = WG_SIZE / lanes.size;
-    if (tile == work.first) {
-      for (var g = 0u; g < subgroups; g++) { carry = combine(carry, wg_before[g]); }
+    if (AFTER && tile == work.first) {
+      for (var g = 0u; g < WG_SIZE / lanes.size; g++) { carry = combine(carry, wg_before[g]); }
     }
     var before = carry;
-    for (var g = 0u; g < subgroups; g++) {
+    for (var g = 0u; g < WG_SIZE / lanes.size; g++) {
       if (g == lanes.group) { before = carry; }
       carry = combine(carry, wg_totals[g]);
     }
@@ -104,7 +107,7 @@ fn scan(
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  scan_segment(work_of(number), identity(), lanes_of(lane, lane_count, subgroup));
+  scan_segment(work_of(number), identity(), Lanes(lane, lane_count, subgroup));
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -117,9 +120,7 @@ fn scan_carried(
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  var share = identity();
-  if (subgroup * lane_count + lane == 0u) { share = load_partial(number); }
-  scan_segment(work_of(number), share, lanes_of(lane, lane_count, subgroup));
+  scan_segment(work_of(number), load_partial(number), Lanes(lane, lane_count, subgroup));
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -137,7 +138,7 @@ fn scan_after(
   for (var i = first + subgroup * lane_count + lane; i < number; i += WG_SIZE) {
     share = combine(share, load_partial(i));
   }
-  scan_segment(work_of(number), share, lanes_of(lane, lane_count, subgroup));
+  scan_segment(work_of(number), share, Lanes(lane, lane_count, subgroup));
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -150,6 +151,6 @@ fn reduce(
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  let sum = sum_segment(work_of(number), lanes_of(lane, lane_count, subgroup));
+  let sum = sum_segment(work_of(number), Lanes(lane, lane_count, subgroup));
   if (lane == 0u && subgroup == 0u) { store_partial(number, sum); }
 }

@@ -31,9 +31,9 @@ fn main(
   @builtin(subgroup_size) lane_count: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
-  let lanes = lanes_of(lane, lane_count, subgroup);
-  let subgroups = WG_SIZE / lanes.size;
-  let at_once = lanes.size / params.axis_units; // lines of one subgroup and round
+  let lanes = Lanes(lane, lane_count, subgroup);
+  let subgroups = WG_SIZE / lane_count;
+  let at_once = lane_count / params.axis_units; // lines of one subgroup and round
   let which = lane / params.axis_units;
   let place = lane - which * params.axis_units;
   let batch = at_once * ROUNDS;

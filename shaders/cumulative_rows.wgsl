@@ -31,23 +31,23 @@ fn main(
   @builtin(subgroup_size) lane_count: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
-  let lanes = lanes_of(lane, lane_count, subgroup);
+  let lanes = Lanes(lane, lane_count, subgroup);
   // The grid is made for the largest subgroups; smaller ones take further lines.
-  let subgroups = WG_SIZE / lanes.size;
+  let subgroups = WG_SIZE / lane_count;
   let step = groups.x * groups.y * subgroups;
   let end = params.axis_units;
   for (var number = (group.x + group.y * groups.x) * subgroups + subgroup; number < params.lines;
     number += step) {
     let line = line_at(number);
     var carry = identity();
-    for (var first = lane; first < end + lane; first += lanes.size * ROUNDS) {
-      #repeat 4: let held$ = take_round(line.source, first + $u * lanes.size, end);
+    for (var first = lane; first < end + lane; first += lane_count * ROUNDS) {
+      #repeat 4: let held$ = take_round(line.source, first + $u * lane_count, end);
       let run = identity();
       let round0 = add_round(held0, run, lanes);
       let round1 = add_round(held1, round0.after, lanes);
       let round2 = add_round(held2, round1.after, lanes);
       let round3 = add_round(held3, round2.after, lanes);
-      #repeat 4: write_round(line.target_, first + $u * lanes.size, end, round$, carry);
+      #repeat 4: write_round(line.target_, first + $u * lane_count, end, round$, carry);
       carry = combine(carry, round3.after);
     }
   }

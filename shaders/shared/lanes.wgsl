@@ -5,13 +5,6 @@ struct Lanes {
   group: u32, // number of the subgroup in its workgroup
 }
 
-override LANES: u32 = 0; // of every subgroup; 0 where their sizes differ
-
-fn lanes_of(id: u32, size: u32, group: u32) -> Lanes {
-  if (LANES != 0u) { return Lanes(id, LANES, group); } // a constant, which unrolls loops
-  return Lanes(id, size, group);
-}
-
 // Sum of the lanes up to and with this one; `place` is how many of them there are before it.
 fn across_lanes(v: Num, place: u32, lanes: Lanes) -> Num {
   var sum = v;

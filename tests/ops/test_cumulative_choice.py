@@ -117,20 +117,12 @@ def test_few_long_lines_take_more_than_one_pass(
     assert {dispatch.shader for dispatch in made.dispatches} == {"cumulative_groups"}
     entries = {1: ["scan"], 2: ["reduce", "scan_after"], 3: ["reduce", "scan", "scan_carried"]}
     assert [dispatch.entry for dispatch in made.dispatches] == entries[passes]
+    assert [dispatch.constants.get("AFTER", 0) for dispatch in made.dispatches] == [
+        int(dispatch.entry == "scan_after") for dispatch in made.dispatches
+    ]
     assert made.dispatches[-1].params["segments"] == segments
     assert made.dispatches[-1].workgroups == shape[0] * segments
     assert sum(made.scratch.values()) == (4 * shape[0] * segments if passes > 1 else 0)
-
-
-def test_kernels_of_subgroups_know_their_size_where_there_is_one() -> None:
-    """Loops over lanes are unrolled then."""
-    shapes = {"lanes": (1000, 16), "rows": (3, 600), "groups": (3, 5000)}
-    for kernel, shape in shapes.items():
-        (known,) = scan.plan_scan(problem(shape, 1), GPU).dispatches
-        assert (known.shader, known.constants["LANES"]) == (f"cumulative_{kernel}", 32)
-        several = replace(GPU, subgroup_max=64)
-        (unknown,) = scan.plan_scan(problem(shape, 1), several).dispatches
-        assert unknown.constants == {k: v for k, v in known.constants.items() if k != "LANES"}
 
 
 @pytest.mark.parametrize(

@@ -192,9 +192,6 @@ def test_kernel_agrees_with_numpy(
     if SHADERS[case.kernel] == "cumulative_columns":
         facts = replace(opened.gpu.facts, is_cpu=case.kernel == "columns")
         monkeypatch.setattr(opened.gpu, "facts", facts)
-    if case.product and has_eight_lanes(opened):  # lanes that the plan knows of
-        facts = replace(opened.gpu.facts, subgroup_min=8, subgroup_max=8)
-        monkeypatch.setattr(opened.gpu, "facts", facts)
     monkeypatch.setattr(scan, "ONE_PASS", 1 << 20 if passes == 1 else 0)
     if passes == 3:
         monkeypatch.setattr(scan, "TWO_PASSES", 0)
