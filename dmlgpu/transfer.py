@@ -26,6 +26,7 @@ DIRECT = 64 << 10  # from here a buffer that can be mapped is
 THREADED = 8 << 20  # from here several threads copy: fresh pages cost more than copying
 THREADS = 4
 MAP_READ, MAP_WRITE = 1, 2  # bits of a buffer's usage
+READ_SUBMITTED = "READ_NOSYNC"  # wgpu's READ submits once more, for writes that still wait
 PATIENCE = 0.25  # seconds between looks at whether the device still exists
 
 
@@ -81,7 +82,7 @@ class Transfers:
             self._stage(buffer, offset, parts, turn)
         for turn, part in enumerate(parts):
             staging = self._down[turn % TURNS]
-            with self._mapped(staging, "READ", 0, part.nbytes):
+            with self._mapped(staging, READ_SUBMITTED, 0, part.nbytes):
                 _fill(part, staging.read_mapped(0, part.nbytes, copy=False))
             if turn + TURNS < len(parts):
                 self._stage(buffer, offset, parts, turn + TURNS)
@@ -93,7 +94,7 @@ class Transfers:
             self._marker = (ahead, self._gpu.staging(16, "MAP_READ|COPY_DST"))
         ahead, marker = self._marker
         self._copy(ahead, 0, marker, 0, 16)
-        with self._mapped(marker, "READ", 0, 16):
+        with self._mapped(marker, READ_SUBMITTED, 0, 16):
             pass
 
     def fetch(self, staging: Any, target: Bytes) -> None:
@@ -102,7 +103,7 @@ class Transfers:
         Other threads may transfer meanwhile.
         """
         try:
-            self._map(staging, "READ", 0, target.nbytes)
+            self._map(staging, READ_SUBMITTED, 0, target.nbytes)
             _fill(target, staging.read_mapped(0, target.nbytes, copy=False))
         finally:
             self._gpu.unmap(staging)
