@@ -193,7 +193,7 @@ def _gpu_kind(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None
     if last.tuple_:
         return "words"
     whole = _in_whole_units(bits, dims) and _starts_units(bits, dims, base, gather)
-    return "whole" if whole and last.source in (2, -1) else "dense"
+    return "whole" if whole and last.source in (2, -1) and not gather else "dense"
 
 
 def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:

@@ -39,8 +39,9 @@ GROUPS_FILL = 1024  # lines that fill a GPU with a workgroup each
 GROUPS_WANTED = 8192  # segments to cut fewer lines into
 GROUP_TILES = 2  # fewest tiles of a segment, where there are many
 TWO_PASSES = 256  # segments of a line whose totals a workgroup adds up sooner than one pass more
-ONE_PASS = 2  # tiles that one workgroup scans sooner than two passes do
-STREAM_UNITS = 1 << 21  # of all lines, from which reading ahead is faster than three passes
+ONE_PASS = 4  # tiles that one workgroup scans sooner than two passes do
+MANY_PASS = 16  # the same where there are a quarter of the lines that fill a GPU
+STREAM_UNITS = 1 << 21  # of all lines, from which reading ahead is faster than more passes
 STREAM_FAN = 32  # of cumulative_stream.wgsl
 STREAM_NARROW = {"WG_SIZE": 256, "AHEAD": 448, "NEAR": 1, "AT_ONCE": 1}
 STREAM_WIDE = {"WG_SIZE": 512, "AHEAD": 224, "NEAR": 4, "AT_ONCE": 0}  # faster for 32 bits
@@ -196,7 +197,8 @@ def segment_units(scan: Scan, kernel: str, adapter: Adapter) -> int:
         return max(64, min(WALK_UNITS, -(-scan.axis_units // wanted)))
     tile = ROW_WG * ROW_ROUNDS
     tiles = -(-scan.axis_units // tile)
-    if lines >= GROUPS_FILL or tiles <= ONE_PASS:
+    alone = MANY_PASS if 4 * lines >= GROUPS_FILL else ONE_PASS
+    if lines >= GROUPS_FILL or tiles <= alone:
         return tile * tiles
     fewest = 1 if tiles <= TWO_PASSES else GROUP_TILES
     return tile * max(fewest, -(-tiles // -(-GROUPS_WANTED // lines)))

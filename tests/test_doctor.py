@@ -238,6 +238,13 @@ def test_the_cases_reach_every_kernel(adapter: str) -> None:
     assert reached == wanted
 
 
+@pytest.mark.parametrize("adapter", ["discrete", "integrated", "mobile"])
+def test_the_cases_reach_every_pass_over_long_lines(adapter: str) -> None:
+    plans = [operator_of(case.desc).plan(case.desc, ADAPTERS[adapter]) for case in CASES]
+    passes = {d.entry for made in plans for d in made.dispatches if d.shader == "cumulative_groups"}
+    assert passes == {"scan", "reduce", "scan_after", "scan_carried"}
+
+
 def test_the_cases_are_valid_and_exact() -> None:
     assert {case.operator for case in CASES} == {operator.name for operator in OPERATORS}
     for case in CASES:

@@ -223,6 +223,7 @@ def scans() -> Iterator[Case]:
         ("long columns", (1500, 128), 0),
         ("columns side by side", (20, 1030), 0),
         ("lines of 40", (5, 40), 1),
+        ("lines of 4,096", (3, 4096), 1),
     )
     types = (np.int32, np.uint64, np.float16, np.float32, np.uint16)
     for n, (what, shape, axis) in enumerate(shapes):
@@ -238,6 +239,7 @@ def scans() -> Iterator[Case]:
             yield _scan(name, x.astype(dtype), axis, product=product, **flags)
     long = rng.integers(1, 9, (1, 8_400_000), np.int32)
     for product in (False, True):
+        yield _scan("one line of 2,400,000, int32", long[:, :2_400_000], 1, product=product)
         yield _scan("one line of 8,400,000, int32", long, 1, product=product)
 
 

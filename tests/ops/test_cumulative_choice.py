@@ -99,13 +99,16 @@ def test_a_cpu_chooses_long_private_runs(shape: tuple[int, ...], axis: int, kern
 @pytest.mark.parametrize(
     ("shape", "segments", "passes"),
     [
-        ((1, 8_192), 1, 1),  # two tiles of 1,024 units
-        ((1, 8_193), 3, 2),
+        ((1, 16_384), 1, 1),  # four tiles of 1,024 units
+        ((1, 16_385), 5, 2),
         ((1, 1 << 20), 256, 2),  # one for each invocation to add up
         ((1, (1 << 20) + 1), 129, 2),  # two tiles to a segment
         ((1, 1 << 21), 256, 2),
         ((1, (1 << 21) + 1), 257, 3),
         ((64, 1 << 20), 128, 2),  # 8,192 segments in all
+        ((255, 1 << 16), 16, 2),
+        ((256, 1 << 16), 1, 1),  # enough lines for so few tiles
+        ((256, (1 << 16) + 1), 17, 2),
         ((1023, 1 << 20), 9, 2),
         ((1024, 1 << 20), 1, 1),  # as many lines as fill a GPU
     ],

@@ -193,9 +193,9 @@ def test_kernel_agrees_with_numpy(
         facts = replace(opened.gpu.facts, is_cpu=case.kernel == "columns")
         monkeypatch.setattr(opened.gpu, "facts", facts)
     monkeypatch.setattr(scan, "ONE_PASS", 1 << 20 if passes == 1 else 0)
-    if passes == 3:
-        monkeypatch.setattr(scan, "TWO_PASSES", 0)
-        monkeypatch.setattr(scan, "GROUP_TILES", 5)
+    if passes == 3 or case.exclusive:
+        monkeypatch.setattr(scan, "TWO_PASSES", 0 if passes == 3 else 10)
+        monkeypatch.setattr(scan, "GROUP_TILES", 5)  # of a segment
     if case.kernel == "stream":
         for name in ("STREAM_NARROW", "STREAM_WIDE"):
             monkeypatch.setattr(scan, name, STREAM)
