@@ -192,8 +192,9 @@ def _gpu_kind(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None
     last = dims[-1]
     if last.tuple_:
         return "words"
-    whole = _in_whole_units(bits, dims) and _starts_units(bits, dims, base, gather)
-    return "whole" if whole and last.source in (2, -1) and not gather else "dense"
+    if gather or last.source not in (2, -1) or not _in_whole_units(bits, dims):
+        return "dense"
+    return "whole" if _starts_units(bits, dims, base, None) else "dense"
 
 
 def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:

@@ -33,7 +33,7 @@ def test_a_read_sees_a_small_write_that_nothing_was_submitted_after(device: dml.
 
 
 def test_reading_back_submits_once(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """wgpu's own way to map for reading submits another time, which costs a fifth of the wait."""
+    """wgpu's own way to map for reading submits another time, which costs up to a sixth of it."""
     x = device.tensor(np.ones(16, np.float32))
     device.wait()
     submitted = []

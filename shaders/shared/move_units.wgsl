@@ -9,13 +9,8 @@ override WG_SIZE: u32 = 256;
 override PAIRS: bool = false;
 override RUN: u32 = 1;
 
-fn is_real(at: Place) -> bool {
-  let inner = RANK - 1u;
-  return !at.in_gap && at.inner < params.sizes[inner / 4u][inner % 4u];
-}
-
 fn unit_at(at: Place) -> vec4<u32> {
-  if (!is_real(at)) { return vec4<u32>(); }
+  if (!is_element(at)) { return vec4<u32>(); }
   return load_input(resolve(at.source, at.tuple_at));
 }
 
@@ -41,7 +36,7 @@ fn main(
   let end = min(first + RUN, params.count);
   for (var unit = first; unit < end;) {
     let at = place(unit);
-    if (is_real(at)) {
+    if (is_element(at)) {
       let source = resolve(at.source, at.tuple_at);
       let run = min(size - at.inner, end - unit);
       for (var k = 0u; k < run; k++) { store_output(unit + k, load_input(source + k)); }

@@ -1,6 +1,6 @@
 // Copies rows that are reversed or thinned out, where each 16 bytes of the output come from one or two
-// whole units of the input: one invocation owns one unit.
-// Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride and resolve.
+// whole units of the input: one invocation owns one unit. For slices.
+// Needs params.{count, source_base, sizes, out_strides, source_strides} and tuple_stride.
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 #import place
@@ -18,8 +18,7 @@ fn main(
 ) {
   let unit = (group.x + group.y * groups.x) * WG_SIZE + lane;
   if (unit >= params.count) { return; }
-  let at = place(unit * UNIT);
-  let source = resolve(at.source, at.tuple_at) / UNIT;
+  let source = place(unit * UNIT).source / UNIT;
   if (STEP == 2i) {
     store_output(unit, every_second(load_input(source), load_input(source + 1u)));
   } else {
