@@ -3,50 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dmlgpu.array import Tensor, laid_out
 from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
-from dmlgpu.memory import Lease, Storage
+from dmlgpu.memory import Lease
 from dmlgpu.operator import Dispatch, Operator, Plan
+from dmlgpu.reach import UNIT, Range, grid, reach, window
 from dmlgpu.recording import Call
 from dmlgpu.tensor import TensorDesc, as_array
 from dmlgpu.traffic import traffic
 from dmlgpu.watch import check as check_intact
-from dmlgpu.wgsl import Access, Slot, binds, pack_params
+from dmlgpu.wgsl import binds, pack_params
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
 
 CALL_LIMIT = 256  # bound calls one operator keeps
-UNIT = 16  # bytes
 COPY_SRC, COPY_DST = 4, 8  # bits of a buffer's usage
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Bytes of a buffer that one name of a shader stands for."""
-
-    storage: Storage
-    offset: int
-    size: int
-    whole: bool
-
-    @property
-    def padded(self) -> int:
-        """The size, rounded up to 16 bytes where nothing else can lie there."""
-        return -(-self.size // UNIT) * UNIT if self.whole else self.size
-
-    def part(self, span: tuple[int, int] | None) -> Range:
-        """Some of the bytes; those behind the last are not there."""
-        if span is None:
-            return self
-        start, end = span
-        size = min(end, self.size) - start
-        return Range(self.storage, self.offset + start, size, self.whole and end >= self.size)
 
 
 class CompiledOperator:
@@ -76,6 +53,7 @@ class CompiledOperator:
         self.shown: dict[Any, TensorDesc] = {}  # of results that are seen in other sizes
         self._uniforms: dict[int, Any] = {}
         self._calls: dict[Any, Call] = {}
+        self._kept: dict[tuple[int, str], Lease] = {}
 
     def __repr__(self) -> str:
         return f"CompiledOperator({self.operator.name}, {self.desc!r})"
@@ -195,21 +173,27 @@ class CompiledOperator:
             for name, t in tensors.items()
         }
         held = []
-        for i, (name, size) in enumerate(self.plan.scratch.items()):
+        plan, first = self._plan_for(inputs[0], out)
+        for i, (name, size) in enumerate(plan.scratch.items()):
             lease = self.device.scratch(i, size)
             held.append(lease)
             places[name] = Range(lease.storage, 0, -(-size // UNIT) * UNIT, True)
+        for name, size in plan.kept.items():
+            lease = self._kept.get((first, name)) or self.device.fresh(size)
+            self._kept[first, name] = lease
+            held.append(lease)
+            places[name] = Range(lease.storage, 0, size, True)
         dispatches: tuple[tuple[Any, Any, int, int], ...] = ()
         copies: tuple[tuple[Any, int, Any, int, int], ...] = ()
-        if self.plan.copies and _copyable(inputs[0].buffer, out.buffer):
+        if plan.copies and _copyable(inputs[0].buffer, out.buffer):
             copies = tuple(
                 (inputs[0].buffer, inputs[0].offset + source, out.buffer, out.offset + to, size)
-                for source, to, size in self.plan.copies
+                for source, to, size in plan.copies
             )
         else:
             dispatches = tuple(
                 self._bind_dispatch(i, dispatch, places)
-                for i, dispatch in enumerate(self.plan.dispatches)
+                for i, dispatch in enumerate(plan.dispatches, first)
             )
         storages = tuple({p.storage.serial: p.storage for p in places.values()}.values())
         nbytes = sum(traffic(self.desc).values())
@@ -221,6 +205,12 @@ class CompiledOperator:
         self.device.remember_use((s.serial for s in storages), self, key)
         self._calls[key] = call
         return call
+
+    def _plan_for(self, given: Tensor, out: Tensor) -> tuple[Plan, int]:
+        """The plan for these tensors, and the number of its first dispatch among all."""
+        if self.plan.in_place is None or given.buffer is not out.buffer:
+            return self.plan, 0
+        return self.plan.in_place, len(self.plan.dispatches)
 
     def drop_calls(self) -> None:
         """Forgets every bound call."""
@@ -242,7 +232,7 @@ class CompiledOperator:
             name: places[field].part(dispatch.spans.get(field))
             for name, field in dispatch.bindings.items()
         }
-        access, spans = _reach(
+        access, spans = reach(
             self.operator.name, named, modes, gpu.offset_alignment, gpu.max_binding
         )
         if sum(how.windows for how in access.values() if not how.alias) > gpu.max_bindings:
@@ -263,7 +253,7 @@ class CompiledOperator:
                 words[i, :2] = (named[name].offset - start) // UNIT, named[name].size // 4
             uniforms.append((shader.ranges_binding, gpu.uniform(words.tobytes())))
         ranges = [
-            (slot.binding, named[slot.name].storage.buffer, *_window(spans, access, slot))
+            (slot.binding, named[slot.name].storage.buffer, *window(spans, access, slot))
             for slot in shader.slots
             if slot.name in named
         ]
@@ -324,72 +314,3 @@ def _in_words(desc: TensorDesc) -> str:
         f"{desc.data_type.name} with sizes {desc.sizes} and strides {desc.effective_strides} in "
         f"{desc.total_tensor_size_in_bytes} bytes"
     )
-
-
-def _reach(
-    operator: str,
-    named: Mapping[str, Range],
-    modes: Mapping[str, tuple[str, str]],
-    alignment: int,
-    max_binding: int,
-) -> tuple[dict[str, Access], dict[str, tuple[int, int]]]:
-    """How a shader reaches each name's bytes, and the (start, end) each binding spans.
-
-    A buffer that is written can be bound only once, so every name in it shares that binding.
-    """
-    writers = {id(r.storage.buffer): name for name, r in named.items() if modes[name][0] != "read"}
-    spans: dict[str, tuple[int, int]] = {}
-    owner: dict[str, str] = {}
-    for name, r in named.items():
-        target = writers.get(id(r.storage.buffer), name)
-        owner[name] = target
-        start = r.offset // alignment * alignment
-        low, high = spans.get(target, (start, 0))
-        spans[target] = (min(low, start), max(high, r.offset + r.padded))
-    cut_short = {
-        owner[name]
-        for name, r in named.items()
-        if modes[name][1] == "vec4<u32>" and r.size % UNIT and not r.whole
-    }
-    access: dict[str, Access] = {}
-    for name, r in named.items():
-        target = owner[name]
-        start, end = spans[target]
-        scalar = modes[name][1] == "vec4<u32>" and target in cut_short
-        units = -(-(end - start) // UNIT)
-        windows = 1
-        shift = 0
-        if end - start > max_binding:
-            shift = (max_binding // UNIT).bit_length() - 1
-            windows = -(-units // (1 << shift))
-        access[name] = Access(
-            alias="" if target == name else target,
-            offset=r.offset != start,
-            scalar=scalar,
-            windows=1 if target != name else windows,
-            window_shift=0 if target != name else shift,
-        )
-    return access, spans
-
-
-def _window(
-    spans: Mapping[str, tuple[int, int]], access: Mapping[str, Access], slot: Slot
-) -> tuple[int, int]:
-    """(offset, size) of one binding."""
-    start, end = spans[slot.name]
-    how = access[slot.name]
-    if how.windows == 1:
-        return start, end - start
-    step = UNIT << how.window_shift
-    first = start + slot.window * step
-    return first, min(step, end - first)
-
-
-def grid(workgroups: int, most: int, operator: str) -> tuple[int, int]:
-    """A workgroup count folded into two dimensions of at most `most` each."""
-    rows = -(-workgroups // most)
-    if rows > most:
-        raise DeviceError(
-            f"{operator}: {workgroups} workgroups are needed; this adapter runs {most * most}"
-        )
-    return -(-workgroups // rows), rows

@@ -118,8 +118,9 @@ class Device:
         self._scratch: dict[int, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
         self._pool = Pool(gpu.buffer, self, POOL_LIMIT[gpu.facts.is_cpu], gpu.max_buffer)
-        # Room for so many bytes; the lock must be held.
+        # Room for so many bytes, the second of zeros; the lock must be held.
         self.take: Callable[[int], Lease] = self._pool.take
+        self.fresh: Callable[[int], Lease] = self._pool.fresh
 
     def __enter__(self) -> Device:
         return self

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dmlgpu.layout import Dim, resized
+from dmlgpu.layout import Dim, count, resized
 from dmlgpu.layout import fold as fold_loops
 from dmlgpu.operator import Value, eight
 from dmlgpu.parts import Part, Walk
@@ -30,6 +30,7 @@ class Scan:
     exclusive: bool
     input: str = "input_tensor"
     output: str = "output_tensor"
+    alone: bool = True  # nothing else lies in the units it writes or is read there
 
     @property
     def per_unit(self) -> int:
@@ -38,8 +39,9 @@ class Scan:
 
     @property
     def axis_units(self) -> int:
-        """16-byte units along a line, the last one perhaps not full."""
-        return -(-self.axis_size // self.per_unit)
+        """16-byte units along a line, the first and the last one perhaps not full."""
+        shifts = self.per_unit - 1 if count(self.lines) > 1 and fits_packed(self) else 0
+        return -(-(self.axis_size + shifts) // self.per_unit)
 
     def in_columns(self) -> Scan:
         """The same scan with the innermost lines taken a unit at a time."""
@@ -111,6 +113,21 @@ def fits_units(scan: Scan) -> bool:
     return all(n % unit == 0 for n in (*starts, *strides))
 
 
+def fits_packed(scan: Scan) -> bool:
+    """Whether lines that do not fit units lie side by side, the first on a whole unit."""
+    unit, size = scan.per_unit, scan.axis_size
+    if fits_units(scan) or not scan.alone or size < unit:
+        return False
+    if scan.in_step != scan.out_step or abs(scan.in_step) != 1 or len(scan.lines) > 1:
+        return False
+    (line,) = scan.lines
+    low = size - 1 if scan.in_step < 0 else 0
+    starts = (scan.in_base - low, scan.out_base - low)
+    return all(n % unit == 0 for n in starts) and (
+        line.size == 1 or line.source == line.out == size
+    )
+
+
 def fits_columns(scan: Scan) -> bool:
     """Whether neighbouring lines lie side by side in whole 16-byte units."""
     unit = scan.per_unit
@@ -137,7 +154,14 @@ def within(scan: Scan, part: Part) -> Scan:
     """A part of the scan, its tensors starting where the spans of the part do."""
     lines, steps = resized(scan.lines, part.sizes[:-1]), part.sizes[-1]
     starts = part.starts[scan.input], part.starts[scan.output]
-    return replace(scan, lines=lines, axis_size=steps, in_base=starts[0], out_base=starts[1])
+    return replace(
+        scan,
+        lines=lines,
+        axis_size=steps,
+        in_base=starts[0],
+        out_base=starts[1],
+        alone=False,
+    )
 
 
 def line_params(scan: Scan, per_unit: int = 1) -> dict[str, Value]:
@@ -162,9 +186,13 @@ def arithmetic(scan: Scan) -> dict[str, str]:
 def along_lines(scan: Scan) -> tuple[dict[str, str], dict[str, int]]:
     """Slots and constants of a kernel that walks along lines."""
     constants = {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
-    if fits_units(scan):
+    if fits_units(scan) or fits_packed(scan):
         constants["BACKWARD"] = int(scan.in_step < 0)
-        return {**arithmetic(scan), "io": "io_units"}, constants
+        io = "io_units"
+        if not fits_units(scan):
+            io = "io_packed"
+            constants["SHIFTED"] = int(count(scan.lines) > 1 or scan.in_step < 0)
+        return {**arithmetic(scan), "io": io}, constants
     put = "put_half" if scan.bits == 16 else "put_whole"
     constants["BITS"] = scan.bits
     return {**arithmetic(scan), "io": "io_elements", "put": put}, constants

@@ -123,6 +123,11 @@ class Pool:
                 self._owner.forget(serial)
         return self._lend(self._new(self._allocate(size), size))
 
+    def fresh(self, size: int) -> Lease:
+        """Room for `size` bytes that are zeros, as every new buffer is."""
+        size = size_class(size)
+        return self._lend(self._new(self._allocate(size), size))
+
     def _new(self, buffer: Any, size: int, foreign: bool = False) -> Storage:
         storage = Storage(buffer, size, foreign)
         watch(buffer, self._owner.notes, storage.serial)

@@ -40,8 +40,8 @@ class Dispatch:
     """One run of one shader: everything the device needs to know of it.
 
     `bindings` maps a name the shader declares with #bind to a tensor field of the description, or
-    to a name in the plan's `scratch`. `workgroups` is a count; the device folds it into the grid.
-    `spans` are the bytes of a tensor field that the dispatch reaches, where those are not all.
+    to a name in the plan's `scratch` or `kept`. `workgroups` is a count; the device folds it into
+    the grid. `spans` are the bytes of a tensor field that the dispatch reaches, where not all.
     """
 
     shader: str
@@ -58,6 +58,9 @@ class Dispatch:
 class Plan:
     """The dispatches of one operator call, in order, and the bytes of scratch memory they share.
 
+    `kept` is memory that a compiled operator has to itself: zeros at first, and in each call what
+    the one before left there. `in_place`, where there is one, takes over when the first input and
+    the output are the same memory.
     `copies`, where there are any, do the same as the dispatches with plain buffer copies from the
     first input to the output, when the two are different buffers: (source, target, size) in bytes.
     """
@@ -65,6 +68,8 @@ class Plan:
     dispatches: tuple[Dispatch, ...]
     scratch: Mapping[str, int] = field(default_factory=dict)
     copies: tuple[tuple[int, int, int], ...] = ()
+    kept: Mapping[str, int] = field(default_factory=dict)
+    in_place: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dmlgpu.array import Tensor
-from dmlgpu.compiled import grid
 from dmlgpu.device import Device
+from dmlgpu.reach import grid
 from dmlgpu.recording import Call
 from dmlgpu.tensor import DataType, TensorDesc
 from dmlgpu.timing import Pace, time_gpu

@@ -11,6 +11,7 @@ from dmlgpu.lines import (
     along_lines,
     arithmetic,
     fits_columns,
+    fits_packed,
     fits_units,
     line_params,
     walks,
@@ -28,20 +29,23 @@ CHAIN_LANES = 32  # fewest lanes of a subgroup that a single-pass scan runs with
 COLUMNS_WG = 128
 COLUMNS_AHEAD = 8  # as in cumulative_columns.wgsl
 COLUMNS_SHORT = 512  # steps that are walked even by few columns
-CHAIN_SHORT = 128  # the same where tiles can wait for each other
+CHAIN_STEPS = 64  # fewest steps worth a tile, and as many columns per step
 TILE_COLUMNS = 8  # as in cumulative_columns_chain.wgsl
-TILES = {  # of that kernel, by bits of an element, as measured
-    16: {"WG_SIZE": 128, "STEPS": 28, "AT_ONCE": 1},
-    32: {"WG_SIZE": 256, "STEPS": 16, "AT_ONCE": 0},
-    64: {"WG_SIZE": 128, "STEPS": 16, "AT_ONCE": 0},
-}
+TILE_BLOCK = 16  # tiles down that are added up together
+TILES_ACROSS = 32  # from which each tile just waits for the one above
+TILE_SHAPES = {  # of that kernel, by bits of an element: most steps of the axis, WG_SIZE, STEPS
+    16: ((1024, 256, 8), (8192, 128, 16), (1 << 32, 128, 28)),
+    32: ((1 << 32, 256, 16),),
+    64: ((1 << 32, 256, 12),),
+}  # as measured
 GROUPS_FILL = 1024  # lines that fill a GPU with a workgroup each
 GROUPS_WANTED = 8192  # segments to cut fewer lines into
 GROUP_TILES = 2  # fewest tiles of a segment, where there are many
 TWO_PASSES = 256  # segments of a line whose totals a workgroup adds up sooner than one pass more
 ONE_PASS = 4  # tiles that one workgroup scans sooner than two passes do
 MANY_PASS = 16  # the same where there are a quarter of the lines that fill a GPU
-STREAM_UNITS = 1 << 21  # of all lines, from which reading ahead is faster than more passes
+LINKED = 1024  # tiles of a line whose sums a workgroup adds up sooner than further passes take
+STREAM_UNITS = 1 << 20  # of all lines, beyond which reading ahead is faster
 STREAM_FAN = 32  # of cumulative_stream.wgsl
 STREAM_NARROW = {"WG_SIZE": 256, "AHEAD": 448, "NEAR": 1, "AT_ONCE": 1}
 STREAM_WIDE = {"WG_SIZE": 512, "AHEAD": 224, "NEAR": 4, "AT_ONCE": 0}  # faster for 32 bits
@@ -50,30 +54,52 @@ MAX_LOOP = 65535
 PARTIALS = 64  # partials that end on what a binding may start on
 
 
+def can_chain(adapter: Adapter) -> bool:
+    """Whether workgroups may wait for those that started before them."""
+    return adapter.keeps_running and adapter.subgroup_min >= CHAIN_LANES
+
+
 def choose(scan: Scan, adapter: Adapter) -> str:
-    """The kernel for a scan: walk, columns, columns_chain, lanes, rows, groups or stream."""
+    """The kernel for a scan, by the last part of its shader's name; walk is the plain one."""
     lines = count(scan.lines)
     columns = lines // scan.per_unit
     if adapter.is_cpu:
         few_loops = scan.axis_size <= MAX_LOOP * COLUMNS_AHEAD
         return "columns" if fits_columns(scan) and columns >= 16 and few_loops else "walk"
-    chains = adapter.keeps_running and adapter.subgroup_min >= CHAIN_LANES
+    chains = can_chain(adapter)
     if fits_columns(scan):
-        short = CHAIN_SHORT if chains else COLUMNS_SHORT
-        if columns >= WALKERS // 2 or scan.axis_size <= short:
-            return "columns"
-        return "columns_chain" if chains else "walk"
+        if chains:
+            short = columns >= WALKERS or scan.axis_size < max(CHAIN_STEPS, columns // CHAIN_STEPS)
+            return "columns" if short else "columns_chain"
+        few = columns < WALKERS // 2 and scan.axis_size > COLUMNS_SHORT
+        return "walk" if few else "columns"
     adjacent = abs(scan.in_step) <= 1 and abs(scan.out_step) == 1
     if adapter.subgroup_min >= 4 and (adjacent or lines < GROUPS_FILL):
         if scan.axis_units <= adapter.subgroup_min:
             return "lanes"
         if scan.axis_units <= 2 * ROW_ROUNDS * adapter.subgroup_min:
             return "rows"
-        long = lines < GROUPS_FILL and lines * scan.axis_units >= STREAM_UNITS
-        if long and chains and fits_units(scan) and _fits_binding(scan, adapter):
-            return "stream"
+        shared = lines < GROUPS_FILL and tiles_of(scan) > most_alone(lines, chains)
+        if chains and shared and _fits_binding(scan, adapter):
+            whole = fits_units(scan) or fits_packed(scan)
+            if whole and lines * scan.axis_units > STREAM_UNITS:
+                return "stream"
+            if tiles_of(scan) <= LINKED:
+                return "linked"
         return "groups"
     return "walk"
+
+
+def tiles_of(scan: Scan) -> int:
+    """Tiles of a line, of as many units as a workgroup holds at a time."""
+    return -(-scan.axis_units // (ROW_WG * ROW_ROUNDS))
+
+
+def most_alone(lines: int, chains: bool) -> int:
+    """Tiles of a line that one workgroup scans sooner than several do."""
+    if 4 * lines >= GROUPS_FILL:
+        return MANY_PASS
+    return 1 if chains else ONE_PASS
 
 
 def _fits_binding(scan: Scan, adapter: Adapter) -> bool:
@@ -87,6 +113,13 @@ def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
 
     Lines that together are too much for a binding are scanned in parts.
     """
+    if fits_packed(scan):
+        made = _plan_whole(scan, adapter, largest)
+        return replace(made, in_place=_plan_whole(replace(scan, alone=False), adapter, largest))
+    return _plan_whole(scan, adapter, largest)
+
+
+def _plan_whole(scan: Scan, adapter: Adapter, largest: int) -> Plan:
     too_large = largest > adapter.max_binding
     parts = split(*walks(scan), adapter.max_binding, len(scan.lines)) if too_large else None
     if not parts:
@@ -108,6 +141,8 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
         return _columns_chain(scan)
     if kernel == "stream":
         return _stream(scan, adapter)
+    if kernel == "linked":
+        return _linked(scan)
     scratch: dict[str, int] = {}
     return Plan(tuple(_segmented(scan, kernel, adapter, scratch)), scratch)
 
@@ -119,7 +154,12 @@ def _in_subgroups(scan: Scan, kernel: str, adapter: Adapter) -> Dispatch:
     params = {**line_params(scan), "lines": lines, "axis_units": scan.axis_units}
     bindings = {"input": scan.input, "output": scan.output}
     constants["WG_SIZE"] = ROW_WG
-    at_once = ROW_ROUNDS * (adapter.subgroup_min // scan.axis_units) if kernel == "lanes" else 1
+    if kernel == "lanes":
+        at_once = ROW_ROUNDS * (adapter.subgroup_min // scan.axis_units)
+    else:
+        pairs = scan.axis_units <= ROW_ROUNDS // 2 * adapter.subgroup_min
+        constants["PAIRS"] = int(pairs)
+        at_once = 2 if pairs else 1
     groups = -(-lines // (ROW_WG // adapter.subgroup_max * at_once))
     return Dispatch(f"cumulative_{kernel}", groups, params, bindings, slots, constants)
 
@@ -135,12 +175,10 @@ def _columns(scan: Scan, adapter: Adapter) -> Dispatch:
     return Dispatch("cumulative_columns", groups, params, bindings, arithmetic(scan), constants)
 
 
-def _status(scan: Scan, places: int) -> tuple[int, Dispatch]:
-    """Bytes of the words a single-pass scan publishes through, and what clears them."""
+def _status(scan: Scan, places: int) -> dict[str, int]:
+    """Bytes of the words a single-pass scan publishes through."""
     size = 16 + places * 2 * (2 if scan.num == "u64" else 1) * 4
-    units = -(-size // 16)
-    clear = Dispatch("cumulative_clear", -(-units // 256), {"count": units}, {"status": "status"})
-    return units * 16, clear
+    return {"status": -(-size // 16) * 16}
 
 
 def _columns_chain(scan: Scan) -> Plan:
@@ -148,31 +186,35 @@ def _columns_chain(scan: Scan) -> Plan:
     scan = scan.in_columns()
     columns = count(scan.lines)
     across = -(-columns // TILE_COLUMNS)
-    tile = TILES[scan.bits]
-    down = -(-scan.axis_size // (tile["WG_SIZE"] // TILE_COLUMNS * tile["STEPS"]))
-    size, clear = _status(scan, across * down * TILE_COLUMNS * unit)
+    wg, steps = next((wg, n) for most, wg, n in TILE_SHAPES[scan.bits] if scan.axis_size <= most)
+    rows = wg // TILE_COLUMNS
+    steps = min(steps, -(-scan.axis_size // rows))
+    down = -(-scan.axis_size // (rows * steps))
+    block = TILE_BLOCK if across < TILES_ACROSS else 1
+    sums = down // block + (down if block > 1 else 0)
     params = {
         **line_params(scan, unit),
         "columns": columns,
         "tiles_across": across,
         "tiles_down": down,
     }
-    constants = {**tile, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
+    constants = {"WG_SIZE": wg, "STEPS": steps, "BLOCK": block}
+    constants |= {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"
     slots = {**arithmetic(scan), "lift": lift}
     run = Dispatch("cumulative_columns_chain", across * down, params, bindings, slots, constants)
-    return Plan((clear, run), {"status": size})
+    return Plan((run,), kept=_status(scan, across * sums * TILE_COLUMNS * unit))
 
 
 def _stream(scan: Scan, adapter: Adapter) -> Plan:
-    wide = scan.bits == 32 and adapter.max_workgroup_size >= STREAM_WIDE["WG_SIZE"]
+    wide = scan.bits == 32 and fits_units(scan)
+    wide = wide and adapter.max_workgroup_size >= STREAM_WIDE["WG_SIZE"]
     shape = STREAM_WIDE if wide else STREAM_NARROW
     lines = count(scan.lines)
     tiles = -(-scan.axis_units // (shape["WG_SIZE"] * ROW_ROUNDS))
     blocks = tiles // STREAM_FAN
     places = tiles + blocks + blocks // STREAM_FAN
-    size, clear = _status(scan, lines * places)
     params = {
         **line_params(scan),
         "tiles": tiles,
@@ -186,7 +228,23 @@ def _stream(scan: Scan, adapter: Adapter) -> Plan:
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     groups = lines * tiles + shape["AHEAD"]
     run = Dispatch("cumulative_stream", groups, params, bindings, slots, constants)
-    return Plan((clear, run), {"status": size})
+    return Plan((run,), kept=_status(scan, lines * places))
+
+
+def _linked(scan: Scan) -> Plan:
+    lines = count(scan.lines)
+    tiles = tiles_of(scan)
+    params = {
+        **line_params(scan),
+        "tiles": tiles,
+        "all_tiles": lines * tiles,
+        "axis_units": scan.axis_units,
+    }
+    slots, constants = along_lines(scan)
+    constants["WG_SIZE"] = ROW_WG
+    bindings = {"input": scan.input, "output": scan.output, "status": "status"}
+    run = Dispatch("cumulative_linked", lines * tiles, params, bindings, slots, constants)
+    return Plan((run,), kept=_status(scan, lines * tiles))
 
 
 def segment_units(scan: Scan, kernel: str, adapter: Adapter) -> int:
@@ -195,10 +253,8 @@ def segment_units(scan: Scan, kernel: str, adapter: Adapter) -> int:
     if kernel == "walk":
         wanted = -(-(CPU_WALKERS if adapter.is_cpu else WALKERS) // lines)
         return max(64, min(WALK_UNITS, -(-scan.axis_units // wanted)))
-    tile = ROW_WG * ROW_ROUNDS
-    tiles = -(-scan.axis_units // tile)
-    alone = MANY_PASS if 4 * lines >= GROUPS_FILL else ONE_PASS
-    if lines >= GROUPS_FILL or tiles <= alone:
+    tile, tiles = ROW_WG * ROW_ROUNDS, tiles_of(scan)
+    if lines >= GROUPS_FILL or tiles <= most_alone(lines, can_chain(adapter)):
         return tile * tiles
     fewest = 1 if tiles <= TWO_PASSES else GROUP_TILES
     return tile * max(fewest, -(-tiles // -(-GROUPS_WANTED // lines)))
@@ -238,6 +294,7 @@ def _segmented(
         exclusive=True,
         input=partials,
         output=partials,
+        alone=False,
     )
     return [
         *_passes(scan, kernel, "reduce", segments, segment, partials, adapter),

@@ -38,10 +38,12 @@ fn run_of(id: u32) -> Run {
   return Run(line_at(id - segment * params.lines), first, end);
 }
 
+fn unit_at(source: u32, p: u32) -> Held { return settled(read_unit(source, p), source, p); }
+
 fn walk(run: Run, start: Num) {
   var sum = start;
   for (var p = run.first; p < run.end; p++) {
-    let n = running(sum, values(read_unit(run.line.source, p)));
+    let n = running(sum, values(unit_at(run.line.source, p)));
     if (EXCLUSIVE) {
       write_unit(run.line.target_, p, shifted(sum, n));
     } else {
@@ -84,7 +86,7 @@ fn reduce(
   let run = run_of(id);
   var sum = identity();
   for (var p = run.first; p < run.end; p++) {
-    sum = combine(sum, total(values(read_unit(run.line.source, p))));
+    sum = combine(sum, total(values(unit_at(run.line.source, p))));
   }
   store_partial(id, sum);
 }

@@ -1,11 +1,12 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT along a long outer axis with too few lines to fill a GPU:
 // a workgroup takes the next tile of COLUMNS units by ROWS * STEPS steps, keeps it in registers,
-// waits for the running values above it, and writes. Tickets go across before they go down, and
-// every tile waits only for one that has started.
+// publishes its sums, adds up those of the tiles above it in its block and what comes before the
+// block, always in the same order, and writes. Tickets go across before they go down, and every
+// tile waits only for tiles that have started.
 override WG_SIZE: u32 = 256;
 override ROWS: u32 = WG_SIZE / COLUMNS;
 override STEPS: u32 = 16; // of one invocation; at most 28
-override AT_ONCE: bool = false; // whole tiles are loaded and stored without a condition each
+override BLOCK: u32 = 16; // tiles down
 override EXCLUSIVE: bool = false;
 const COLUMNS = 8u;
 
@@ -34,7 +35,8 @@ struct Params {
 
 var<workgroup> wg_ticket: u32;
 var<workgroup> wg_totals: array<array<Nums, COLUMNS>, 32>; // of each subgroup
-var<workgroup> wg_flow: array<Num, 64>; // of each line: below the tile, then above it
+var<workgroup> wg_flow: array<Num, 64>; // of each line: the sum of the tile, then what is above it
+var<workgroup> wg_shares: array<Num, WG_SIZE>; // of what is above in the block
 
 // Writes one step of a column and returns the running values behind it.
 fn step_down(at: u32, sum: Nums, unit: vec4<u32>) -> Nums {
@@ -45,13 +47,14 @@ fn step_down(at: u32, sum: Nums, unit: vec4<u32>) -> Nums {
 
 @compute @workgroup_size(WG_SIZE)
 fn main(
+  @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) invocation: u32,
   @builtin(subgroup_invocation_id) lane: u32,
   @builtin(subgroup_size) lane_count: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
-  if (invocation == 0u) { wg_ticket = take_ticket(); }
-  let ticket = workgroupUniformLoad(&wg_ticket);
+  if (invocation == 0u) { wg_ticket = take_ticket(groups); }
+  let ticket = number_of(workgroupUniformLoad(&wg_ticket));
   let down = ticket / params.tiles_across;
   let across = ticket - down * params.tiles_across;
   if (down >= params.tiles_down) { return; }
@@ -64,7 +67,7 @@ fn main(
   let first = (down * ROWS + y) * STEPS;
   let source = line.source + first * params.in_step;
   let left = select(0u, params.axis_size - min(first, params.axis_size), inside);
-  let whole = AT_ONCE && left >= STEPS;
+  let whole = left >= STEPS; // loaded and stored without a condition each
   #repeat 28: var unit$ = pack(identities());
   if (whole) {
     #repeat 28: if (STEPS > $u) { unit$ = load_input(source + $u * params.in_step); }
@@ -90,13 +93,31 @@ fn main(
     for (var j = 0u; j < PER_UNIT; j++) { wg_flow[x * PER_UNIT + j] = below[j]; }
   }
   workgroupBarrier();
-  // One invocation per line: what is above comes in, what is below goes out.
+  // Some invocations per line: what is below goes out, what is above in the block comes in.
   let row = COLUMNS * PER_UNIT;
+  let next = params.tiles_across * row; // places from a tile to the one below, or block to block
+  let place = across * row + invocation % row;
+  let block = down / BLOCK;
+  var blocks = place;
+  if (BLOCK > 1u) {
+    blocks += params.tiles_down * next;
+    if (invocation < row) { publish(place + down * next, wg_flow[invocation]); }
+    var share = identity();
+    for (var tile = block * BLOCK + invocation / row; tile < down; tile += WG_SIZE / row) {
+      share = combine(share, wait_for(place + tile * next));
+    }
+    wg_shares[invocation] = share;
+    workgroupBarrier();
+  }
   if (invocation < row) {
-    let place = (down * params.tiles_across + across) * row + invocation;
     var above = identity();
-    if (down > 0u) { above = wait_for(place - params.tiles_across * row); }
-    publish(place, combine(above, wg_flow[invocation]));
+    if (block > 0u) { above = wait_for(blocks + (block - 1u) * next); }
+    if (BLOCK > 1u) {
+      for (var i = invocation; i < WG_SIZE; i += row) { above = combine(above, wg_shares[i]); }
+    }
+    if (down % BLOCK == BLOCK - 1u) {
+      publish(blocks + block * next, combine(above, wg_flow[invocation]));
+    }
     wg_flow[invocation] = above;
   }
   workgroupBarrier();

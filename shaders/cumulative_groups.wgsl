@@ -53,8 +53,10 @@ fn sum_segment(work: Work, lanes: Lanes) -> Num {
   let begin = work.first + lanes.group * part;
   let end = min(begin + part, work.end);
   var run = identity();
-  for (var at = begin; at < end; at += stride) {
-    #repeat 8: let held$ = take_round(work.line.source, at + $u * lanes.size + lanes.id, end);
+  // All subgroups go round equally often: drivers are slow to shuffle where some may have left.
+  for (var at = begin; at < begin + part; at += stride) {
+    #repeat 8: let raw$ = take_round(work.line.source, at + $u * lanes.size + lanes.id, end);
+    #repeat 8: let held$ = settled(raw$, work.line.source, at + $u * lanes.size + lanes.id);
     if (EXACT) {
       #repeat 8: run = combine(run, total(values(held$)));
     } else {
@@ -79,7 +81,8 @@ fn scan_segment(work: Work, start: Num, lanes: Lanes) {
   }
   for (var tile = work.first; tile < work.end; tile += WG_SIZE * ROUNDS) {
     let first = tile + lanes.group * ROUNDS * lanes.size + lanes.id;
-    #repeat 4: let held$ = take_round(work.line.source, first + $u * lanes.size, work.end);
+    #repeat 4: let raw$ = take_round(work.line.source, first + $u * lanes.size, work.end);
+    #repeat 4: let held$ = settled(raw$, work.line.source, first + $u * lanes.size);
     var run = identity();
     #repeat 4: let round$ = add_round(held$, run, lanes); run = round$.after;
     if (tile > work.first) { workgroupBarrier(); }

@@ -43,7 +43,7 @@ fn main(
     #repeat 4: let number$ = first + $u * at_once + which; let on$ = which < at_once && number$ < params.lines;
     #repeat 4: let line$ = line_at(min(number$, params.lines - 1u)); var held$ = no_values();
     #repeat 4: if (on$) { held$ = read_unit(line$.source, place); }
-    #repeat 4: let n$ = values(held$); let sum$ = across_lanes(total(n$), place, lanes);
+    #repeat 4: let n$ = values(settled(held$, line$.source, place)); let sum$ = across_lanes(total(n$), place, lanes);
     #repeat 4: let before$ = lanes_before(sum$, place); let done$ = running(before$, n$);
     #repeat 4: if (on$) { if (EXCLUSIVE) { write_unit(line$.target_, place, shifted(before$, done$)); } else { write_unit(line$.target_, place, done$); } }
   }

@@ -1,6 +1,9 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT: a subgroup scans one line, ROUNDS units per lane at a
-// time, reading and writing each element once; no subgroup waits for another.
+// time, or two short lines at once, reading and writing each element once; no subgroup waits for
+// another.
 override WG_SIZE: u32 = 256;
+override PAIRS: bool = false; // two lines, neither longer than half the rounds
+override AT_ONCE: u32 = select(1u, 2u, PAIRS);
 const ROUNDS = 4u;
 
 struct Params {
@@ -34,20 +37,38 @@ fn main(
   let lanes = Lanes(lane, lane_count, subgroup);
   // The grid is made for the largest subgroups; smaller ones take further lines.
   let subgroups = WG_SIZE / lane_count;
-  let step = groups.x * groups.y * subgroups;
+  let step = groups.x * groups.y * subgroups * AT_ONCE;
   let end = params.axis_units;
-  for (var number = (group.x + group.y * groups.x) * subgroups + subgroup; number < params.lines;
-    number += step) {
+  for (var number = ((group.x + group.y * groups.x) * subgroups + subgroup) * AT_ONCE;
+    number < params.lines; number += step) {
     let line = line_at(number);
+    var other = line; // of the later rounds
+    var other_end = end;
+    if (PAIRS) {
+      other = line_at(min(number + 1u, params.lines - 1u));
+      other_end = select(0u, end, number + 1u < params.lines);
+    }
     var carry = identity();
-    for (var first = lane; first < end + lane; first += lane_count * ROUNDS) {
-      #repeat 4: let held$ = take_round(line.source, first + $u * lane_count, end);
-      let run = identity();
-      let round0 = add_round(held0, run, lanes);
-      let round1 = add_round(held1, round0.after, lanes);
-      let round2 = add_round(held2, round1.after, lanes);
-      let round3 = add_round(held3, round2.after, lanes);
-      #repeat 4: write_round(line.target_, first + $u * lane_count, end, round$, carry);
+    // The same for all lanes: drivers are slow to shuffle where some may have left a loop.
+    for (var base = 0u; base < end; base += lane_count * ROUNDS) {
+      let p0 = base + lane;
+      let p1 = p0 + lane_count;
+      let p2 = select(p1 + lane_count, p0, PAIRS);
+      let p3 = p2 + lane_count;
+      let raw0 = take_round(line.source, p0, end);
+      let raw1 = take_round(line.source, p1, end);
+      let raw2 = take_round(other.source, p2, other_end);
+      let raw3 = take_round(other.source, p3, other_end);
+      let round0 = add_round(settled(raw0, line.source, p0), identity(), lanes);
+      let round1 = add_round(settled(raw1, line.source, p1), round0.after, lanes);
+      var run = round1.after;
+      if (PAIRS) { run = identity(); }
+      let round2 = add_round(settled(raw2, other.source, p2), run, lanes);
+      let round3 = add_round(settled(raw3, other.source, p3), round2.after, lanes);
+      write_round(line.target_, p0, end, round0, carry);
+      write_round(line.target_, p1, end, round1, carry);
+      write_round(other.target_, p2, other_end, round2, carry);
+      write_round(other.target_, p3, other_end, round3, carry);
       carry = combine(carry, round3.after);
     }
   }

@@ -52,7 +52,9 @@ fn tile_at(number: u32) -> Tile {
   return Tile(line_at(line), line * params.places, number - line * params.tiles);
 }
 
-fn is_whole(t: Tile) -> bool { return (t.number + 1u) * WG_SIZE * ROUNDS <= params.axis_units; }
+fn is_whole(t: Tile) -> bool {
+  return (t.number + 1u) * WG_SIZE * ROUNDS <= params.axis_size / PER_UNIT;
+}
 
 // Sum of `count` published values, in lane 0.
 fn sum_of(place: u32, count: u32, lanes: Lanes) -> Num {
@@ -109,13 +111,14 @@ fn complete(t: Tile, lanes: Lanes) {
 
 @compute @workgroup_size(WG_SIZE)
 fn main(
+  @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) invocation: u32,
   @builtin(subgroup_invocation_id) lane: u32,
   @builtin(subgroup_size) lane_count: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
-  if (invocation == 0u) { wg_ticket = take_ticket(); }
-  let ticket = workgroupUniformLoad(&wg_ticket);
+  if (invocation == 0u) { wg_ticket = take_ticket(groups); }
+  let ticket = number_of(workgroupUniformLoad(&wg_ticket));
   if (ticket >= params.all_tiles + AHEAD) { return; }
   let lanes = Lanes(lane, lane_count, subgroup);
   let subgroups = WG_SIZE / lane_count;
@@ -126,7 +129,8 @@ fn main(
   let ahead_first = ahead.number * WG_SIZE * ROUNDS + inside;
   let ahead_end = select(0u, params.axis_units, sums);
   #repeat 4: var ahead$ = no_values();
-  if (AT_ONCE && sums && is_whole(ahead)) {
+  let ahead_whole = AT_ONCE && sums && is_whole(ahead);
+  if (ahead_whole) {
     #repeat 4: ahead$ = read_unit(ahead.line.source, ahead_first + $u * lane_count);
   } else {
     #repeat 4: ahead$ = take_round(ahead.line.source, ahead_first + $u * lane_count, ahead_end);
@@ -141,6 +145,12 @@ fn main(
     #repeat 4: held$ = read_unit(tile.line.source, first + $u * lane_count);
   } else {
     #repeat 4: held$ = take_round(tile.line.source, first + $u * lane_count, end);
+  }
+  if (SHIFTED || !ahead_whole) {
+    #repeat 4: ahead$ = settled(ahead$, ahead.line.source, ahead_first + $u * lane_count);
+  }
+  if (SHIFTED || !whole) {
+    #repeat 4: held$ = settled(held$, tile.line.source, first + $u * lane_count);
   }
 
   var sum = identity();

@@ -14,8 +14,8 @@ from test_wgsl import read_file, slots_of
 
 import dmlgpu as dml
 from dmlgpu import wgsl
-from dmlgpu.compiled import Range, _reach, _window
 from dmlgpu.memory import Storage
+from dmlgpu.reach import Range, reach, window
 from dmlgpu.recording import Call
 from dmlgpu.wgsl import Access, assemble
 
@@ -55,7 +55,7 @@ class Runner:
         }
         slots = slots_of(kernel)
         modes = wgsl.binds(kernel, slots)
-        access, spans = _reach("TEST", named, modes, alignment, max_binding)
+        access, spans = reach("TEST", named, modes, alignment, max_binding)
         shader = assemble(kernel, slots, access)
         pipeline = gpu.pipeline(shader, "main", {})
         uniforms = [(0, gpu.uniform(params))]
@@ -66,7 +66,7 @@ class Runner:
                 ranges[i, :2] = (named[name].offset - start) // 16, named[name].size // 4
             uniforms.append((shader.ranges_binding, gpu.uniform(ranges.tobytes())))
         bound = [
-            (slot.binding, named[slot.name].storage.buffer, *_window(spans, access, slot))
+            (slot.binding, named[slot.name].storage.buffer, *window(spans, access, slot))
             for slot in shader.slots
         ]
         group = gpu.bind_group(pipeline, uniforms, bound)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -258,6 +259,54 @@ def test_in_place_runs_follow_each_other(device: dml.Device) -> None:
         op(t, out=t)
         expected = np.cumsum(expected, dtype=np.int32)
     assert np.array_equal(t.numpy(), expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("direction", dml.AxisDirection)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+def test_ragged_lines_agree_wherever_they_are_written(
+    device: dml.Device, dtype: str, direction: dml.AxisDirection
+) -> None:
+    """Into another buffer, in place, and back into the other with the call that is kept."""
+    x = np.random.default_rng(3).integers(-1, 2, (301, 77)).astype(dtype)
+    desc = TensorDesc(T.from_numpy(dtype), x.shape)
+    op = device.compile(
+        dml.CumulativeSummationDesc(
+            input_tensor=desc, output_tensor=desc, axis=1, axis_direction=direction
+        )
+    )
+    step = 1 if direction == dml.AxisDirection.INCREASING else -1
+    expected = np.cumsum(x[:, ::step], 1, x.dtype)[:, ::step]
+    given, out = device.tensor(x), device.empty(desc)
+    for _ in range(2):
+        assert np.array_equal(op(given, out=out).numpy(), expected)
+        placed = device.tensor(x)
+        assert np.array_equal(op(placed, out=placed).numpy(), expected)
+
+
+@pytest.mark.gpu
+def test_memory_that_an_operator_keeps_is_its_own_and_starts_as_zeros(device: dml.Device) -> None:
+    desc = TensorDesc(T.INT32, (64,))
+    with dml.Device(device.adapter) as alone:
+        op = alone.compile(
+            dml.CumulativeSummationDesc(input_tensor=desc, output_tensor=desc, axis=0)
+        )
+        size = 1 << 16
+        op.plan = replace(op.plan, kept={"status": size})
+        given = alone.tensor(np.ones(64, np.int32))
+        alone.tensor(np.full(size // 4, -1, np.int32))  # its memory is free for reuse at once
+        alone.wait()
+        before = alone.memory
+        assert before.pooled >= size
+        out = op(given)
+        assert alone.memory.in_use == before.in_use + 256 + size
+        (lease,) = op._kept.values()
+        kept = alone.wrap(lease.storage.buffer, TensorDesc(T.INT32, (size // 4,)))
+        assert not kept.numpy().any()
+        for _ in range(3):  # other tensors, the same memory
+            assert op(alone.tensor(np.ones(64, np.int32))).numpy()[-1] == 64
+        assert list(op._kept.values()) == [lease]
+        del out, kept
 
 
 @pytest.mark.gpu

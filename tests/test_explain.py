@@ -12,8 +12,8 @@ import dmlgpu as dml
 from dmlgpu import gpu
 from dmlgpu.cli import describe, explain
 from dmlgpu.cli.explained import Target, explained
-from dmlgpu.compiled import grid
 from dmlgpu.ops import OPERATORS
+from dmlgpu.reach import grid
 
 Capture = pytest.CaptureFixture[str]
 ASSUME = ("--assume", "gpu", "--bandwidth", "1000")
@@ -167,13 +167,21 @@ def test_the_text(capsys: Capture) -> None:
 
 
 def test_several_passes_tell_scratch_and_all_they_move(capsys: Capture) -> None:
-    line = "cumulative_summation --input float32:4194304 --axis 0"
+    line = "cumulative_summation --input float32:8388608x2 --axis 0"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
     assert "1. cumulative_groups.wgsl, entry point reduce\n" in out
     assert "3. cumulative_groups.wgsl, entry point scan_carried\n" in out
-    assert "Scratch memory partials0: 2 KiB.\n" in out
-    assert "Least time at 1000 GB/s (--bandwidth): 33.6 us.\n" in out
-    assert out.endswith("The dispatches move 48.01 MiB: at least 50.3 us.\n")
+    assert "Scratch memory partials0: 8 KiB.\n" in out
+    assert "Least time at 1000 GB/s (--bandwidth): 134 us.\n" in out
+    assert out.endswith("The dispatches move 192 MiB: at least 201 us.\n")
+
+
+def test_memory_that_stays_is_told(capsys: Capture) -> None:
+    line = "cumulative_summation --input float32:4194304 --axis 0"
+    _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
+    assert "1. cumulative_linked.wgsl, entry point main\n" in out
+    assert "Memory kept from call to call, status: 8.016 KiB.\n" in out
+    assert as_json(capsys, line, *ASSUME)["kept"] == {"status": 8208}
 
 
 def test_parts_of_a_large_tensor_are_told(capsys: Capture) -> None:

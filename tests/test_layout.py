@@ -88,8 +88,8 @@ def test_every_directive_is_one_that_assembly_knows(path: Path) -> None:
     ("shader", "name", "value"),
     [
         ("cumulative_lanes", "ROUNDS", scan.ROW_ROUNDS),
-        ("cumulative_rows", "ROUNDS", scan.ROW_ROUNDS),
         ("cumulative_groups", "ROUNDS", scan.ROW_ROUNDS),
+        ("cumulative_linked", "ROUNDS", scan.ROW_ROUNDS),
         ("cumulative_stream", "ROUNDS", scan.ROW_ROUNDS),
         ("cumulative_columns", "AHEAD", scan.COLUMNS_AHEAD),
         ("cumulative_columns_chain", "COLUMNS", scan.TILE_COLUMNS),
@@ -102,10 +102,16 @@ def test_plans_and_shaders_agree_on_a_constant(shader: str, name: str, value: in
     assert name == "COLUMNS" or f"#repeat {value}: " in text
 
 
+def test_a_subgroup_takes_as_many_rounds_of_a_row_as_plans_say() -> None:
+    text = (SHADERS / "cumulative_rows.wgsl").read_text(encoding="utf-8")
+    assert f"const ROUNDS = {scan.ROW_ROUNDS}u;" in text
+    assert len(re.findall(r"let round\d = ", text)) == scan.ROW_ROUNDS
+
+
 def test_tiles_have_no_more_steps_than_are_written_out() -> None:
     text = (SHADERS / "cumulative_columns_chain.wgsl").read_text(encoding="utf-8")
     repeats = {int(n) for n in re.findall(r"#repeat (\d+): ", text)}
-    assert repeats == {max(tile["STEPS"] for tile in scan.TILES.values())}
+    assert repeats == {max(n for shapes in scan.TILE_SHAPES.values() for *_, n in shapes)}
 
 
 def imports(path: Path) -> set[str]:

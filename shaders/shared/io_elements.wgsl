@@ -2,6 +2,7 @@
 #bind read input: u32
 #import put
 override BITS: u32 = 32;
+const SHIFTED = false; // no unit is shared
 
 fn value_at(e: u32) -> Num {
   if (BITS == 64u) { return decode(vec2<u32>(load_input(2u * e), load_input(2u * e + 1u))); }
@@ -20,6 +21,8 @@ fn read_unit(source: u32, p: u32) -> Held {
   }
   return from_array(n);
 }
+
+fn settled(held: Held, source: u32, p: u32) -> Held { return held; }
 
 fn values(held: Held) -> Nums { return held; }
 

@@ -3,6 +3,7 @@
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 override BACKWARD: bool = false;
+const SHIFTED = false; // lines start on whole units
 
 fn unit_index(first: u32, p: u32) -> u32 {
   if (BACKWARD) { return (first + 1u) / PER_UNIT - 1u - p; }
@@ -16,6 +17,9 @@ fn in_order(n: Nums) -> Nums {
 
 // Unit `p` of the line whose first element is `source`, as bits that `values` understands.
 fn read_unit(source: u32, p: u32) -> Held { return load_input(unit_index(source, p)); }
+
+// A unit once all loads are under way, of this line alone.
+fn settled(held: Held, source: u32, p: u32) -> Held { return held; }
 
 fn values(held: Held) -> Nums { return in_order(unpack(held)); }
 

@@ -11,9 +11,12 @@ fn line_at(number: u32) -> Line {
   var rest = number;
   for (var k = 0u; k < RANK; k++) {
     let d = RANK - 1u - k;
-    let size = params.sizes[d / 4u][d % 4u];
-    let c = rest % size;
-    rest /= size;
+    var c = rest;
+    if (d > 0u) {
+      let size = params.sizes[d / 4u][d % 4u];
+      c = rest % size;
+      rest /= size;
+    }
     line.source += c * params.in_strides[d / 4u][d % 4u];
     line.target_ += c * params.out_strides[d / 4u][d % 4u];
   }

@@ -1,44 +1,60 @@
-// Values handed from one workgroup to another through `status`, which starts as zeros: word 0
-// counts tickets, and each place holds a value in pieces of 16 bits, every piece with the flag.
+// Values handed from one workgroup to another through `status`, which keeps its words from call to
+// call and starts as zeros. Word 0 counts tickets, and its highest bit turns with every call. Each
+// place holds a value in pieces of 16 bits, every piece with the flag of its call; a call publishes
+// through every place, so what it finds there is its own or the last one's.
 // Needs num and the atomic binding status.
 const PIECES = 2u * NUM_WORDS;
-const READY = 1u; // the flag
+const TURN = 0x80000000u;
 
 struct Published {
-  flag: u32, // 0 until every piece has arrived
+  here: bool, // every piece has arrived
   value: Num,
 }
 
-fn take_ticket() -> u32 { return add_status(0u, 1u); }
+var<private> flag: u32; // of this call, in the upper half of a word
+
+// For one invocation of every workgroup; the last of the call makes the count ready for the next.
+fn take_ticket(groups: vec3<u32>) -> u32 {
+  let ticket = add_status(0u, 1u);
+  let turn = ticket & TURN;
+  if (ticket - turn == groups.x * groups.y - 1u) { store_status(0u, turn ^ TURN); }
+  return ticket;
+}
+
+// For all invocations, before they publish or wait.
+fn number_of(ticket: u32) -> u32 {
+  flag = select(1u, 2u, ticket >= TURN) << 16u;
+  return ticket & ~TURN;
+}
 
 fn publish(place: u32, value: Num) {
   let words = to_words(value);
   let at = 4u + place * PIECES;
-  store_status(at, (READY << 16u) | (words.x & 0xffffu));
-  store_status(at + 1u, (READY << 16u) | (words.x >> 16u));
+  store_status(at, flag | (words.x & 0xffffu));
+  store_status(at + 1u, flag | (words.x >> 16u));
   if (NUM_WORDS == 2u) {
-    store_status(at + 2u, (READY << 16u) | (words.y & 0xffffu));
-    store_status(at + 3u, (READY << 16u) | (words.y >> 16u));
+    store_status(at + 2u, flag | (words.y & 0xffffu));
+    store_status(at + 3u, flag | (words.y >> 16u));
   }
 }
 
 fn published(place: u32) -> Published {
   let at = 4u + place * PIECES;
-  let a = load_status(at);
-  let b = load_status(at + 1u);
-  var words = vec2<u32>((a & 0xffffu) | (b << 16u), 0u);
-  var same = a >> 16u == b >> 16u;
+  let a = load_status(at) ^ flag;
+  let b = load_status(at + 1u) ^ flag;
+  var words = vec2<u32>(a | (b << 16u), 0u);
+  var other = a | b;
   if (NUM_WORDS == 2u) {
-    let c = load_status(at + 2u);
-    let d = load_status(at + 3u);
-    words.y = (c & 0xffffu) | (d << 16u);
-    same = same && a >> 16u == c >> 16u && a >> 16u == d >> 16u;
+    let c = load_status(at + 2u) ^ flag;
+    let d = load_status(at + 3u) ^ flag;
+    words.y = c | (d << 16u);
+    other |= c | d;
   }
-  return Published(select(0u, a >> 16u, same), from_words(words));
+  return Published(other <= 0xffffu, from_words(words));
 }
 
 fn wait_for(place: u32) -> Num {
   var seen = published(place);
-  while (seen.flag == 0u) { seen = published(place); }
+  while (!seen.here) { seen = published(place); }
   return seen.value;
 }

@@ -29,6 +29,13 @@ fn total(n: Nums) -> Num {
     n.b.x), n.b.y), n.b.z), n.b.w);
 }
 fn turned(n: Nums) -> Nums { return Nums(n.b.wzyx, n.a.wzyx); }
+// Elements `low` to `high` of `n`, the others of `other`.
+fn chosen(n: Nums, other: Nums, low: u32, high: u32) -> Nums {
+  let j = vec4<u32>(0u, 1u, 2u, 3u);
+  let k = j + 4u;
+  return Nums(select(other.a, n.a, (j >= vec4<u32>(low)) & (j < vec4<u32>(high))),
+    select(other.b, n.b, (k >= vec4<u32>(low)) & (k < vec4<u32>(high))));
+}
 fn from_array(a: array<Num, 8>) -> Nums {
   return Nums(vec4<Num>(a[0], a[1], a[2], a[3]), vec4<Num>(a[4], a[5], a[6], a[7]));
 }

@@ -11,6 +11,11 @@ fn shifted(start: Num, n: Nums) -> Nums { return Nums(start, n.xyz); }
 fn last(n: Nums) -> Num { return n.w; }
 fn total(n: Nums) -> Num { return combine(combine(combine(n.x, n.y), n.z), n.w); }
 fn turned(n: Nums) -> Nums { return n.wzyx; }
+// Elements `low` to `high` of `n`, the others of `other`.
+fn chosen(n: Nums, other: Nums, low: u32, high: u32) -> Nums {
+  let j = vec4<u32>(0u, 1u, 2u, 3u);
+  return select(other, n, (j >= vec4<u32>(low)) & (j < vec4<u32>(high)));
+}
 fn from_array(a: array<Num, 4>) -> Nums { return Nums(a[0], a[1], a[2], a[3]); }
 fn to_array(n: Nums) -> array<Num, 4> { return array<Num, 4>(n.x, n.y, n.z, n.w); }
 fn identities() -> Nums { return Nums(identity()); }

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from test_plans import ADAPTERS, descriptions, every_plan, plan
+from test_plans import ADAPTERS, descriptions, every_plan, plan, running
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import scan
 from dmlgpu.lines import Scan
-from dmlgpu.operator import Adapter
+from dmlgpu.operator import Adapter, Plan
 
 
 def problem(shape: tuple[int, ...], axis: int, data_type: T = T.FLOAT32) -> Scan:
@@ -44,18 +44,26 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
     [
         ((65536, 4096), 1, "groups"),
         ((65536, 4096), 0, "columns_chain"),
-        ((128, 4096), 0, "columns"),  # short enough for few columns
-        ((129, 4096), 0, "columns_chain"),
+        ((63, 4096), 0, "columns"),  # too short for tiles
+        ((64, 4096), 0, "columns_chain"),
+        ((255, 65536), 0, "columns"),  # 16,384 columns of 16 bytes, 64 for each step
+        ((256, 65536), 0, "columns_chain"),
+        ((4096, 131068), 0, "columns_chain"),
+        ((4096, 131072), 0, "columns"),  # 32,768 columns fill a GPU
         ((64, 1024, 4096), 1, "columns"),
-        ((513, 65532), 0, "columns_chain"),
-        ((513, 65536), 0, "columns"),  # 16,384 columns of 16 bytes
         ((1 << 22, 64), 1, "lanes"),
         ((1 << 28,), 0, "stream"),
-        ((1 << 23,), 0, "stream"),  # 32 MiB
-        (((1 << 23) - 4,), 0, "groups"),  # three passes
-        (((1 << 23) + 1,), 0, "groups"),  # not whole units
-        ((1023, 1 << 14), 1, "stream"),
-        ((1024, 1 << 14), 1, "groups"),  # as many lines as fill a GPU
+        ((1 << 22,), 0, "linked"),  # 16 MiB
+        (((1 << 22) + 1,), 0, "stream"),
+        ((4096,), 0, "groups"),  # one tile
+        ((4097,), 0, "linked"),
+        ((1 << 22, 2), 0, "linked"),  # elements that are apart
+        ((1 << 23, 2), 0, "groups"),  # 2,048 tiles of them
+        ((255, 1 << 14), 1, "linked"),
+        ((256, 1 << 14), 1, "groups"),  # a quarter of the lines that fill a GPU
+        ((1023, 1 << 16), 1, "groups"),
+        ((1023, (1 << 16) + 1), 1, "stream"),  # 17 tiles
+        ((1024, 1 << 20), 1, "groups"),  # as many lines as fill a GPU
         ((128,), 0, "lanes"),  # a unit for each lane
         ((129,), 0, "rows"),
         ((1024,), 0, "rows"),  # two rounds of four units for each lane
@@ -129,29 +137,100 @@ def test_few_long_lines_take_more_than_one_pass(
 
 
 @pytest.mark.parametrize(
-    ("data_type", "rows", "steps"),
-    [(T.FLOAT32, 32, 16), (T.FLOAT16, 16, 28), (T.UINT64, 16, 16)],
+    ("data_type", "rows", "steps", "block"),
+    [(T.FLOAT32, 32, 16, 16), (T.FLOAT16, 16, 28, 16), (T.UINT64, 32, 12, 1)],
     ids=["FLOAT32", "FLOAT16", "UINT64"],
 )
-def test_a_single_pass_clears_all_that_it_publishes_through(
-    data_type: T, rows: int, steps: int
-) -> None:
-    """Tiles are 8 columns of 16 bytes by so many rows of so many steps."""
+def test_tiles_down_a_long_axis(data_type: T, rows: int, steps: int, block: int) -> None:
+    """Tiles are 8 columns of 16 bytes by so many rows of so many steps.
+
+    Where few tiles are side by side, their sums are published too, and added up in blocks.
+    """
     made = scan.plan_scan(problem((70_000, 520), 0, data_type), GPU)
-    clear, run = made.dispatches
-    assert (clear.shader, run.shader) == ("cumulative_clear", "cumulative_columns_chain")
+    (run,) = made.dispatches
+    assert run.shader == "cumulative_columns_chain"
     columns = 520 * data_type.bits // 128
     across, down = -(-columns // 8), -(-70_000 // (steps * rows))
+    assert (across < 32) == (block > 1)
     assert run.params["columns"] == columns
     assert (run.params["tiles_across"], run.params["tiles_down"]) == (across, down)
     assert run.workgroups == across * down
-    tile = {"WG_SIZE": 8 * rows, "STEPS": steps, "AT_ONCE": int(data_type is T.FLOAT16)}
+    tile = {"WG_SIZE": 8 * rows, "STEPS": steps, "BLOCK": block}
     assert run.constants == {**tile, "RANK": 1, "EXCLUSIVE": 0}
     pieces = 4 if data_type.bits == 64 else 2  # of 16 bits, each in a word with a flag
-    words = 4 + across * down * 8 * (128 // data_type.bits) * pieces
-    assert made.scratch == {"status": 4 * words}
-    assert clear.params == {"count": words // 4}
-    assert clear.workgroups == -(-words // 4 // 256)
+    sums = down // 16 + down if block > 1 else down
+    words = 4 + across * sums * 8 * (128 // data_type.bits) * pieces
+    assert made.scratch == {}
+    assert made.kept == {"status": 4 * words}
+
+
+@pytest.mark.parametrize(
+    ("axis", "data_type", "rows", "steps", "down"),
+    [
+        (64, T.FLOAT32, 32, 2, 1),
+        (257, T.FLOAT32, 32, 9, 1),
+        (512, T.FLOAT32, 32, 16, 1),
+        (513, T.FLOAT32, 32, 16, 2),
+        (100, T.FLOAT16, 32, 4, 1),
+        (1024, T.FLOAT16, 32, 8, 4),
+        (1025, T.FLOAT16, 16, 16, 5),
+        (8192, T.FLOAT16, 16, 16, 32),
+        (8193, T.FLOAT16, 16, 28, 19),
+        (400, T.INT64, 32, 12, 2),
+    ],
+)
+def test_tiles_have_no_more_steps_than_the_axis_needs(
+    axis: int, data_type: T, rows: int, steps: int, down: int
+) -> None:
+    (run,) = scan.plan_scan(problem((axis, 4096), 0, data_type), GPU).dispatches
+    assert run.shader == "cumulative_columns_chain"
+    assert (run.constants["WG_SIZE"], run.constants["STEPS"]) == (8 * rows, steps)
+    assert run.params["tiles_down"] == down
+
+
+def test_linked_tiles_publish_one_sum_each() -> None:
+    made = scan.plan_scan(problem((3, 40_000), 1), GPU)
+    (run,) = made.dispatches
+    assert run.shader == "cumulative_linked"
+    assert (run.params["tiles"], run.params["all_tiles"], run.workgroups) == (10, 30, 30)
+    assert made.kept == {"status": 4 * (4 + 30 * 2)}
+    wide = scan.plan_scan(problem((3, 40_000), 1, T.INT64), GPU)
+    assert wide.kept == {"status": 4 * (4 + 60 * 4)}
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
+@pytest.mark.parametrize("backward", [False, True])
+def test_ragged_lines_side_by_side_are_read_in_whole_units(
+    adapter: Adapter, backward: bool
+) -> None:
+    """In place they are not: a unit that two lines share would be written before it is read."""
+
+    def io(sizes: tuple[int, ...], strides: tuple[int, ...] | None = None) -> tuple[str, str]:
+        tensor = dml.TensorDesc(T.FLOAT32, sizes, strides)
+        made = plan(running("sum", tensor, len(sizes) - 1, axis_direction=int(backward)), adapter)
+        in_place = made.dispatches if made.in_place is None else made.in_place.dispatches
+        return made.dispatches[-1].slots["io"], in_place[-1].slots["io"]
+
+    assert io((7, 1001)) == io((5, 3, 61)) == io((1, 4099)) == ("io_packed", "io_elements")
+    assert io((7, 1000)) == ("io_units", "io_units")
+    assert io((7, 3)) == ("io_elements", "io_elements")  # three lines in one unit
+    assert io((7, 1001), (1004, 1)) == ("io_elements", "io_elements")  # a gap is not theirs
+    one, several = (
+        plan(
+            running("sum", dml.TensorDesc(T.FLOAT32, (n, 1001)), 1, axis_direction=int(backward)),
+            adapter,
+        )
+        for n in (1, 7)
+    )
+    assert one.dispatches[-1].constants["SHIFTED"] == backward
+    assert several.dispatches[-1].constants["SHIFTED"] == 1
+    assert several.dispatches[-1].params["axis_units"] == 251
+    assert one.dispatches[-1].params["axis_units"] == 251
+    seven = plan(
+        running("sum", dml.TensorDesc(T.FLOAT32, (7, 1003)), 1, axis_direction=int(backward)),
+        adapter,
+    )
+    assert seven.dispatches[-1].params["axis_units"] == 252  # from the last element of a unit
 
 
 @pytest.mark.parametrize(
@@ -170,8 +249,8 @@ def test_a_stream_reads_so_many_tiles_ahead(
     """Places are of tiles, of whole blocks of 32 tiles, and of whole blocks of 32 blocks."""
     size = 40_000_000
     made = scan.plan_scan(problem((2, size), 1, data_type), replace(GPU, max_workgroup_size=most))
-    clear, run = made.dispatches
-    assert (clear.shader, run.shader) == ("cumulative_clear", "cumulative_stream")
+    (run,) = made.dispatches
+    assert run.shader == "cumulative_stream"
     tiles = -(-size // tile)
     places = tiles + tiles // 32 + tiles // 1024
     wanted = {"tiles": tiles, "blocks": tiles // 32, "places": places, "all_tiles": 2 * tiles}
@@ -185,7 +264,18 @@ def test_a_stream_reads_so_many_tiles_ahead(
     )
     assert run.constants["WG_SIZE"] * 4 * 128 // data_type.bits == tile
     pieces = 4 if data_type.bits == 64 else 2
-    assert made.scratch == {"status": -(-(16 + 2 * places * pieces * 4) // 16) * 16}
+    assert made.kept == {"status": -(-(16 + 2 * places * pieces * 4) // 16) * 16}
+
+
+def test_parts_that_wait_have_memory_of_their_own() -> None:
+    """Flags tell one call from the last: tiles of another part would leave theirs there."""
+    small = replace(GPU, max_binding=1 << 27)
+    made = scan.plan_scan(problem((8, 1 << 12, 4096), 1), small, 1 << 29)
+    assert {d.shader for d in made.dispatches} == {"cumulative_columns_chain"}
+    places = [d.bindings["status"] for d in made.dispatches]
+    assert len(set(places)) == len(places) > 3
+    assert made.kept.keys() == set(places)
+    assert not made.scratch
 
 
 def test_a_line_too_long_for_a_binding_takes_passes() -> None:
@@ -206,7 +296,7 @@ def test_each_adapter_gets_the_scans_it_can_run() -> None:
     }
     walks = {"cumulative", "cumulative_columns"}
     subgroups = {f"cumulative_{kernel}" for kernel in ("lanes", "rows", "groups")}
-    waiting = {f"cumulative_{kernel}" for kernel in ("columns_chain", "stream", "clear")}
+    waiting = {f"cumulative_{kernel}" for kernel in ("columns_chain", "linked", "stream")}
     assert used == {
         "least": walks,
         "software": walks,
@@ -223,11 +313,16 @@ def test_exact_halves_change_the_conversion_and_nothing_else(adapter: Adapter) -
         exact = plan(desc, replace(adapter, exact_halves=True))
         if hasattr(desc, "axis") and desc.input_tensor.data_type == T.FLOAT16:
             assert exact.dispatches[-1].slots["num"] == "num_f16_hardware"
-        renamed = [
-            replace(d, slots={k: v.replace("_hardware", "") for k, v in d.slots.items()})
-            for d in exact.dispatches
-        ]
-        assert replace(exact, dispatches=tuple(renamed)) == inexact
+        assert _without_hardware(exact) == inexact
+
+
+def _without_hardware(made: Plan) -> Plan:
+    renamed = [
+        replace(d, slots={k: v.replace("_hardware", "") for k, v in d.slots.items()})
+        for d in made.dispatches
+    ]
+    in_place = None if made.in_place is None else _without_hardware(made.in_place)
+    return replace(made, dispatches=tuple(renamed), in_place=in_place)
 
 
 def test_segments_cover_their_lines_and_hand_on_a_partial_each() -> None:

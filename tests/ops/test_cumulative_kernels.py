@@ -33,23 +33,31 @@ SHARED = {"groups": "0110011001", "two_passes": "0101101001", "passes": "1001100
 
 # kernel: shapes and axes it can take; sizes straddle tiles, rounds and workgroups
 SHAPES: dict[str, list[tuple[tuple[int, ...], int]]] = {
-    "walk": [((3, 5000), 1), ((7, 300, 3), 1)],
+    "walk": [((3, 5000), 1), ((5, 4999), 1), ((7, 300, 3), 1)],
     "rows": [((5, 64), 1), ((2, 9000), 1), ((2, 777), 1)],
     "groups": [((3, 4096), 1), ((2, 9000), 1), ((2, 777), 1), ((3, 1001, 2), 1)],
     "two_passes": [((2, 90_000), 1), ((2, 90_001), 1), ((2, 45_001, 2), 1)],
     "passes": [((2, 90_000), 1), ((2, 90_001), 1), ((2, 45_001, 2), 1)],  # groups in segments
-    "lanes": [((1000, 16), 1), ((640, 8), 1), ((333, 3), 1), ((132, 2), 1), ((70, 11, 5), 1)],
+    "lanes": [
+        ((1000, 16), 1),
+        ((640, 8), 1),
+        ((333, 3), 1),
+        ((132, 2), 1),
+        ((77, 13), 1),
+        ((70, 11, 5), 1),
+    ],
     "columns": [((70, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1)],
     "columns_early": [((72, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1)],  # as on a GPU
     "columns_chain": [((1500, 64), 0), ((2, 1100, 72), 1), ((513, 264), 0)],
-    "stream": [((1, 90_000), 1), ((3, 40_008), 1), ((2, 5, 5_000), 2), ((70_008,), 0)],
+    "linked": [((3, 30_000), 1), ((2, 33_001), 1), ((2, 9_001, 2), 1), ((600_000,), 0)],
+    "stream": [((1, 90_000), 1), ((3, 40_009), 1), ((2, 5, 5_000), 2), ((70_008,), 0)],
 }
 SHADERS = {kernel: f"cumulative_{kernel}" for kernel in SHAPES}
 SHADERS |= {"walk": "cumulative", "two_passes": "cumulative_groups", "passes": "cumulative_groups"}
 SHADERS |= {"columns_early": "cumulative_columns"}
 CHOICES = {"two_passes": "groups", "passes": "groups", "columns_early": "columns"}
 LEAST_LANES = 4  # of any subgroup: a line that `lanes` takes has no more units
-WAITING = ("columns_chain", "stream")  # for workgroups before them
+WAITING = ("columns_chain", "linked", "stream")  # for workgroups before them
 # Tiles so small that few of them make a superblock.
 STREAM = {"WG_SIZE": 64, "AHEAD": 5, "NEAR": 2, "AT_ONCE": 1}
 STREAM_FAN = 4
@@ -192,7 +200,7 @@ def test_kernel_agrees_with_numpy(
     if SHADERS[case.kernel] == "cumulative_columns":
         facts = replace(opened.gpu.facts, is_cpu=case.kernel == "columns")
         monkeypatch.setattr(opened.gpu, "facts", facts)
-    monkeypatch.setattr(scan, "ONE_PASS", 1 << 20 if passes == 1 else 0)
+    monkeypatch.setattr(scan, "most_alone", lambda *_: 1 << 20 if passes == 1 else 0)
     if passes == 3 or case.exclusive:
         monkeypatch.setattr(scan, "TWO_PASSES", 0 if passes == 3 else 10)
         monkeypatch.setattr(scan, "GROUP_TILES", 5)  # of a segment
@@ -200,6 +208,7 @@ def test_kernel_agrees_with_numpy(
         for name in ("STREAM_NARROW", "STREAM_WIDE"):
             monkeypatch.setattr(scan, name, STREAM)
         monkeypatch.setattr(scan, "STREAM_FAN", STREAM_FAN)
+    monkeypatch.setattr(scan, "TILE_BLOCK", 2)  # of columns_chain
     op = CompiledOperator(opened, operator_of(case.desc), case.desc)
     assert op.plan.dispatches[-1].shader == SHADERS[case.kernel]
     if SHADERS[case.kernel] == "cumulative_groups":
@@ -213,7 +222,8 @@ def test_kernel_agrees_with_numpy(
         return
     first = op(given)
     np.testing.assert_array_equal(first.numpy(), expected)
-    assert op(given).tobytes() == first.tobytes()  # the same bits every time
+    for _ in range(2):  # the same bits every time, whichever call left its flags behind
+        assert op(given).tobytes() == first.tobytes()
 
 
 @pytest.mark.gpu
@@ -236,4 +246,4 @@ def test_kernels_that_wait_are_right_where_workgroups_take_turns(device: dml.Dev
     environment = {**os.environ, "LP_NUM_THREADS": "1"}
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stdout
-    assert re.search(r"\n2\d passed, \d+ deselected", ran.stdout), ran.stdout
+    assert re.search(r"\n3\d passed, \d+ deselected", ran.stdout), ran.stdout

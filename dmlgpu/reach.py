@@ -1,0 +1,104 @@
+"""How a dispatch reaches its tensors: bytes of buffers, the bindings over them, and the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dmlgpu.errors import DeviceError
+from dmlgpu.memory import Storage
+from dmlgpu.wgsl import Access, Slot
+
+UNIT = 16  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bytes of a buffer that one name of a shader stands for."""
+
+    storage: Storage
+    offset: int
+    size: int
+    whole: bool
+
+    @property
+    def padded(self) -> int:
+        """The size, rounded up to 16 bytes where nothing else can lie there."""
+        return -(-self.size // UNIT) * UNIT if self.whole else self.size
+
+    def part(self, span: tuple[int, int] | None) -> Range:
+        """Some of the bytes; those behind the last are not there."""
+        if span is None:
+            return self
+        start, end = span
+        size = min(end, self.size) - start
+        return Range(self.storage, self.offset + start, size, self.whole and end >= self.size)
+
+
+def reach(
+    operator: str,
+    named: Mapping[str, Range],
+    modes: Mapping[str, tuple[str, str]],
+    alignment: int,
+    max_binding: int,
+) -> tuple[dict[str, Access], dict[str, tuple[int, int]]]:
+    """How a shader reaches each name's bytes, and the (start, end) each binding spans.
+
+    A buffer that is written can be bound only once, so every name in it shares that binding.
+    """
+    writers = {id(r.storage.buffer): name for name, r in named.items() if modes[name][0] != "read"}
+    spans: dict[str, tuple[int, int]] = {}
+    owner: dict[str, str] = {}
+    for name, r in named.items():
+        target = writers.get(id(r.storage.buffer), name)
+        owner[name] = target
+        start = r.offset // alignment * alignment
+        low, high = spans.get(target, (start, 0))
+        spans[target] = (min(low, start), max(high, r.offset + r.padded))
+    cut_short = {
+        owner[name]
+        for name, r in named.items()
+        if modes[name][1] == "vec4<u32>" and r.size % UNIT and not r.whole
+    }
+    access: dict[str, Access] = {}
+    for name, r in named.items():
+        target = owner[name]
+        start, end = spans[target]
+        scalar = modes[name][1] == "vec4<u32>" and target in cut_short
+        units = -(-(end - start) // UNIT)
+        windows = 1
+        shift = 0
+        if end - start > max_binding:
+            shift = (max_binding // UNIT).bit_length() - 1
+            windows = -(-units // (1 << shift))
+        access[name] = Access(
+            alias="" if target == name else target,
+            offset=r.offset != start,
+            scalar=scalar,
+            windows=1 if target != name else windows,
+            window_shift=0 if target != name else shift,
+        )
+    return access, spans
+
+
+def window(
+    spans: Mapping[str, tuple[int, int]], access: Mapping[str, Access], slot: Slot
+) -> tuple[int, int]:
+    """(offset, size) of one binding."""
+    start, end = spans[slot.name]
+    how = access[slot.name]
+    if how.windows == 1:
+        return start, end - start
+    step = UNIT << how.window_shift
+    first = start + slot.window * step
+    return first, min(step, end - first)
+
+
+def grid(workgroups: int, most: int, operator: str) -> tuple[int, int]:
+    """A workgroup count folded into two dimensions of at most `most` each."""
+    rows = -(-workgroups // most)
+    if rows > most:
+        raise DeviceError(
+            f"{operator}: {workgroups} workgroups are needed; this adapter runs {most * most}"
+        )
+    return -(-workgroups // rows), rows
