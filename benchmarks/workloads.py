@@ -100,6 +100,13 @@ WORKLOADS = (
         axis=1,
     ),
     Workload(
+        "cumsum rows of 1001",
+        "cumulative",
+        {"launch": (4, 1001), "cache": (1024, 1001), "bandwidth": (1 << 18, 1001)},
+        SUMMED,
+        axis=1,
+    ),
+    Workload(
         "cumsum one line",
         "cumulative",
         {"launch": (4096,), "cache": (1 << 20,), "bandwidth": (1 << 28,)},
