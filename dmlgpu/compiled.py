@@ -53,7 +53,6 @@ class CompiledOperator:
         self.shown: dict[Any, TensorDesc] = {}  # of results that are seen in other sizes
         self._uniforms: dict[int, Any] = {}
         self._calls: dict[Any, Call] = {}
-        self._kept: dict[tuple[int, str], Lease] = {}
 
     def __repr__(self) -> str:
         return f"CompiledOperator({self.operator.name}, {self.desc!r})"
@@ -178,11 +177,10 @@ class CompiledOperator:
             lease = self.device.scratch(i, size)
             held.append(lease)
             places[name] = Range(lease.storage, 0, -(-size // UNIT) * UNIT, True)
-        for name, size in plan.kept.items():
-            lease = self._kept.get((first, name)) or self.device.fresh(size)
-            self._kept[first, name] = lease
+        for name, size in plan.shared.items():
+            lease = self.device.scratch(name, size)
             held.append(lease)
-            places[name] = Range(lease.storage, 0, size, True)
+            places[name] = Range(lease.storage, 0, lease.storage.size, True)
         dispatches: tuple[tuple[Any, Any, int, int], ...] = ()
         copies: tuple[tuple[Any, int, Any, int, int], ...] = ()
         if plan.copies and _copyable(inputs[0].buffer, out.buffer):

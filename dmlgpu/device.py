@@ -115,12 +115,11 @@ class Device:
         self.remembered: dict[Any, CompiledOperator] = {}  # by the arguments of a function
         self.reports: Reports = Reports(self)
         self.reads: Reads = Reads(self)
-        self._scratch: dict[int, Lease] = {}
+        self._scratch: dict[int | str, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Any], CompiledOperator]] = {}
         self._pool = Pool(gpu.buffer, self, POOL_LIMIT[gpu.facts.is_cpu], gpu.max_buffer)
-        # Room for so many bytes, the second of zeros; the lock must be held.
+        # Room for so many bytes; the lock must be held.
         self.take: Callable[[int], Lease] = self._pool.take
-        self.fresh: Callable[[int], Lease] = self._pool.fresh
 
     def __enter__(self) -> Device:
         return self
@@ -351,13 +350,14 @@ class Device:
         """Raises when a buffer made elsewhere cannot be used."""
         self.gpu.probe(buffer)
 
-    def scratch(self, place: int, size: int) -> Lease:
-        """Memory for the inside of one call; calls follow each other, so all may share it."""
+    def scratch(self, place: int | str, size: int) -> Lease:
+        """Memory for the inside of one call, which all share in turn; by name, zeros at first."""
         lease = self._scratch.get(place)
         if lease is None or lease.storage.size < size:
             if lease is not None:
                 self.forget(lease.storage.serial)
-            lease = self._scratch[place] = self._pool.take(size)
+            new = self._pool.take if isinstance(place, int) else self._pool.fresh
+            lease = self._scratch[place] = new(size)
         return lease
 
     def pipeline(self, dispatch: Dispatch, access: Mapping[str, Access]) -> tuple[Any, Shader]:

@@ -16,6 +16,7 @@ from weakref import ref
 from dmlgpu.errors import OutOfMemoryError
 from dmlgpu.watch import DESTROYED, destroy, watch
 
+FRESH = 1 << 16  # bytes of the smallest
 UNIT = 256  # bytes; keeps every buffer a multiple of 16 so that shaders may use whole vec4s
 
 
@@ -23,7 +24,7 @@ UNIT = 256  # bytes; keeps every buffer a multiple of 16 so that shaders may use
 class Memory:
     """What a device holds, in bytes."""
 
-    in_use: int  # behind live tensors
+    in_use: int  # behind live tensors, and for the inside of calls
     pooled: int  # kept for reuse
     limit: int  # most that is kept for reuse
 
@@ -124,8 +125,8 @@ class Pool:
         return self._lend(self._new(self._allocate(size), size))
 
     def fresh(self, size: int) -> Lease:
-        """Room for `size` bytes that are zeros, as every new buffer is."""
-        size = size_class(size)
+        """Room for `size` bytes and as many to come, all zeros, as every new buffer is."""
+        size = size_class(max(2 * size, FRESH))
         return self._lend(self._new(self._allocate(size), size))
 
     def _new(self, buffer: Any, size: int, foreign: bool = False) -> Storage:

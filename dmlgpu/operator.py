@@ -40,7 +40,7 @@ class Dispatch:
     """One run of one shader: everything the device needs to know of it.
 
     `bindings` maps a name the shader declares with #bind to a tensor field of the description, or
-    to a name in the plan's `scratch` or `kept`. `workgroups` is a count; the device folds it into
+    to a name in the plan's `scratch` or `shared`. `workgroups` is a count; the device folds it into
     the grid. `spans` are the bytes of a tensor field that the dispatch reaches, where not all.
     """
 
@@ -58,9 +58,9 @@ class Dispatch:
 class Plan:
     """The dispatches of one operator call, in order, and the bytes of scratch memory they share.
 
-    `kept` is memory that a compiled operator has to itself: zeros at first, and in each call what
-    the one before left there. `in_place`, where there is one, takes over when the first input and
-    the output are the same memory.
+    `shared` is memory that all calls of a device share: zeros at first, then what the call before
+    left there. `in_place`, where there is one, takes over when the first input and the output lie
+    in the same buffer.
     `copies`, where there are any, do the same as the dispatches with plain buffer copies from the
     first input to the output, when the two are different buffers: (source, target, size) in bytes.
     """
@@ -68,7 +68,7 @@ class Plan:
     dispatches: tuple[Dispatch, ...]
     scratch: Mapping[str, int] = field(default_factory=dict)
     copies: tuple[tuple[int, int, int], ...] = ()
-    kept: Mapping[str, int] = field(default_factory=dict)
+    shared: Mapping[str, int] = field(default_factory=dict)
     in_place: Plan | None = None
 
 

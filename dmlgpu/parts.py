@@ -140,13 +140,10 @@ def joined(plans: Sequence[Plan], spans: Sequence[Mapping[str, tuple[int, int]]]
     """The plans of all parts in a row, each bound to its spans; scratch memory serves in turn."""
     dispatches = []
     scratch: dict[str, int] = {}
-    kept: dict[str, int] = {}
-    for number, (plan, span) in enumerate(zip(plans, spans, strict=True)):
-        own = {name: f"{name}{number}" for name in plan.kept}
-        kept |= {own[name]: size for name, size in plan.kept.items()}
-        for one in plan.dispatches:
-            bindings = {name: own.get(field, field) for name, field in one.bindings.items()}
-            dispatches.append(replace(one, bindings=bindings, spans={**one.spans, **span}))
-        for name, size in plan.scratch.items():
-            scratch[name] = max(size, scratch.get(name, 0))
-    return Plan(tuple(dispatches), scratch, kept=kept)
+    shared: dict[str, int] = {}
+    for plan, span in zip(plans, spans, strict=True):
+        dispatches += [replace(one, spans={**one.spans, **span}) for one in plan.dispatches]
+        for held, needed in ((scratch, plan.scratch), (shared, plan.shared)):
+            for name, size in needed.items():
+                held[name] = max(size, held.get(name, 0))
+    return Plan(tuple(dispatches), scratch, shared=shared)

@@ -31,7 +31,7 @@ class Call:
     storages: tuple[Storage, ...]
     nbytes: int
     target: Storage | None = None  # what it writes
-    held: tuple[Lease, ...] = ()  # scratch
+    held: tuple[Lease, ...] = ()  # memory for the inside of calls
     copies: tuple[tuple[Any, int, Any, int, int], ...] = ()  # instead of dispatches
     timed: bool = True  # by a profile
 

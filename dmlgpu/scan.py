@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from dmlgpu.layout import Dim, count
 from dmlgpu.lines import (
@@ -25,6 +26,7 @@ WALK_UNITS = 1024  # 16-byte units one invocation walks; some drivers stop every
 WALKERS = 32768  # invocations that fill a GPU
 ROW_ROUNDS = 4  # units per lane, as in cumulative_rows.wgsl and cumulative_lanes.wgsl
 ROW_WG = 256
+TICKETS = 1 << 20  # of one call; as in publish.wgsl
 CHAIN_LANES = 32  # fewest lanes of a subgroup that a single-pass scan runs with
 COLUMNS_WG = 128
 COLUMNS_AHEAD = 8  # as in cumulative_columns.wgsl
@@ -69,8 +71,9 @@ def choose(scan: Scan, adapter: Adapter) -> str:
     chains = can_chain(adapter)
     if fits_columns(scan):
         if chains:
-            short = columns >= WALKERS or scan.axis_size < max(CHAIN_STEPS, columns // CHAIN_STEPS)
-            return "columns" if short else "columns_chain"
+            if columns >= WALKERS or scan.axis_size < max(CHAIN_STEPS, columns // CHAIN_STEPS):
+                return "columns"
+            return "columns_chain" if prod(_tiles(scan, columns)) <= TICKETS else "walk"
         few = columns < WALKERS // 2 and scan.axis_size > COLUMNS_SHORT
         return "walk" if few else "columns"
     adjacent = abs(scan.in_step) <= 1 and abs(scan.out_step) == 1
@@ -82,7 +85,8 @@ def choose(scan: Scan, adapter: Adapter) -> str:
         shared = lines < GROUPS_FILL and tiles_of(scan) > most_alone(lines, chains)
         if chains and shared and _fits_binding(scan, adapter):
             whole = fits_units(scan) or fits_packed(scan)
-            if whole and lines * scan.axis_units > STREAM_UNITS:
+            few = lines * tiles_of(scan) <= TICKETS // 2
+            if whole and few and lines * scan.axis_units > STREAM_UNITS:
                 return "stream"
             if tiles_of(scan) <= LINKED:
                 return "linked"
@@ -181,22 +185,34 @@ def _status(scan: Scan, places: int) -> dict[str, int]:
     return {"status": -(-size // 16) * 16}
 
 
+def _tile_shape(scan: Scan) -> tuple[int, int]:
+    """WG_SIZE and STEPS: no more than the axis needs, of few different sizes: few pipelines."""
+    wg, steps = next((wg, n) for most, wg, n in TILE_SHAPES[scan.bits] if scan.axis_size <= most)
+    needed = -(-scan.axis_size * TILE_COLUMNS // wg)
+    return wg, min(steps, 1 << (needed - 1).bit_length())
+
+
+def _tiles(scan: Scan, columns: int) -> tuple[int, int]:
+    """Tiles across and down."""
+    wg, steps = _tile_shape(scan)
+    return -(-columns // TILE_COLUMNS), -(-scan.axis_size * TILE_COLUMNS // (wg * steps))
+
+
 def _columns_chain(scan: Scan) -> Plan:
     unit = scan.per_unit
     scan = scan.in_columns()
     columns = count(scan.lines)
-    across = -(-columns // TILE_COLUMNS)
-    wg, steps = next((wg, n) for most, wg, n in TILE_SHAPES[scan.bits] if scan.axis_size <= most)
-    rows = wg // TILE_COLUMNS
-    steps = min(steps, -(-scan.axis_size // rows))
-    down = -(-scan.axis_size // (rows * steps))
+    wg, steps = _tile_shape(scan)
+    across, down = _tiles(scan, columns)
     block = TILE_BLOCK if across < TILES_ACROSS else 1
     sums = down // block + (down if block > 1 else 0)
+    places = across * sums * TILE_COLUMNS * unit
     params = {
         **line_params(scan, unit),
         "columns": columns,
         "tiles_across": across,
         "tiles_down": down,
+        "places": places,
     }
     constants = {"WG_SIZE": wg, "STEPS": steps, "BLOCK": block}
     constants |= {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
@@ -204,7 +220,7 @@ def _columns_chain(scan: Scan) -> Plan:
     lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"
     slots = {**arithmetic(scan), "lift": lift}
     run = Dispatch("cumulative_columns_chain", across * down, params, bindings, slots, constants)
-    return Plan((run,), kept=_status(scan, across * sums * TILE_COLUMNS * unit))
+    return Plan((run,), shared=_status(scan, places))
 
 
 def _stream(scan: Scan, adapter: Adapter) -> Plan:
@@ -219,7 +235,8 @@ def _stream(scan: Scan, adapter: Adapter) -> Plan:
         **line_params(scan),
         "tiles": tiles,
         "blocks": blocks,
-        "places": places,
+        "line_places": places,
+        "places": lines * places,
         "all_tiles": lines * tiles,
         "axis_units": scan.axis_units,
     }
@@ -228,7 +245,7 @@ def _stream(scan: Scan, adapter: Adapter) -> Plan:
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     groups = lines * tiles + shape["AHEAD"]
     run = Dispatch("cumulative_stream", groups, params, bindings, slots, constants)
-    return Plan((run,), kept=_status(scan, lines * places))
+    return Plan((run,), shared=_status(scan, lines * places))
 
 
 def _linked(scan: Scan) -> Plan:
@@ -237,14 +254,14 @@ def _linked(scan: Scan) -> Plan:
     params = {
         **line_params(scan),
         "tiles": tiles,
-        "all_tiles": lines * tiles,
+        "places": lines * tiles,
         "axis_units": scan.axis_units,
     }
     slots, constants = along_lines(scan)
     constants["WG_SIZE"] = ROW_WG
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     run = Dispatch("cumulative_linked", lines * tiles, params, bindings, slots, constants)
-    return Plan((run,), kept=_status(scan, lines * tiles))
+    return Plan((run,), shared=_status(scan, lines * tiles))
 
 
 def segment_units(scan: Scan, kernel: str, adapter: Adapter) -> int:
@@ -254,7 +271,7 @@ def segment_units(scan: Scan, kernel: str, adapter: Adapter) -> int:
         wanted = -(-(CPU_WALKERS if adapter.is_cpu else WALKERS) // lines)
         return max(64, min(WALK_UNITS, -(-scan.axis_units // wanted)))
     tile, tiles = ROW_WG * ROW_ROUNDS, tiles_of(scan)
-    if lines >= GROUPS_FILL or tiles <= most_alone(lines, can_chain(adapter)):
+    if lines >= GROUPS_FILL or tiles <= most_alone(lines, False):
         return tile * tiles
     fewest = 1 if tiles <= TWO_PASSES else GROUP_TILES
     return tile * max(fewest, -(-tiles // -(-GROUPS_WANTED // lines)))

@@ -1,8 +1,9 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT along a long outer axis with too few lines to fill a GPU:
 // a workgroup takes the next tile of COLUMNS units by ROWS * STEPS steps, keeps it in registers,
-// publishes its sums, adds up those of the tiles above it in its block and what comes before the
-// block, always in the same order, and writes. Tickets go across before they go down, and every
-// tile waits only for tiles that have started.
+// waits for what is above it, and writes. It publishes the running values below it, or where tiles
+// are added up in blocks, its own sums before it waits, and the running values below each block;
+// always the same sums in the same order. Tickets go across before they go down, and every tile
+// waits only for tiles that have started.
 override WG_SIZE: u32 = 256;
 override ROWS: u32 = WG_SIZE / COLUMNS;
 override STEPS: u32 = 16; // of one invocation; at most 28
@@ -14,6 +15,7 @@ struct Params {
   columns: u32, // units
   tiles_across: u32,
   tiles_down: u32,
+  places: u32,
   axis_size: u32,
   in_base: u32,
   in_step: u32,
@@ -54,7 +56,7 @@ fn main(
   @builtin(subgroup_id) subgroup: u32,
 ) {
   if (invocation == 0u) { wg_ticket = take_ticket(groups); }
-  let ticket = number_of(workgroupUniformLoad(&wg_ticket));
+  let ticket = number_of(workgroupUniformLoad(&wg_ticket), invocation, WG_SIZE);
   let down = ticket / params.tiles_across;
   let across = ticket - down * params.tiles_across;
   if (down >= params.tiles_down) { return; }

@@ -7,7 +7,7 @@ const ROUNDS = 4u;
 
 struct Params {
   tiles: u32, // of a line
-  all_tiles: u32,
+  places: u32, // tiles of all lines
   axis_units: u32,
   axis_size: u32,
   in_base: u32,
@@ -41,8 +41,8 @@ fn main(
   @builtin(subgroup_id) subgroup: u32,
 ) {
   if (invocation == 0u) { wg_ticket = take_ticket(groups); }
-  let number = number_of(workgroupUniformLoad(&wg_ticket));
-  if (number >= params.all_tiles) { return; }
+  let number = number_of(workgroupUniformLoad(&wg_ticket), invocation, WG_SIZE);
+  if (number >= params.places) { return; }
   let lanes = Lanes(lane, lane_count, subgroup);
   let subgroups = WG_SIZE / lane_count;
   let which = number / params.tiles;

@@ -14,7 +14,8 @@ const ROUNDS = 4u;
 struct Params {
   tiles: u32, // of a line
   blocks: u32, // whole ones of a line
-  places: u32, // of a line
+  line_places: u32,
+  places: u32, // of all lines
   all_tiles: u32,
   axis_units: u32,
   axis_size: u32,
@@ -49,7 +50,7 @@ struct Tile {
 
 fn tile_at(number: u32) -> Tile {
   let line = number / params.tiles;
-  return Tile(line_at(line), line * params.places, number - line * params.tiles);
+  return Tile(line_at(line), line * params.line_places, number - line * params.tiles);
 }
 
 fn is_whole(t: Tile) -> bool {
@@ -118,7 +119,7 @@ fn main(
   @builtin(subgroup_id) subgroup: u32,
 ) {
   if (invocation == 0u) { wg_ticket = take_ticket(groups); }
-  let ticket = number_of(workgroupUniformLoad(&wg_ticket));
+  let ticket = number_of(workgroupUniformLoad(&wg_ticket), invocation, WG_SIZE);
   if (ticket >= params.all_tiles + AHEAD) { return; }
   let lanes = Lanes(lane, lane_count, subgroup);
   let subgroups = WG_SIZE / lane_count;

@@ -26,7 +26,7 @@ def shaders(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Runner:
-    """Runs a kernel over ranges of buffers, reached as `_reach` decides for some adapter."""
+    """Runs a kernel over ranges of buffers, reached as `reach` decides for some adapter."""
 
     def __init__(self, device: dml.Device) -> None:
         self.device = device

@@ -14,6 +14,7 @@ import wgpu
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
+from dmlgpu.compiled import CompiledOperator
 
 ERRORS: dict[str, tuple[type[Exception], int]] = {
     "InvalidDescError": (ValueError, 0x80070057),
@@ -285,28 +286,34 @@ def test_ragged_lines_agree_wherever_they_are_written(
 
 
 @pytest.mark.gpu
-def test_memory_that_an_operator_keeps_is_its_own_and_starts_as_zeros(device: dml.Device) -> None:
-    desc = TensorDesc(T.INT32, (64,))
+def test_memory_that_calls_share_starts_as_zeros_and_grows(device: dml.Device) -> None:
+    """Calls that were bound to the smaller one are bound anew, to the one that others use."""
     with dml.Device(device.adapter) as alone:
-        op = alone.compile(
-            dml.CumulativeSummationDesc(input_tensor=desc, output_tensor=desc, axis=0)
-        )
-        size = 1 << 16
-        op.plan = replace(op.plan, kept={"status": size})
-        given = alone.tensor(np.ones(64, np.int32))
-        alone.tensor(np.full(size // 4, -1, np.int32))  # its memory is free for reuse at once
-        alone.wait()
-        before = alone.memory
-        assert before.pooled >= size
-        out = op(given)
-        assert alone.memory.in_use == before.in_use + 256 + size
-        (lease,) = op._kept.values()
-        kept = alone.wrap(lease.storage.buffer, TensorDesc(T.INT32, (size // 4,)))
-        assert not kept.numpy().any()
-        for _ in range(3):  # other tensors, the same memory
-            assert op(alone.tensor(np.ones(64, np.int32))).numpy()[-1] == 64
-        assert list(op._kept.values()) == [lease]
-        del out, kept
+
+        def summed(count: int, size: int) -> tuple[CompiledOperator, dml.Tensor]:
+            d = TensorDesc(T.INT32, (count,))
+            op = alone.compile(dml.CumulativeSummationDesc(input_tensor=d, output_tensor=d, axis=0))
+            op.plan = replace(op.plan, shared={"status": size})
+            return op, alone.tensor(np.ones(count, np.int32))
+
+        def status() -> dml.Tensor:
+            storage = alone._scratch["status"].storage
+            return alone.wrap(storage.buffer, TensorDesc(T.INT32, (storage.size // 4,)))
+
+        small, x = summed(60, 1 << 10)
+        large, y = summed(70, 1 << 17)
+        alone.tensor(np.full(1 << 14, -1, np.int32))  # its memory is free for reuse
+        before = alone.memory.in_use
+        out = small(x)
+        assert alone.memory.in_use == before + 256 + (1 << 16)
+        assert (status().nbytes, status().numpy().any()) == (1 << 16, False)
+        also = large(y)
+        assert (status().nbytes, status().numpy().any()) == (1 << 18, False)
+        assert alone.memory.in_use == before + 768 + (1 << 18)
+        assert small(x, out=out).numpy()[-1] == 60
+        assert large(y, out=also).numpy()[-1] == 70
+        (call,) = small._calls.values()
+        assert alone._scratch["status"] in call.held
 
 
 @pytest.mark.gpu

@@ -99,7 +99,7 @@ def changing(device: dml.Device, random: np.random.Generator) -> tuple[dml.Tenso
 
 
 def test_changing_shapes() -> None:
-    """Shapes live in parameters: however many there are, the same few pipelines run them."""
+    """Shapes live in parameters: however many there are, a few pipelines run them."""
     with dml.Device() as device:
         random = np.random.default_rng(5)
         for _ in range(1000):

@@ -176,12 +176,12 @@ def test_several_passes_tell_scratch_and_all_they_move(capsys: Capture) -> None:
     assert out.endswith("The dispatches move 192 MiB: at least 201 us.\n")
 
 
-def test_memory_that_stays_is_told(capsys: Capture) -> None:
+def test_memory_that_calls_share_is_told(capsys: Capture) -> None:
     line = "cumulative_summation --input float32:4194304 --axis 0"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
     assert "1. cumulative_linked.wgsl, entry point main\n" in out
-    assert "Memory kept from call to call, status: 8.016 KiB.\n" in out
-    assert as_json(capsys, line, *ASSUME)["kept"] == {"status": 8208}
+    assert "Memory that all calls share, status: 8.016 KiB.\n" in out
+    assert as_json(capsys, line, *ASSUME)["shared"] == {"status": 8208}
 
 
 def test_parts_of_a_large_tensor_are_told(capsys: Capture) -> None:

@@ -93,13 +93,14 @@ def test_every_directive_is_one_that_assembly_knows(path: Path) -> None:
         ("cumulative_stream", "ROUNDS", scan.ROW_ROUNDS),
         ("cumulative_columns", "AHEAD", scan.COLUMNS_AHEAD),
         ("cumulative_columns_chain", "COLUMNS", scan.TILE_COLUMNS),
+        ("shared/publish", "COUNT_BITS", scan.TICKETS.bit_length() - 1),
     ],
 )
 def test_plans_and_shaders_agree_on_a_constant(shader: str, name: str, value: int) -> None:
     """Lines are repeated as often as the constant says, for it cannot count them itself."""
     text = (SHADERS / f"{shader}.wgsl").read_text(encoding="utf-8")
     assert f"const {name} = {value}u;" in text
-    assert name == "COLUMNS" or f"#repeat {value}: " in text
+    assert name in ("COLUMNS", "COUNT_BITS") or f"#repeat {value}: " in text
 
 
 def test_a_subgroup_takes_as_many_rounds_of_a_row_as_plans_say() -> None:

@@ -166,7 +166,7 @@ def test_every_dispatch_fits_its_shader() -> None:
             assert set(dispatch.bindings.values()) <= {
                 *tensors,
                 *made.scratch,
-                *made.kept,
+                *made.shared,
                 "report",
             }
 
@@ -341,7 +341,7 @@ def test_long_lines_take_few_passes_and_little_scratch(
     passes = (1,) if adapter.keeps_running else (2, 3) if in_groups else (3, 5, 7)
     assert len(made.dispatches) in passes
     less = 512 if in_groups else 64
-    held = sum(made.scratch.values()) + sum(made.kept.values())
+    held = sum(made.scratch.values()) + sum(made.shared.values())
     assert held <= source.total_tensor_size_in_bytes // less
 
 
@@ -351,7 +351,7 @@ def test_short_lines_take_one_pass(adapter: Adapter, sizes: tuple[int, int], axi
     made = plan(running("product", TensorDesc(T.FLOAT32, sizes), axis), adapter)
     assert len(made.dispatches) == 1
     assert not made.scratch
-    assert not made.kept
+    assert not made.shared
 
 
 def test_no_loop_on_a_software_adapter_passes_65535_steps() -> None:

@@ -160,8 +160,8 @@ def _print(found: dict[str, Any]) -> None:
         _print_dispatch(number, dispatch)
     for name, size in found["scratch"].items():
         print(f"Scratch memory {name}: {bytes_text(size)}.")
-    for name, size in found["kept"].items():
-        print(f"Memory kept from call to call, {name}: {bytes_text(size)}.")
+    for name, size in found["shared"].items():
+        print(f"Memory that all calls share, {name}: {bytes_text(size)}.")
     copies = found["copies"]
     if copies:
         print(

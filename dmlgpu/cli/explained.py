@@ -29,7 +29,7 @@ def explained(operator: Operator[Any], desc: Any, target: Target) -> dict[str, A
     """The plan of a valid description, the bytes it moves, and the least time for them."""
     plan = operator.plan(desc, target.facts)
     moved = traffic(desc)
-    sizes = moved | dict(plan.scratch) | dict(plan.kept)
+    sizes = moved | dict(plan.scratch) | dict(plan.shared)
     dispatches = [_dispatch(operator, d, sizes, target) for d in plan.dispatches]
     least = sum(moved.values())
     planned = sum(dispatch["bytes"] for dispatch in dispatches)
@@ -41,7 +41,7 @@ def explained(operator: Operator[Any], desc: Any, target: Target) -> dict[str, A
         "description": {f.name: _field(getattr(desc, f.name)) for f in fields(desc)},
         "dispatches": dispatches,
         "scratch": dict(plan.scratch),
-        "kept": dict(plan.kept),
+        "shared": dict(plan.shared),
         "copies": {"count": len(plan.copies), "bytes": plan.copies[0][2]} if plan.copies else None,
         "bytes": moved,
         "bytes_least": least,

@@ -1,10 +1,12 @@
-// Values handed from one workgroup to another through `status`, which keeps its words from call to
-// call and starts as zeros. Word 0 counts tickets, and its highest bit turns with every call. Each
-// place holds a value in pieces of 16 bits, every piece with the flag of its call; a call publishes
-// through every place, so what it finds there is its own or the last one's.
-// Needs num and the atomic binding status.
+// Values handed from one workgroup to another through `status`, which starts as zeros and which all
+// calls of a device share, one after the other. Word 0 counts tickets, and calls in its upper bits.
+// Each place holds a value in pieces of 16 bits, every piece with a flag of its call. Flags come
+// again after 4,096 calls; by then none is left of those, for a call publishes through every place
+// that it has and wipes a share of the others.
+// Needs num, params.places and the atomic binding status.
 const PIECES = 2u * NUM_WORDS;
-const TURN = 0x80000000u;
+const COUNT_BITS = 20u;
+const SHARES = 2048u; // to be wiped in turn, each twice before a flag comes again
 
 struct Published {
   here: bool, // every piece has arrived
@@ -13,18 +15,31 @@ struct Published {
 
 var<private> flag: u32; // of this call, in the upper half of a word
 
-// For one invocation of every workgroup; the last of the call makes the count ready for the next.
+// For one invocation of every workgroup; the last one makes the count ready for the next call.
 fn take_ticket(groups: vec3<u32>) -> u32 {
   let ticket = add_status(0u, 1u);
-  let turn = ticket & TURN;
-  if (ticket - turn == groups.x * groups.y - 1u) { store_status(0u, turn ^ TURN); }
+  let call = ticket >> COUNT_BITS;
+  if (ticket - (call << COUNT_BITS) == groups.x * groups.y - 1u) {
+    store_status(0u, (call + 1u) << COUNT_BITS);
+  }
   return ticket;
 }
 
 // For all invocations, before they publish or wait.
-fn number_of(ticket: u32) -> u32 {
-  flag = select(1u, 2u, ticket >= TURN) << 16u;
-  return ticket & ~TURN;
+fn number_of(ticket: u32, invocation: u32, invocations: u32) -> u32 {
+  let call = ticket >> COUNT_BITS;
+  let number = ticket - (call << COUNT_BITS);
+  flag = (call + 1u) << 16u;
+  if (number == 0u) {
+    let words = arrayLength(&status) - 4u;
+    let share = (words + SHARES - 1u) / SHARES;
+    let first = call % SHARES * share;
+    let end = min(first + share, words);
+    for (var i = max(first, params.places * PIECES) + invocation; i < end; i += invocations) {
+      store_status(4u + i, 0u);
+    }
+  }
+  return number;
 }
 
 fn publish(place: u32, value: Num) {

@@ -161,14 +161,14 @@ def test_tiles_down_a_long_axis(data_type: T, rows: int, steps: int, block: int)
     sums = down // 16 + down if block > 1 else down
     words = 4 + across * sums * 8 * (128 // data_type.bits) * pieces
     assert made.scratch == {}
-    assert made.kept == {"status": 4 * words}
+    assert made.shared == {"status": 4 * words}
 
 
 @pytest.mark.parametrize(
     ("axis", "data_type", "rows", "steps", "down"),
     [
         (64, T.FLOAT32, 32, 2, 1),
-        (257, T.FLOAT32, 32, 9, 1),
+        (257, T.FLOAT32, 32, 16, 1),
         (512, T.FLOAT32, 32, 16, 1),
         (513, T.FLOAT32, 32, 16, 2),
         (100, T.FLOAT16, 32, 4, 1),
@@ -192,10 +192,10 @@ def test_linked_tiles_publish_one_sum_each() -> None:
     made = scan.plan_scan(problem((3, 40_000), 1), GPU)
     (run,) = made.dispatches
     assert run.shader == "cumulative_linked"
-    assert (run.params["tiles"], run.params["all_tiles"], run.workgroups) == (10, 30, 30)
-    assert made.kept == {"status": 4 * (4 + 30 * 2)}
+    assert (run.params["tiles"], run.params["places"], run.workgroups) == (10, 30, 30)
+    assert made.shared == {"status": 4 * (4 + 30 * 2)}
     wide = scan.plan_scan(problem((3, 40_000), 1, T.INT64), GPU)
-    assert wide.kept == {"status": 4 * (4 + 60 * 4)}
+    assert wide.shared == {"status": 4 * (4 + 60 * 4)}
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
@@ -253,7 +253,8 @@ def test_a_stream_reads_so_many_tiles_ahead(
     assert run.shader == "cumulative_stream"
     tiles = -(-size // tile)
     places = tiles + tiles // 32 + tiles // 1024
-    wanted = {"tiles": tiles, "blocks": tiles // 32, "places": places, "all_tiles": 2 * tiles}
+    wanted = {"tiles": tiles, "blocks": tiles // 32, "line_places": places}
+    wanted |= {"places": 2 * places, "all_tiles": 2 * tiles}
     assert wanted.items() <= run.params.items()
     assert run.workgroups == 2 * tiles + ahead
     assert run.constants["AT_ONCE"] == (near == 1)
@@ -264,18 +265,34 @@ def test_a_stream_reads_so_many_tiles_ahead(
     )
     assert run.constants["WG_SIZE"] * 4 * 128 // data_type.bits == tile
     pieces = 4 if data_type.bits == 64 else 2
-    assert made.kept == {"status": -(-(16 + 2 * places * pieces * 4) // 16) * 16}
+    assert made.shared == {"status": -(-(16 + 2 * places * pieces * 4) // 16) * 16}
 
 
-def test_parts_that_wait_have_memory_of_their_own() -> None:
-    """Flags tell one call from the last: tiles of another part would leave theirs there."""
+def test_parts_that_wait_share_their_memory() -> None:
     small = replace(GPU, max_binding=1 << 27)
     made = scan.plan_scan(problem((8, 1 << 12, 4096), 1), small, 1 << 29)
     assert {d.shader for d in made.dispatches} == {"cumulative_columns_chain"}
-    places = [d.bindings["status"] for d in made.dispatches]
-    assert len(set(places)) == len(places) > 3
-    assert made.kept.keys() == set(places)
+    assert len(made.dispatches) > 3
+    assert {d.bindings["status"] for d in made.dispatches} == made.shared.keys() == {"status"}
+    most = max(int(str(d.params["places"])) for d in made.dispatches)
+    assert made.shared["status"] == 16 + most * 8
     assert not made.scratch
+
+
+@pytest.mark.parametrize("data_type", [T.FLOAT16, T.INT32, T.INT64], ids=lambda t: t.name)
+def test_no_call_takes_more_tickets_than_are_counted(data_type: T) -> None:
+    """A count of 20 bits; the largest tensors of few columns are walked."""
+    roomy = replace(GPU, max_binding=1 << 44)
+    most = (1 << 32) - 1
+    for columns in (8, 128, 4096, 32768 * 128 // data_type.bits - 8):
+        for axis in (64, 1024, most // columns):
+            made = scan.plan_scan(problem((axis, columns), 0, data_type), roomy)
+            waits = [d for d in made.dispatches if "status" in d.bindings]
+            assert all(d.workgroups <= 1 << 20 for d in waits)
+    for lines in (1, 8, 255, 1000):
+        made = scan.plan_scan(problem((lines, most // lines), 1, data_type), roomy)
+        waits = [d for d in made.dispatches if "status" in d.bindings]
+        assert all(d.workgroups <= 1 << 20 for d in waits)
 
 
 def test_a_line_too_long_for_a_binding_takes_passes() -> None:
