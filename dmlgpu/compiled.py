@@ -180,7 +180,8 @@ class CompiledOperator:
         for name, size in plan.shared.items():
             lease = self.device.scratch(name, size)
             held.append(lease)
-            places[name] = Range(lease.storage, 0, lease.storage.size, True)
+            size = min(lease.storage.size, self.device.gpu.max_binding // UNIT * UNIT)
+            places[name] = Range(lease.storage, 0, size, True)
         dispatches: tuple[tuple[Any, Any, int, int], ...] = ()
         copies: tuple[tuple[Any, int, Any, int, int], ...] = ()
         if plan.copies and _copyable(inputs[0].buffer, out.buffer):

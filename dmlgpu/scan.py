@@ -141,12 +141,12 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
         return Plan((_in_subgroups(scan, kernel, adapter),))
     if kernel == "columns":
         return Plan((_columns(scan, adapter),))
-    if kernel == "columns_chain":
-        return _columns_chain(scan)
-    if kernel == "stream":
-        return _stream(scan, adapter)
-    if kernel == "linked":
-        return _linked(scan)
+    waits = {"columns_chain": _columns_chain, "linked": _linked, "stream": _stream}.get(kernel)
+    if waits is not None:
+        made = waits(scan, adapter)
+        if made.shared["status"] <= adapter.max_binding:
+            return made
+        kernel = "walk" if kernel == "columns_chain" else "groups"
     scratch: dict[str, int] = {}
     return Plan(tuple(_segmented(scan, kernel, adapter, scratch)), scratch)
 
@@ -198,7 +198,7 @@ def _tiles(scan: Scan, columns: int) -> tuple[int, int]:
     return -(-columns // TILE_COLUMNS), -(-scan.axis_size * TILE_COLUMNS // (wg * steps))
 
 
-def _columns_chain(scan: Scan) -> Plan:
+def _columns_chain(scan: Scan, _: Adapter) -> Plan:
     unit = scan.per_unit
     scan = scan.in_columns()
     columns = count(scan.lines)
@@ -248,7 +248,7 @@ def _stream(scan: Scan, adapter: Adapter) -> Plan:
     return Plan((run,), shared=_status(scan, lines * places))
 
 
-def _linked(scan: Scan) -> Plan:
+def _linked(scan: Scan, _: Adapter) -> Plan:
     lines = count(scan.lines)
     tiles = tiles_of(scan)
     params = {

@@ -295,6 +295,19 @@ def test_no_call_takes_more_tickets_than_are_counted(data_type: T) -> None:
         assert all(d.workgroups <= 1 << 20 for d in waits)
 
 
+def test_what_tiles_publish_through_is_one_binding() -> None:
+    """Where it would not be, nobody waits: a sixteenth of a tensor of short columns is much."""
+    for shape, axis, shader in (
+        ((64, 4096), 0, "cumulative"),
+        ((3, 40_000), 1, "cumulative_groups"),
+    ):
+        made = scan.plan_scan(problem(shape, axis), GPU)
+        assert scan.plan_scan(problem(shape, axis), replace(GPU, max_binding=1 << 20)) == made
+        tiny = replace(GPU, max_binding=made.shared["status"] - 16)
+        shaders = {d.shader for d in scan._plan(problem(shape, axis), tiny).dispatches}
+        assert shaders == {shader}
+
+
 def test_a_line_too_long_for_a_binding_takes_passes() -> None:
     small = replace(GPU, max_binding=1 << 27)
     shaders = {d.shader for d in scan.plan_scan(problem((1 << 26,), 0), small, 1 << 28).dispatches}
