@@ -36,7 +36,6 @@ class Range:
 
 
 def reach(
-    operator: str,
     named: Mapping[str, Range],
     modes: Mapping[str, tuple[str, str]],
     alignment: int,

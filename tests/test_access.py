@@ -55,7 +55,7 @@ class Runner:
         }
         slots = slots_of(kernel)
         modes = wgsl.binds(kernel, slots)
-        access, spans = reach("TEST", named, modes, alignment, max_binding)
+        access, spans = reach(named, modes, alignment, max_binding)
         shader = assemble(kernel, slots, access)
         pipeline = gpu.pipeline(shader, "main", {})
         uniforms = [(0, gpu.uniform(params))]
