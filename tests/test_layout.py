@@ -93,7 +93,7 @@ def test_every_directive_is_one_that_assembly_knows(path: Path) -> None:
         ("cumulative_stream", "ROUNDS", scan.ROW_ROUNDS),
         ("cumulative_columns", "AHEAD", scan.COLUMNS_AHEAD),
         ("cumulative_columns_chain", "COLUMNS", scan.TILE_COLUMNS),
-        ("shared/publish", "COUNT_BITS", scan.TICKETS.bit_length() - 1),
+        ("shared/publish", "COUNT_BITS", scan.TICKETS.bit_length()),
     ],
 )
 def test_plans_and_shaders_agree_on_a_constant(shader: str, name: str, value: int) -> None:

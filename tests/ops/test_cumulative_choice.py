@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import pytest
 from test_plans import ADAPTERS, descriptions, every_plan, plan, running
@@ -12,6 +13,7 @@ from dmlgpu import DataType as T
 from dmlgpu import scan
 from dmlgpu.lines import Scan
 from dmlgpu.operator import Adapter, Plan
+from dmlgpu.reach import grid
 
 
 def problem(shape: tuple[int, ...], axis: int, data_type: T = T.FLOAT32) -> Scan:
@@ -288,11 +290,12 @@ def test_no_call_takes_more_tickets_than_are_counted(data_type: T) -> None:
         for axis in (64, 1024, most // columns):
             made = scan.plan_scan(problem((axis, columns), 0, data_type), roomy)
             waits = [d for d in made.dispatches if "status" in d.bindings]
-            assert all(d.workgroups <= 1 << 20 for d in waits)
-    for lines in (1, 8, 255, 1000):
-        made = scan.plan_scan(problem((lines, most // lines), 1, data_type), roomy)
-        waits = [d for d in made.dispatches if "status" in d.bindings]
-        assert all(d.workgroups <= 1 << 20 for d in waits)
+            assert all(prod(grid(d.workgroups, 65535, "")) <= 1 << 20 for d in waits)
+    for lines in (1, 8, 255, 1000, 1023):
+        for size in (most // lines, min(most // lines, 1 << 22)):
+            made = scan.plan_scan(problem((lines, size), 1, data_type), roomy)
+            waits = [d for d in made.dispatches if "status" in d.bindings]
+            assert all(prod(grid(d.workgroups, 65535, "")) <= 1 << 20 for d in waits)
 
 
 def test_what_tiles_publish_through_is_one_binding() -> None:
