@@ -215,6 +215,8 @@ def test_kernel_agrees_with_numpy(
 def test_kernel_agrees_with_numpy_on_ragged_lines(
     case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if case.kernel != "walk" and "SwiftShader" in opened.adapter.name:
+        pytest.skip("SwiftShader takes minutes to compile these kernels, and uses none of them")
     op = check(case, opened, monkeypatch)
     assert {dispatch.slots["io"] for dispatch in op.plan.dispatches} >= {"io_packed"}
 
