@@ -176,6 +176,17 @@ def test_several_passes_tell_scratch_and_all_they_move(capsys: Capture) -> None:
     assert out.endswith("The dispatches move 192 MiB: at least 201 us.\n")
 
 
+def test_what_takes_over_in_place_is_told(capsys: Capture) -> None:
+    line = "cumulative_summation --input float32:7x1001 --axis 1"
+    _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
+    assert "io = io_packed\n" in out
+    sentence = (
+        "In place, or inside one buffer, other dispatches take over: cumulative_rows.wgsl with "
+    )
+    assert sentence + "num = num_f32, fold = fold_sum, io = io_elements, put = put_whole.\n" in out
+    assert [d["shader"] for d in as_json(capsys, line, *ASSUME)["in_place"]] == ["cumulative_rows"]
+
+
 def test_memory_that_calls_share_is_told(capsys: Capture) -> None:
     line = "cumulative_summation --input float32:4194304 --axis 0"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)

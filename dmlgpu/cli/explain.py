@@ -162,6 +162,11 @@ def _print(found: dict[str, Any]) -> None:
         print(f"Scratch memory {name}: {bytes_text(size)}.")
     for name, size in found["shared"].items():
         print(f"Memory that all calls share, {name}: {bytes_text(size)}.")
+    if found["in_place"]:
+        shaders = ", ".join(
+            f"{d['shader']}.wgsl with {_pairs(d['slots'])}" for d in found["in_place"]
+        )
+        print(f"In place, or inside one buffer, other dispatches take over: {shaders}.")
     copies = found["copies"]
     if copies:
         print(

@@ -42,6 +42,10 @@ def explained(operator: Operator[Any], desc: Any, target: Target) -> dict[str, A
         "dispatches": dispatches,
         "scratch": dict(plan.scratch),
         "shared": dict(plan.shared),
+        "in_place": [
+            {"shader": d.shader, "entry": d.entry, "slots": dict(d.slots)}
+            for d in (plan.in_place.dispatches if plan.in_place else ())
+        ],
         "copies": {"count": len(plan.copies), "bytes": plan.copies[0][2]} if plan.copies else None,
         "bytes": moved,
         "bytes_least": least,
