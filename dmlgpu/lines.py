@@ -186,13 +186,12 @@ def arithmetic(scan: Scan) -> dict[str, str]:
 def along_lines(scan: Scan) -> tuple[dict[str, str], dict[str, int]]:
     """Slots and constants of a kernel that walks along lines."""
     constants = {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
-    if fits_units(scan) or fits_packed(scan):
-        constants["BACKWARD"] = int(scan.in_step < 0)
-        io = "io_units"
-        if not fits_units(scan):
-            io = "io_packed"
-            constants["SHIFTED"] = int(count(scan.lines) > 1 or scan.in_step < 0)
-        return {**arithmetic(scan), "io": io}, constants
+    backward = {"BACKWARD": int(scan.in_step < 0)}
+    if fits_units(scan):
+        return {**arithmetic(scan), "io": "io_units"}, constants | backward
+    if fits_packed(scan):
+        shifted = {"SHIFTED": int(count(scan.lines) > 1 or scan.in_step < 0)}
+        return {**arithmetic(scan), "io": "io_packed"}, constants | backward | shifted
     put = "put_half" if scan.bits == 16 else "put_whole"
     constants["BITS"] = scan.bits
     return {**arithmetic(scan), "io": "io_elements", "put": put}, constants

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 
 from dmlgpu.layout import Dim, count
 from dmlgpu.lines import (
@@ -73,7 +72,8 @@ def choose(scan: Scan, adapter: Adapter) -> str:
         if chains:
             if columns >= WALKERS or scan.axis_size < max(CHAIN_STEPS, columns // CHAIN_STEPS):
                 return "columns"
-            return "columns_chain" if prod(_tiles(scan, columns)) <= TICKETS else "walk"
+            _, _, across, down = _tiles(scan, columns)
+            return "columns_chain" if across * down <= TICKETS else "walk"
         few = columns < WALKERS // 2 and scan.axis_size > COLUMNS_SHORT
         return "walk" if few else "columns"
     adjacent = abs(scan.in_step) <= 1 and abs(scan.out_step) == 1
@@ -113,17 +113,16 @@ def _fits_binding(scan: Scan, adapter: Adapter) -> bool:
 
 
 def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
-    """The dispatches of one scan, whose larger tensor has `largest` bytes.
-
-    Lines that together are too much for a binding are scanned in parts.
-    """
-    if fits_packed(scan):
-        made = _plan_whole(scan, adapter, largest)
-        return replace(made, in_place=_plan_whole(replace(scan, alone=False), adapter, largest))
-    return _plan_whole(scan, adapter, largest)
+    """The dispatches of one scan, whose larger tensor has `largest` bytes."""
+    made = _in_parts(scan, adapter, largest)
+    if not fits_packed(scan):
+        return made
+    in_place = _in_parts(replace(scan, alone=False), adapter, largest)
+    return made if in_place == made else replace(made, in_place=in_place)
 
 
-def _plan_whole(scan: Scan, adapter: Adapter, largest: int) -> Plan:
+def _in_parts(scan: Scan, adapter: Adapter, largest: int) -> Plan:
+    """Lines that together are too much for a binding are scanned some at a time."""
     too_large = largest > adapter.max_binding
     parts = split(*walks(scan), adapter.max_binding, len(scan.lines)) if too_large else None
     if not parts:
@@ -185,25 +184,22 @@ def _status(scan: Scan, places: int) -> dict[str, int]:
     return {"status": -(-size // 16) * 16}
 
 
-def _tile_shape(scan: Scan) -> tuple[int, int]:
-    """WG_SIZE and STEPS: no more than the axis needs, of few different sizes: few pipelines."""
+def _tiles(scan: Scan, columns: int) -> tuple[int, int, int, int]:
+    """WG_SIZE and STEPS of a tile, and the tiles across and down.
+
+    No more steps than the axis needs, and few different numbers of them: few pipelines.
+    """
     wg, steps = next((wg, n) for most, wg, n in TILE_SHAPES[scan.bits] if scan.axis_size <= most)
     needed = -(-scan.axis_size * TILE_COLUMNS // wg)
-    return wg, min(steps, 1 << (needed - 1).bit_length())
-
-
-def _tiles(scan: Scan, columns: int) -> tuple[int, int]:
-    """Tiles across and down."""
-    wg, steps = _tile_shape(scan)
-    return -(-columns // TILE_COLUMNS), -(-scan.axis_size * TILE_COLUMNS // (wg * steps))
+    steps = min(steps, 1 << (needed - 1).bit_length())
+    return wg, steps, -(-columns // TILE_COLUMNS), -(-needed // steps)
 
 
 def _columns_chain(scan: Scan, _: Adapter) -> Plan:
     unit = scan.per_unit
     scan = scan.in_columns()
     columns = count(scan.lines)
-    wg, steps = _tile_shape(scan)
-    across, down = _tiles(scan, columns)
+    wg, steps, across, down = _tiles(scan, columns)
     block = TILE_BLOCK if across < TILES_ACROSS else 1
     sums = down // block + (down if block > 1 else 0)
     places = across * sums * TILE_COLUMNS * unit

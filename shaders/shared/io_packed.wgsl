@@ -1,20 +1,8 @@
 // 16 bytes at a time, for lines side by side in memory that start and end anywhere in a unit. A unit
 // that holds the end of one line and the beginning of the next is written with the former, whole.
 // Needs params.{axis_size, sizes, in_base, out_base}, num, fold and EXCLUSIVE.
-#bind read input: vec4<u32>
-#bind write output: vec4<u32>
-override BACKWARD: bool = false;
+#import whole_units
 override SHIFTED: bool = true; // false for one line from a whole unit on
-
-fn unit_index(first: u32, p: u32) -> u32 {
-  if (BACKWARD) { return first / PER_UNIT - p; }
-  return first / PER_UNIT + p;
-}
-
-fn in_order(n: Nums) -> Nums {
-  if (BACKWARD) { return turned(n); }
-  return n;
-}
 
 // The elements of unit `p`, as they are walked, that are those of the line from `first` on.
 struct Part {
@@ -34,8 +22,6 @@ fn part_at(first: u32, p: u32) -> Part {
   return Part(select(0u, missing, p == 0u), min(end - p * PER_UNIT, PER_UNIT));
 }
 
-alias Held = vec4<u32>;
-
 fn read_unit(source: u32, p: u32) -> Held {
   let last = (before(source) + params.axis_size - 1u) / PER_UNIT;
   return load_input(unit_index(source, min(p, last)));
@@ -46,10 +32,6 @@ fn settled(held: Held, source: u32, p: u32) -> Held {
   if (part.low == 0u && part.high == PER_UNIT) { return held; }
   return pack(in_order(chosen(values(held), identities(), part.low, part.high)));
 }
-
-fn values(held: Held) -> Nums { return in_order(unpack(held)); }
-
-fn no_values() -> Held { return pack(identities()); }
 
 fn write_unit(first: u32, p: u32, n: Nums) {
   if (!SHIFTED) { // nor is there a next line

@@ -233,6 +233,10 @@ def test_ragged_lines_side_by_side_are_read_in_whole_units(
         adapter,
     )
     assert seven.dispatches[-1].params["axis_units"] == 252  # from the last element of a unit
+    tight = replace(adapter, max_binding=1 << 16)  # parts are not read in units, so may be in place
+    parts = plan(running("sum", dml.TensorDesc(T.FLOAT32, (77, 1001)), 1), tight)
+    assert {d.slots["io"] for d in parts.dispatches} == {"io_elements"}
+    assert parts.in_place is None
 
 
 @pytest.mark.parametrize(
