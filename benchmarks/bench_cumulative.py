@@ -11,7 +11,7 @@ from benchmarks.conftest import Measure
 from benchmarks.problem import Problem
 from benchmarks.workloads import Case
 from dmlgpu.device import operator_of
-from dmlgpu.operator import Adapter
+from dmlgpu.plan.operator import Adapter
 
 
 @pytest.mark.gpu

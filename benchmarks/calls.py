@@ -13,7 +13,7 @@ import numpy as np
 
 import dmlgpu as dml
 from benchmarks.rivals import Cupy, Rival, Torch
-from dmlgpu.roofline import copy_kernel
+from dmlgpu.measure.roofline import copy_kernel
 
 CALLS = 1024  # in a row, submissions included
 ROUNDS = 7

@@ -17,7 +17,7 @@ from benchmarks.data import Data
 from benchmarks.measure import Prepared
 from benchmarks.problem import Problem
 from benchmarks.workloads import SIZES, Case, cases
-from dmlgpu.timing import Pace, time_gpu
+from dmlgpu.measure.timing import Pace, time_gpu
 
 Measure = Callable[[Case], None]
 

@@ -15,8 +15,8 @@ import numpy as np
 import dmlgpu as dml
 from benchmarks.problem import Array, Problem
 from benchmarks.workloads import ROOM, ROOM_ELSEWHERE
-from dmlgpu.roofline import Kernel, copy_kernel
-from dmlgpu.timing import Pace, time_gpu
+from dmlgpu.measure.roofline import Kernel, copy_kernel
+from dmlgpu.measure.timing import Pace, time_gpu
 
 GATHER = """
 @group(0) @binding(0) var<storage, read> source: array<SOURCE>;

@@ -15,7 +15,7 @@ from benchmarks.limit import Limits
 from benchmarks.problem import Array, Problem
 from benchmarks.rivals import Rival, time_numpy
 from benchmarks.workloads import Case, shrunk
-from dmlgpu.timing import Pace, Timed, time_gpu, time_wall
+from dmlgpu.measure.timing import Pace, Timed, time_gpu, time_wall
 
 CHECK_ALL = 64 << 20  # bytes: larger outputs are compared in windows
 WINDOW = 64 << 10

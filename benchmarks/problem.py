@@ -12,7 +12,7 @@ import numpy as np
 
 import dmlgpu as dml
 from benchmarks.workloads import Workload
-from dmlgpu.traffic import SECTOR, traffic
+from dmlgpu.plan.traffic import SECTOR, traffic
 
 Array = np.ndarray[Any, Any]
 BARE_BELOW = 64  # bytes: gathers of shorter pieces are held against a bare gather

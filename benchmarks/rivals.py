@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.problem import Array, Problem
-from dmlgpu.timing import Call, Pace, Timed, time_wall, warm_up
+from dmlgpu.measure.timing import Call, Pace, Timed, time_wall, warm_up
 
 SAMPLES = 1000  # elements of a rival's result that are compared with NumPy's
 HEAD_START = 4_000_000  # GPU cycles: enough for the host to queue a timed region

@@ -20,7 +20,7 @@ from benchmarks.startup import measure_start_up
 from benchmarks.transfers import MIB, measure_transfers
 from benchmarks.workloads import SIZES, Case
 from dmlgpu.cli.progress import Progress
-from dmlgpu.timing import Pace
+from dmlgpu.measure.timing import Pace
 
 PARTS = ("rows", "break-even", "calls", "transfers", "start-up", "repeats")
 BREAK_EVEN_CPU = 16 * MIB  # on adapters where a call of 64 MiB takes long

@@ -1,9 +1,8 @@
 """DirectML's operators on any GPU: WGSL compute shaders through wgpu, with NumPy in and out."""
 
 from dmlgpu import ops
-from dmlgpu.adapter import AdapterInfo
-from dmlgpu.array import Tensor
-from dmlgpu.compiled import CompiledOperator
+from dmlgpu.desc.levels import FeatureLevel
+from dmlgpu.desc.tensor import DataType, TensorDesc, TensorFlags
 from dmlgpu.device import Device, validate
 from dmlgpu.errors import (
     AxisError,
@@ -28,12 +27,13 @@ from dmlgpu.functions import (
     slice,
     slice1,
 )
-from dmlgpu.gpu import adapters
+from dmlgpu.gpu.adapter import AdapterInfo
+from dmlgpu.gpu.gpu import adapters
 from dmlgpu.ops.cumulative import *  # noqa: F403
 from dmlgpu.ops.gather_nd import *  # noqa: F403
 from dmlgpu.ops.slice import *  # noqa: F403
-from dmlgpu.support import FeatureLevel
-from dmlgpu.tensor import DataType, TensorDesc, TensorFlags
+from dmlgpu.runtime.compiled import CompiledOperator
+from dmlgpu.tensor import Tensor
 
 __version__ = "0.1.0"
 

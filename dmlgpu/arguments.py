@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlgpu.compiled import CompiledOperator
+from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.device import Device
-from dmlgpu.tensor import TensorDesc
+from dmlgpu.runtime.compiled import CompiledOperator
 
 
 def compiled_for(

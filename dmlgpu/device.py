@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu.adapter import AdapterInfo
-from dmlgpu.array import Tensor, laid_out
-from dmlgpu.compiled import CompiledOperator
-from dmlgpu.dump import dump_wgsl
+from dmlgpu.desc.levels import FeatureLevel, feature_level
+from dmlgpu.desc.tensor import DataType, TensorDesc, as_array, check_desc, integer
 from dmlgpu.errors import (
     BindingError,
     DeviceError,
@@ -24,20 +22,22 @@ from dmlgpu.errors import (
     InvalidDescError,
     OutOfMemoryError,
 )
-from dmlgpu.gpu import Gpu
+from dmlgpu.gpu.adapter import AdapterInfo
+from dmlgpu.gpu.foreign import check
+from dmlgpu.gpu.gpu import Gpu
+from dmlgpu.gpu.interrupt import uninterrupted
+from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
+from dmlgpu.gpu.recording import Call, Recording
 from dmlgpu.interop import imported
-from dmlgpu.interrupt import uninterrupted
-from dmlgpu.memory import Lease, Memory, Pool, Storage
-from dmlgpu.operator import Dispatch
 from dmlgpu.ops import BY_DESC
-from dmlgpu.profile import Profile, Recorder
-from dmlgpu.readback import Reads
-from dmlgpu.recording import Call, Recording
-from dmlgpu.reports import Reports
-from dmlgpu.support import FeatureLevel, feature_level
-from dmlgpu.tensor import DataType, TensorDesc, as_array, check_desc, integer
-from dmlgpu.watch import check
-from dmlgpu.wgsl import Access, Shader, assemble
+from dmlgpu.plan.operator import Dispatch
+from dmlgpu.runtime.compiled import CompiledOperator
+from dmlgpu.runtime.dump import dump_wgsl
+from dmlgpu.runtime.index_checks import Reports
+from dmlgpu.runtime.profile import Profile, Recorder
+from dmlgpu.runtime.readback import Reads
+from dmlgpu.tensor import Tensor, laid_out
+from dmlgpu.wgsl.assembly import Access, Shader, assemble
 
 COMPILED_LIMIT = 512  # descriptions whose compiled operator a device keeps
 PIPELINE_LIMIT = 512  # compiled shaders a device keeps

@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dmlgpu.arguments import compiled_for, key_of
-from dmlgpu.array import Tensor
+from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc, as_array, integer, integers
+from dmlgpu.desc.views import axis_of, packed, relaid
 from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError, shown
 from dmlgpu.ops.cumulative import AxisDirection, CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc, batch_count, output_sizes
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc, reachable
-from dmlgpu.tensor import MAX_RANK, DataType, TensorDesc, as_array, integer, integers
-from dmlgpu.views import axis_of, packed, relaid
+from dmlgpu.tensor import Tensor
 
 Array: TypeAlias = Tensor | npt.ArrayLike
 

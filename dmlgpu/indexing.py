@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dmlgpu.arguments import compiled_for, is_fixed
-from dmlgpu.array import Tensor
+from dmlgpu.desc.tensor import MAX_RANK, TensorDesc, as_array, packed_strides
+from dmlgpu.desc.views import axes_of, axis_of, packed, permuted, relaid
 from dmlgpu.device import COMPILED_LIMIT
 from dmlgpu.errors import (
     IndexRangeError,
@@ -20,8 +21,7 @@ from dmlgpu.errors import (
 )
 from dmlgpu.ops.gather_nd import GatherNdDesc
 from dmlgpu.ops.slice import Slice1Desc, reachable
-from dmlgpu.tensor import MAX_RANK, TensorDesc, as_array, packed_strides
-from dmlgpu.views import axes_of, axis_of, packed, permuted, relaid
+from dmlgpu.tensor import Tensor
 
 
 def basic(x: Tensor, index: Any) -> Tensor:

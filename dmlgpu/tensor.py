@@ -1,314 +1,386 @@
-"""DataType and TensorDesc: what a tensor holds and how its elements lie in memory.
-
-Mirrors DML_TENSOR_DATA_TYPE and DML_BUFFER_TENSOR_DESC; nothing here touches a GPU.
-"""
+"""Tensor: elements on a device, laid out as a TensorDesc says."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from enum import IntEnum, IntFlag
-from functools import cached_property
-from math import gcd, prod
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu.errors import DmlError, InvalidDescError, InvalidTypeError, shown
+from dmlgpu import interop
+from dmlgpu.desc import views
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, OutOfMemoryError
+from dmlgpu.gpu.memory import Lease, Storage
+from dmlgpu.ops.cumulative import AxisDirection
+from dmlgpu.runtime import readback
 
-UINT32_MAX = 2**32 - 1
-MAX_RANK = 8
-TENSOR_ALIGNMENT = 16  # DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT
+if TYPE_CHECKING:
+    from dmlgpu.device import Device
 
+Index: TypeAlias = SupportsIndex | slice | EllipsisType | None  # for one axis, or a new one
 
-class DataType(IntEnum):
-    """DML_TENSOR_DATA_TYPE."""
-
-    UNKNOWN = 0
-    FLOAT32 = 1
-    FLOAT16 = 2
-    UINT32 = 3
-    UINT16 = 4
-    UINT8 = 5
-    INT32 = 6
-    INT16 = 7
-    INT8 = 8
-    FLOAT64 = 9
-    UINT64 = 10
-    INT64 = 11
-    UINT4 = 12
-    INT4 = 13
-
-    @property
-    def bits(self) -> int:
-        """Width of one element; 0 for UNKNOWN."""
-        return int(self.name.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") or 0)
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        """The NumPy type with the same bits."""
-        if self is DataType.UNKNOWN or self.bits < 8:
-            raise InvalidDescError(f"DataType.{self.name} has no NumPy type")
-        return np.dtype(self.name.lower())
-
-    @classmethod
-    def from_numpy(cls, dtype: npt.DTypeLike) -> DataType:
-        """The data type that holds a NumPy type's values."""
-        try:
-            name = np.dtype(dtype).newbyteorder("=").name
-        except Exception:  # NumPy raises several classes for what is no type
-            name = dtype if isinstance(dtype, str) else ""
-        found = cls.__members__.get(name.upper())
-        if found is None or found is cls.UNKNOWN:
-            told = name if name.isidentifier() else shown(dtype)
-            raise InvalidTypeError(
-                f"data type {told} has no DirectML type; convert with astype to one of "
-                + ", ".join(t.name.lower() for t in cls if t.bits >= 8)
-            )
-        return found
+SHOWN = 20  # most elements that repr prints
 
 
-class TensorFlags(IntFlag):
-    """DML_TENSOR_FLAGS."""
+class Tensor:
+    """A tensor on a device. Made by a Device or an operator, not by hand.
 
-    NONE = 0
-    OWNED_BY_DML = 1
+    Shapes, indices and axes follow NumPy, with two differences: a tensor has 1 to 8 dimensions
+    and no size of 0, so a result that NumPy would give no dimension has shape (1,); and indexing
+    copies, as SLICE1 does. `reshape`, `transpose`, `squeeze`, `expand_dims` and `broadcast_to`
+    give views: other tensors over the same bytes, which see what is written there later.
+    """
 
+    __slots__ = ("__weakref__", "_lease", "desc", "device", "key", "offset", "whole")
 
-def integers(name: str, values: Iterable[Any], low: int, high: int) -> tuple[int, ...]:
-    """`values` as Python ints, each within low..high; the rule every array field shares."""
-    try:
-        items = None if isinstance(values, (str, bytes)) else tuple(values)
-    except Exception:  # whatever an object's own iteration raises
-        items = None
-    if items is None:
-        raise InvalidDescError(f"{name} is {shown(values)}; it must be a sequence of integers")
-    return tuple(integer(f"{name}[{i}]", v, low, high) for i, v in enumerate(items))
-
-
-def integer(name: str, value: Any, low: int, high: int) -> int:
-    """`value` as a Python int within low..high."""
-    try:
-        number = operator.index(value)
-    except Exception:  # whatever an object's own conversion raises
-        raise InvalidDescError(f"{name} is {shown(value)}; it must be an integer") from None
-    if not low <= number <= high:
-        raise InvalidDescError(f"{name} is {shown(number)}; it must be in [{low}, {high}]")
-    return number
-
-
-E = TypeVar("E", bound=IntEnum)
-
-
-def member(name: str, enumeration: type[E], value: Any) -> E:
-    """`value` as a member of an enumeration, by itself or by its number."""
-    try:
-        return enumeration(value)
-    except Exception:  # an object's own comparison may raise anything
-        known = ", ".join(f"{m.name} ({int(m)})" for m in enumeration)
-        raise InvalidDescError(f"{name} is {shown(value)}; it must be one of {known}") from None
-
-
-def as_array(what: str, value: Any) -> npt.NDArray[Any]:
-    """`value` as NumPy sees it."""
-    try:
-        return np.asarray(value)
-    except (DmlError, MemoryError):
-        raise
-    except Exception as error:  # NumPy's own, or whatever an object's __array__ raises
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise InvalidDescError(f"{what} is {shown(value)}, not an array: {reason}") from None
-
-
-def packed_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Row-major strides, in elements, of a tensor without gaps."""
-    strides = [1] * len(sizes)
-    for i in range(len(sizes) - 2, -1, -1):
-        strides[i] = strides[i + 1] * sizes[i + 1]
-    return tuple(strides)
-
-
-@dataclass(frozen=True)
-class TensorDesc:
-    """DML_BUFFER_TENSOR_DESC. Strides are in elements; None means packed."""
-
-    data_type: DataType
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...] | None
-    total_tensor_size_in_bytes: int
-    guaranteed_base_offset_alignment: int
-    flags: TensorFlags
-    _hash: int = field(init=False, repr=False, compare=False)
+    device: Device
+    desc: TensorDesc
+    offset: int
+    whole: bool
+    key: tuple[int, int, int, bool]
 
     def __init__(
         self,
-        data_type: DataType,
-        sizes: Iterable[int],
-        strides: Iterable[int] | None = None,
-        *,
-        total_tensor_size_in_bytes: int | None = None,
-        guaranteed_base_offset_alignment: int = 0,
-        flags: TensorFlags = TensorFlags.NONE,
+        device: Device,
+        lease: Lease,
+        desc: TensorDesc,
+        offset: int,
+        whole: bool = False,
+        number: int = -1,
     ) -> None:
-        put = object.__setattr__  # the class is frozen
-        put(self, "data_type", member("TensorDesc: data_type", DataType, data_type))
-        put(self, "flags", TensorFlags(integer("TensorDesc: flags", flags, 0, UINT32_MAX)))
-        if self.data_type is DataType.UNKNOWN:
-            raise InvalidDescError("TensorDesc: data_type is UNKNOWN; a tensor needs a data type")
-        if int(self.flags) & ~1:
-            raise InvalidDescError(f"TensorDesc: flags is {int(self.flags):#x}; 0 or 1 is allowed")
-        put(self, "sizes", integers("TensorDesc: sizes", sizes, 1, UINT32_MAX))
-        if not 1 <= self.rank <= MAX_RANK:
-            raise InvalidDescError(
-                f"TensorDesc: sizes has {self.rank} dimensions; 1 to {MAX_RANK} are allowed"
-            )
-        if strides is not None:
-            strides = integers("TensorDesc: strides", strides, 0, UINT32_MAX)
-            if len(strides) != self.rank:
-                raise InvalidDescError(
-                    f"TensorDesc: strides has {len(strides)} entries; sizes has {self.rank}"
-                )
-        put(self, "strides", strides)
-        if self.extent > UINT32_MAX:
-            raise InvalidDescError(
-                f"TensorDesc: sizes {self.sizes} span {self.extent} elements; "
-                f"at most {UINT32_MAX} are allowed"
-            )
-        self._check_bytes(total_tensor_size_in_bytes, guaranteed_base_offset_alignment)
-        fields = (self.data_type, self.sizes, strides, self.total_tensor_size_in_bytes)
-        put(self, "_hash", hash((*fields, self.guaranteed_base_offset_alignment, self.flags)))
-
-    def __hash__(self) -> int:
-        return self._hash  # taken once: descriptions are keys of every cache
-
-    def _check_bytes(self, total: int | None, alignment: int) -> None:
-        put = object.__setattr__
-        least = self.minimum_size_in_bytes
-        total = least if total is None else total
-        total = integer("TensorDesc: total_tensor_size_in_bytes", total, 0, 2**64 - 1)
-        if total < least:
-            raise InvalidDescError(
-                f"TensorDesc: total_tensor_size_in_bytes is {total}; "
-                f"the sizes and strides need at least {least}"
-            )
-        if total % 4:
-            raise InvalidDescError(
-                f"TensorDesc: total_tensor_size_in_bytes is {total}; it must be a multiple of 4"
-            )
-        put(self, "total_tensor_size_in_bytes", total)
-        name = "TensorDesc: guaranteed_base_offset_alignment"
-        alignment = integer(name, alignment, 0, UINT32_MAX)
-        least = max(1, self.data_type.bits // 8)
-        if alignment and (alignment & (alignment - 1) or alignment < least):
-            raise InvalidDescError(
-                f"{name} is {alignment}; it must be 0 or a power of two of at least {least}"
-            )
-        put(self, "guaranteed_base_offset_alignment", alignment)
+        self.device = device
+        self.whole = whole  # nothing else lies in the buffer: rounding up the end is harmless
+        self.desc = desc
+        self.offset = offset
+        self._lease = lease
+        if number < 0:
+            number = device.desc_number(desc)
+        self.key = (lease.storage.serial, offset, number, whole)
 
     @property
-    def rank(self) -> int:
+    def storage(self) -> Storage:
+        """The buffer's record in its device's pool."""
+        return self._lease.storage
+
+    @property
+    def buffer(self) -> Any:
+        """The wgpu buffer that holds the elements, from byte `offset` on."""
+        return self._lease.storage.buffer
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the dimensions."""
+        return self.desc.sizes
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Steps along each dimension in elements, as DirectML counts them, not in bytes."""
+        return self.desc.effective_strides
+
+    @property
+    def ndim(self) -> int:
         """Number of dimensions."""
-        return len(self.sizes)
-
-    @cached_property
-    def element_count(self) -> int:
-        """Number of logical elements, broadcast ones counted each time."""
-        return prod(self.sizes)
-
-    @cached_property
-    def effective_strides(self) -> tuple[int, ...]:
-        """The strides, with None replaced by the packed ones."""
-        return packed_strides(self.sizes) if self.strides is None else self.strides
-
-    @cached_property
-    def extent(self) -> int:
-        """Elements from the first to the last addressed one, gaps included."""
-        steps = zip(self.sizes, self.effective_strides, strict=True)
-        return 1 + sum((n - 1) * s for n, s in steps)
-
-    @cached_property
-    def minimum_size_in_bytes(self) -> int:
-        """Least value of total_tensor_size_in_bytes."""
-        return -(-self.extent * self.data_type.bits // 32) * 4
-
-    @cached_property
-    def steps(self) -> tuple[tuple[int, int], ...]:
-        """(size, stride) of every dimension that has more than one element."""
-        pairs = zip(self.sizes, self.effective_strides, strict=True)
-        return tuple((n, s) for n, s in pairs if n > 1)
-
-    @cached_property
-    def is_packed(self) -> bool:
-        """Whether the elements lie row-major without gaps."""
-        packed = zip(self.sizes, packed_strides(self.sizes), strict=True)
-        return self.steps == tuple((n, s) for n, s in packed if n > 1)
-
-    @cached_property
-    def overlaps_itself(self) -> bool:
-        """Whether two logical elements share an address."""
-        dims = sorted((stride, size) for size, stride in self.steps)
-        return _collides(dims)
+        return self.desc.rank
 
     @property
-    def alignment(self) -> int:
-        """What the tensor's offset in its buffer must be a multiple of, in bytes."""
-        return max(TENSOR_ALIGNMENT, self.guaranteed_base_offset_alignment)
+    def size(self) -> int:
+        """Number of elements."""
+        return self.desc.element_count
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's name for the data type."""
+        return self.desc.data_type.numpy
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements, without padding."""
+        return -(-self.size * self.desc.data_type.bits // 8)
+
+    def tobytes(self) -> bytes:
+        """All total_tensor_size_in_bytes, padding included, as they lie on the device."""
+        return self.device.read(readback.readable(self)).tobytes()
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """A copy of the elements in host memory; waits for the GPU."""
+        return self.elements(self.device.read(readback.readable(self)))
+
+    async def numpy_async(self) -> npt.NDArray[Any]:
+        """`numpy()` for asyncio: other tasks run while the GPU works. `y = await x.numpy_async()`.
+
+        The elements are those that the calls made before the `await` leave.
+        """
+        return self.elements(await readback.read_async(self))
+
+    def elements(self, raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The elements among the tensor's bytes, as an array of its shape."""
+        if self.desc.is_packed:
+            return raw[: self.nbytes].view(self.dtype).reshape(self.shape)
+        return strided_view(raw, self.desc, writeable=False).copy()
+
+    def tolist(self) -> list[Any]:
+        """The elements as nested lists of Python numbers."""
+        values: list[Any] = self.numpy().tolist()
+        return values
+
+    def item(self) -> int | float:
+        """The only element, as a Python number."""
+        if self.size != 1:
+            raise InvalidDescError(
+                f"item: the tensor has {self.size} elements; can only convert an array of size 1 "
+                "to a Python scalar"
+            )
+        value: int | float = self.numpy().item()
+        return value
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise InvalidDescError(
+                "the truth value of an array with more than one element is ambiguous; use "
+                "numpy().any() or numpy().all()"
+            )
+        return bool(self.item())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        if copy is False:
+            raise InvalidDescError("a Tensor lives on a device: np.asarray always copies it")
+        values = self.numpy()
+        return values if dtype is None else values.astype(dtype, copy=False)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        return interop.export(self.numpy, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return interop.CPU
+
+    def view(self, desc: TensorDesc) -> Tensor:
+        """The same bytes under another description, which needs no more of them."""
+        if not isinstance(desc, TensorDesc):
+            raise InvalidTypeError(f"view: desc is {type(desc).__name__}; it must be a TensorDesc")
+        mine, wanted = self.desc.total_tensor_size_in_bytes, desc.total_tensor_size_in_bytes
+        if wanted > mine:
+            raise InvalidDescError(
+                f"view: the description needs {wanted} bytes; the tensor has {mine}"
+            )
+        # What a shorter view leaves out still belongs to this tensor.
+        return Tensor(self.device, self._lease, desc, self.offset, self.whole and wanted == mine)
+
+    def copy(self) -> Tensor:
+        """A packed tensor of its own with the same elements."""
+        return self[...]
+
+    def reshape(self, *shape: int | Sequence[int]) -> Tensor:
+        """The elements under other sizes, one of which may be -1.
+
+        A view where the strides allow it, which those of packed tensors always do; else a copy.
+
+        >>> x.reshape(3, -1).tolist()
+        [[0, 1], [2, 3], [4, 5]]
+        """
+        sizes = views.filled(views.shape_of("reshape", shape, low=-1), self.size)
+        desc = views.reshaped(self.desc, sizes)
+        return self.copy().reshape(*sizes) if desc is None else self.view(desc)
+
+    def ravel(self) -> Tensor:
+        """The elements in one dimension; a view where the strides allow it, else a copy."""
+        return self.reshape(-1)
+
+    def flatten(self) -> Tensor:
+        """A copy of the elements in one dimension."""
+        return self.copy().reshape(-1)
+
+    def transpose(self, *axes: int | Sequence[int] | None) -> Tensor:
+        """A view with the dimensions in another order, reversed if none is given.
+
+        >>> x.transpose(1, 0).tolist()
+        [[0, 3], [1, 4], [2, 5]]
+        """
+        if not axes or axes == (None,):
+            return self.view(views.permuted(self.desc, tuple(reversed(range(self.ndim)))))
+        given = axes[0] if len(axes) == 1 else axes
+        order = views.axes_of("transpose", given, self.ndim)
+        if len(order) != self.ndim:
+            raise InvalidDescError(
+                f"transpose: axes don't match array: {len(order)} are given for {self.ndim} "
+                "dimensions"
+            )
+        return self.view(views.permuted(self.desc, order))
+
+    @property
+    def T(self) -> Tensor:  # noqa: N802 - NumPy's name
+        """A view with the dimensions in reverse order."""
+        return self.transpose()
+
+    def swapaxes(self, axis1: int, axis2: int) -> Tensor:
+        """A view with two dimensions exchanged."""
+        order = list(range(self.ndim))
+        first, second = (views.axis_of("swapaxes", a, self.ndim) for a in (axis1, axis2))
+        order[first], order[second] = order[second], order[first]
+        return self.view(views.permuted(self.desc, tuple(order)))
+
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> Tensor:
+        """A view without the dimensions of size 1, or without those named; one always stays."""
+        if axis is None:
+            axes = tuple(a for a, size in enumerate(self.shape) if size == 1)
+        else:
+            axes = views.axes_of("squeeze", axis, self.ndim)
+        if any(self.shape[a] != 1 for a in axes):
+            raise InvalidDescError(
+                "squeeze: cannot select an axis to squeeze out which has size not equal to one: "
+                f"axis {axis} of shape {self.shape}"
+            )
+        return self.view(views.squeezed(self.desc, axes))
+
+    def expand_dims(self, axis: int | Sequence[int]) -> Tensor:
+        """A view with new dimensions of size 1, which end up at these places of the result."""
+        return self.view(views.expanded(self.desc, axis))
+
+    def broadcast_to(self, *shape: int | Sequence[int]) -> Tensor:
+        """A view that repeats dimensions of size 1, and new leading ones, with stride 0.
+
+        >>> x[0].broadcast_to(2, 3).tolist()
+        [[0, 1, 2], [0, 1, 2]]
+        """
+        return self.view(views.broadcast(self.desc, views.shape_of("broadcast_to", shape)))
+
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
+        from dmlgpu.indexing import basic  # made of tensors
+
+        return basic(self, index)
+
+    def flip(self, axis: int | tuple[int, ...] | None = None) -> Tensor:
+        """The elements in reverse order along an axis, several, or all: SLICE1.
+
+        >>> x.flip(1).tolist()
+        [[2, 1, 0], [5, 4, 3]]
+        """
+        from dmlgpu.indexing import flip
+
+        return flip(self, axis)
+
+    def take(self, indices: Tensor | npt.ArrayLike, axis: int | None = None) -> Tensor:
+        """What lies at these positions along an axis, or in the flattened tensor: GATHER_ND.
+
+        Positions given as an array are checked; those on the device are clamped, unless it
+        was made with `debug=True`.
+
+        >>> x.take([2, 0], axis=1).tolist()
+        [[2, 0], [5, 3]]
+        """
+        from dmlgpu.indexing import take
+
+        return take(self, indices, axis)
+
+    def gather_nd(self, indices: Tensor | npt.ArrayLike, batch_dimension_count: int = 0) -> Tensor:
+        """The blocks that the tuples along the last axis of `indices` name: GATHER_ND1.
+
+        >>> x.gather_nd([[1, 2], [0, 1]]).tolist()
+        [5, 1]
+        """
+        from dmlgpu.functions import gather_nd1
+
+        return gather_nd1(self, indices, batch_dimension_count=batch_dimension_count)
+
+    def cumsum(
+        self, axis: int | None = None, *, exclusive: bool = False, reverse: bool = False
+    ) -> Tensor:
+        """Running sums along an axis, or over the flattened tensor: CUMULATIVE_SUMMATION.
+
+        `exclusive` leaves each element out of its own sum; `reverse` starts at the far end. The
+        type stays: unlike NumPy's, sums of narrow integers are not widened but wrap.
+
+        >>> x.cumsum(axis=1).tolist()
+        [[0, 1, 3], [3, 7, 12]]
+        """
+        from dmlgpu.functions import cumulative_summation
+
+        x, along = (self.ravel(), 0) if axis is None else (self, axis)
+        return cumulative_summation(x, along, AxisDirection(bool(reverse)), bool(exclusive))
+
+    def cumprod(
+        self, axis: int | None = None, *, exclusive: bool = False, reverse: bool = False
+    ) -> Tensor:
+        """Running products along an axis, as `cumsum` does sums: CUMULATIVE_PRODUCT."""
+        from dmlgpu.functions import cumulative_product
+
+        x, along = (self.ravel(), 0) if axis is None else (self, axis)
+        return cumulative_product(x, along, AxisDirection(bool(reverse)), bool(exclusive))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> NoReturn:
+        raise InvalidTypeError(
+            "a Tensor is not iterable: that would run one GPU call per row; use numpy()"
+        )
+
+    def __copy__(self) -> Tensor:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        return self.copy()
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidTypeError("a Tensor lives on a device and cannot be pickled; pickle numpy()")
+
+    def __repr__(self) -> str:
+        facts = f"shape={self.shape}, dtype={self.desc.data_type.name.lower()}"
+        values = self._shown()
+        return f"Tensor({values}{facts}, device={self.device.adapter.name!r})"
+
+    def _shown(self) -> str:
+        """The values of a small tensor, where reading them disturbs nothing and nobody waits."""
+        device = self.device
+        if self.size > SHOWN or not device.lock.acquire(blocking=False):
+            return ""
+        try:
+            if device.profiling is not None or device.reports:
+                return ""
+            return np.array2string(self.numpy(), separator=", ", prefix="Tensor(") + ", "
+        except Exception:  # a closed or lost device, a type NumPy lacks: repr never raises
+            return ""
+        finally:
+            device.lock.release()
 
 
-def check_desc(desc: Any) -> None:
-    """Raises unless `desc` is a TensorDesc."""
-    if not isinstance(desc, TensorDesc):
-        raise InvalidDescError(f"desc is {shown(desc)}; it must be a TensorDesc")
+def strided_view(raw: npt.NDArray[Any], desc: TensorDesc, *, writeable: bool) -> npt.NDArray[Any]:
+    """The logical array inside `raw` bytes that lie as `desc` says."""
+    dtype = desc.data_type.numpy
+    count = raw.nbytes // dtype.itemsize
+    flat = raw[: count * dtype.itemsize].view(dtype)
+    strides = tuple(s * dtype.itemsize for s in desc.effective_strides)
+    return np.lib.stride_tricks.as_strided(flat, desc.sizes, strides, writeable=writeable)
 
 
-_SEARCH_LIMIT = 1_000_000  # candidate sums; only contrived layouts of rank 5 and more reach it
-
-
-def _collides(dims: list[tuple[int, int]]) -> bool:
-    """Whether sum(c*s) takes one value twice over the box c < n; dims are (stride, size) ascending.
-
-    Equivalently: whether some non-zero d with |d[i]| < n[i] has sum(d*s) == 0. A dimension whose
-    stride exceeds the reach of all smaller ones cannot take part and is left out.
-    """
-    if any(s == 0 for s, _ in dims):
-        return True
-    while dims and dims[-1][0] > sum((n - 1) * s for s, n in dims[:-1]):
-        dims = dims[:-1]
-    if not dims:
-        return False
-    if prod(n for _, n in dims) > 1 + sum((n - 1) * s for s, n in dims):
-        return True  # more elements than addresses
-    # The two longest dimensions are solved by arithmetic, the differences of the others listed.
-    by_size = sorted(dims, key=lambda dim: dim[1])
-    pair, others = by_size[-2:], by_size[:-2]
-    reach = sum((n - 1) * s for s, n in dims)
-    sums = {(0, False)}
-    for stride, size in others:
-        reach -= (size - 1) * stride
-        if len(sums) * (2 * size - 1) > _SEARCH_LIMIT:
-            return True
-        sums = {
-            (total + step * stride, moved or step != 0)
-            for total, moved in sums
-            for step in range(1 - size, size)
-        }
-    return any(_pair_reaches(pair, total, moved) for total, moved in sums if abs(total) <= reach)
-
-
-def _pair_reaches(pair: list[tuple[int, int]], total: int, moved: bool) -> bool:
-    """Whether a*s + b*t == -total with |a| < n, |b| < m has a solution, not all zero."""
-    (s, n), (t, m) = pair
-    g = gcd(s, t)
-    if total % g:
-        return False
-    a_step, b_step = t // g, s // g  # a += a_step, b -= b_step keeps the sum
-    if not moved and total == 0:
-        return a_step < n and b_step < m
-    a = (-total // g) * pow(b_step, -1, a_step) % a_step if a_step > 1 else 0
-    b = (-total - a * s) // t
-    # a + k*a_step in (-n, n) and b - k*b_step in (-m, m)
-    low = max(-((a + n - 1) // a_step), -((m - 1 - b) // b_step))
-    high = min((n - 1 - a) // a_step, (b + m - 1) // b_step)
-    return low <= high
+def laid_out(array: npt.NDArray[Any], desc: TensorDesc) -> npt.NDArray[Any]:
+    """`array`, which has the sizes and type of `desc`, as bytes that lie as it says; gaps are 0."""
+    total = desc.total_tensor_size_in_bytes
+    if desc.is_packed and array.nbytes == total:
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    try:
+        raw = np.zeros(total, np.uint8)
+    except (MemoryError, ValueError, OverflowError):
+        raise OutOfMemoryError(f"no host memory for the {total} bytes of a tensor") from None
+    strided_view(raw, desc, writeable=True)[...] = array
+    return raw

@@ -13,11 +13,11 @@ import pytest
 from test_wgsl import read_file, slots_of
 
 import dmlgpu as dml
-from dmlgpu import wgsl
-from dmlgpu.memory import Storage
-from dmlgpu.reach import Range, reach, window
-from dmlgpu.recording import Call
-from dmlgpu.wgsl import Access, assemble
+from dmlgpu.gpu.memory import Storage
+from dmlgpu.gpu.recording import Call
+from dmlgpu.runtime.reach import Range, reach, window
+from dmlgpu.wgsl import assembly as wgsl
+from dmlgpu.wgsl.assembly import Access, assemble
 
 
 @pytest.fixture(autouse=True)

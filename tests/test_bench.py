@@ -15,8 +15,8 @@ from test_cli import is_one_sentence, run
 
 import dmlgpu as dml
 from dmlgpu.cli import bench, cases
-from dmlgpu.roofline import copy_kernel, copy_rate
-from dmlgpu.timing import Pace, time_gpu
+from dmlgpu.measure.roofline import copy_kernel, copy_rate
+from dmlgpu.measure.timing import Pace, time_gpu
 
 ROOT = Path(__file__).resolve().parent.parent
 Capture = pytest.CaptureFixture[str]

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import dmlgpu as dml
-from dmlgpu import catalogue, cli, gpu
-from dmlgpu.cli import cases, demo, info, output
+from dmlgpu import cli
+from dmlgpu.cli import cases, catalogue, demo, info, output
+from dmlgpu.gpu import gpu
 from dmlgpu.ops import OPERATORS
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import dmlgpu as dml
-from dmlgpu import array, functions
 from dmlgpu import device as devices
+from dmlgpu import functions, tensor
 
 CLASSES = [name for name in dml.__all__ if isinstance(getattr(dml, name), type)]
-EXAMPLES = [array, devices, functions]
+EXAMPLES = [tensor, devices, functions]
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -16,15 +16,16 @@ import pytest
 from test_plans import ADAPTERS
 
 import dmlgpu as dml
-from dmlgpu import cli, gpu
+from dmlgpu import cli
 from dmlgpu.cli.doctor import NO_ADAPTER
 from dmlgpu.device import operator_of
 from dmlgpu.doctor import answers, probes, verdicts
 from dmlgpu.doctor.answers import Outcome
 from dmlgpu.doctor.probes import GUARD, LOOP_TURNS, Binding, Bounds
 from dmlgpu.doctor.verdicts import ABSENT, AVOIDED, BROKEN, WORKS
-from dmlgpu.operator import Adapter
+from dmlgpu.gpu import gpu
 from dmlgpu.ops import OPERATORS
+from dmlgpu.plan.operator import Adapter
 
 ROOT = Path(__file__).resolve().parent.parent
 CPU, CARD = ADAPTERS["software"], ADAPTERS["discrete"]

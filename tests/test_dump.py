@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dmlgpu as dml
-from dmlgpu.dump import VARIABLE, dumped
-from dmlgpu.operator import Dispatch
-from dmlgpu.wgsl import Shader
+from dmlgpu.plan.operator import Dispatch
+from dmlgpu.runtime.dump import VARIABLE, dumped
+from dmlgpu.wgsl.assembly import Shader
 
 NAME = re.compile(r"[a-z_]+(-[a-z0-9_]+)*-[0-9a-f]{8}\.wgsl")
 

@@ -9,11 +9,11 @@ import pytest
 from test_cli import is_one_sentence, run
 
 import dmlgpu as dml
-from dmlgpu import gpu
 from dmlgpu.cli import describe, explain
 from dmlgpu.cli.explained import Target, explained
+from dmlgpu.gpu import gpu
 from dmlgpu.ops import OPERATORS
-from dmlgpu.reach import grid
+from dmlgpu.runtime.reach import grid
 
 Capture = pytest.CaptureFixture[str]
 ASSUME = ("--assume", "gpu", "--bandwidth", "1000")

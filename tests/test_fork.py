@@ -8,7 +8,7 @@ import pytest
 from programs import says
 
 import dmlgpu as dml
-from dmlgpu import gpu
+from dmlgpu.gpu import gpu
 
 pytestmark = [
     pytest.mark.gpu,

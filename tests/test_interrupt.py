@@ -15,7 +15,7 @@ from programs import run
 from stages import STAGES, Bench, Stage
 
 import dmlgpu as dml
-from dmlgpu.interrupt import uninterrupted
+from dmlgpu.gpu.interrupt import uninterrupted
 
 pytestmark = pytest.mark.gpu
 

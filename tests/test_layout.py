@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from test_plans import every_plan
 
-from dmlgpu import scan, wgsl
+from dmlgpu.plan import scan
+from dmlgpu.wgsl import assembly as wgsl
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "dmlgpu"

@@ -11,10 +11,10 @@ from test_plans import ADAPTERS, copy, one, plan, rows
 
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
-from dmlgpu.move import COPY_BYTES as BYTES
-from dmlgpu.move import COPY_RUNS as RUNS
-from dmlgpu.move import CPU_WG_SIZE, LONG_ROW, RUN, UNITS_WG_SIZE, WG_SIZE
-from dmlgpu.operator import eight
+from dmlgpu.plan.move import COPY_BYTES as BYTES
+from dmlgpu.plan.move import COPY_RUNS as RUNS
+from dmlgpu.plan.move import CPU_WG_SIZE, LONG_ROW, RUN, UNITS_WG_SIZE, WG_SIZE
+from dmlgpu.plan.operator import eight
 
 SOFTWARE = ADAPTERS["software"]
 MANY = 64 * RUN * WG_SIZE  # units

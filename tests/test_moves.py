@@ -19,13 +19,14 @@ from test_plans import copy, rows
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
-from dmlgpu import TensorDesc, move
+from dmlgpu import TensorDesc
 from dmlgpu import device as device_module
-from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import operator_of
-from dmlgpu.layout import widen
-from dmlgpu.move import COPY_BYTES as BYTES
-from dmlgpu.move import RUN
+from dmlgpu.plan import move
+from dmlgpu.plan.loops import widen
+from dmlgpu.plan.move import COPY_BYTES as BYTES
+from dmlgpu.plan.move import RUN
+from dmlgpu.runtime.compiled import CompiledOperator
 
 BY_ELEMENT = ("sparse", "dense", "dense in pairs", "dense in runs")
 BY_UNIT = ("units", "units in pairs", "units in runs")

@@ -24,7 +24,7 @@ PROGRAM = """\
 from pathlib import Path
 import numpy as np
 import dmlgpu as dml
-from dmlgpu.wgsl import shader_folder
+from dmlgpu.wgsl.assembly import shader_folder
 
 package = Path(dml.__file__).resolve().parent
 print(package)
@@ -238,4 +238,4 @@ def test_installed_its_command_shows_every_operator(clean: Path, tmp_path: Path)
 def test_installed_its_types_reach_a_strict_user(clean: Path, tmp_path: Path) -> None:
     (tmp_path / "user.py").write_text(USER, encoding="utf-8")
     said = run("-m", "mypy", "--strict", "--python-executable", clean, "user.py", cwd=tmp_path)
-    assert 'Revealed type is "dmlgpu.array.Tensor"' in said
+    assert 'Revealed type is "dmlgpu.tensor.Tensor"' in said

@@ -20,7 +20,7 @@ from test_plans import ADAPTERS, copy, plan, rows, running
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
-from dmlgpu.parts import Part, Walk, split
+from dmlgpu.plan.parts import Part, Walk, split
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 SOME = settings(max_examples=400 if LONG else 25)

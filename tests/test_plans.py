@@ -14,12 +14,12 @@ import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.device import operator_of
-from dmlgpu.layout import Dim, count, extent, fold, is_nested, widen
-from dmlgpu.operator import Adapter, Dispatch, Plan, eight
 from dmlgpu.ops import OPERATORS
-from dmlgpu.reach import grid
-from dmlgpu.scan import COLUMNS_AHEAD
-from dmlgpu.wgsl import Shader, assemble, binds, pack_params
+from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, widen
+from dmlgpu.plan.operator import Adapter, Dispatch, Plan, eight
+from dmlgpu.plan.scan import COLUMNS_AHEAD
+from dmlgpu.runtime.reach import grid
+from dmlgpu.wgsl.assembly import Shader, assemble, binds, pack_params
 
 PORTABLE = Adapter()
 _ROOMY: dict[str, Any] = {"max_workgroup_size": 1024, "max_workgroup_storage": 32768}

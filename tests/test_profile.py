@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import dmlgpu as dml
-from dmlgpu import profile as profile_module
-from dmlgpu.profile import Profile, ProfiledCall
-from dmlgpu.traffic import traffic
+from dmlgpu.plan.traffic import traffic
+from dmlgpu.runtime import profile as profile_module
+from dmlgpu.runtime.profile import Profile, ProfiledCall
 
 pytestmark = pytest.mark.gpu
 SUM, SLICE1, GATHER = "CUMULATIVE_SUMMATION", "SLICE1", "GATHER_ND"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dmlgpu as dml
-from dmlgpu import catalogue
+from dmlgpu.cli import catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

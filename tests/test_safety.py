@@ -19,8 +19,9 @@ from test_plans import every_plan
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
-from dmlgpu import TensorDesc, wgsl
-from dmlgpu.gpu import Gpu
+from dmlgpu import TensorDesc
+from dmlgpu.gpu.gpu import Gpu
+from dmlgpu.wgsl import assembly as wgsl
 
 ROOT = Path(__file__).resolve().parent.parent
 SHADERS = ROOT / "shaders"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dmlgpu as dml
-from dmlgpu.wgsl import Shader
+from dmlgpu.wgsl.assembly import Shader
 
 pytestmark = pytest.mark.gpu
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dmlgpu as dml
-from dmlgpu.profile import ProfiledCall
-from dmlgpu.trace import BEGIN, trace
+from dmlgpu.runtime.profile import ProfiledCall
+from dmlgpu.runtime.trace import BEGIN, trace
 
 
 def strictly(text: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -10,9 +10,9 @@ import pytest
 from test_plans import every_plan
 
 import dmlgpu as dml
+from dmlgpu.desc.tensor import packed_strides
 from dmlgpu.ops import OPERATORS
-from dmlgpu.tensor import packed_strides
-from dmlgpu.traffic import _TRAFFIC, SECTOR, traffic
+from dmlgpu.plan.traffic import _TRAFFIC, SECTOR, traffic
 
 F32 = dml.DataType.FLOAT32
 

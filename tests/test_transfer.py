@@ -9,7 +9,7 @@ import pytest
 from wgpu.backends.wgpu_native import _api as native
 
 import dmlgpu as dml
-from dmlgpu.transfer import CHUNK, DIRECT, SMALL
+from dmlgpu.gpu.transfer import CHUNK, DIRECT, SMALL
 
 pytestmark = pytest.mark.gpu
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import dmlgpu as dml
-from dmlgpu import wgsl
-from dmlgpu.operator import eight
-from dmlgpu.wgsl import Access, Shader, Slot, assemble, pack_params, params_layout
+from dmlgpu.plan.operator import eight
+from dmlgpu.wgsl import assembly as wgsl
+from dmlgpu.wgsl.assembly import Access, Shader, Slot, assemble, pack_params, params_layout
 
 KERNEL = """\
 // Adds params.bias to every word.

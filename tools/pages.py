@@ -16,10 +16,10 @@ from typing import Any
 import pictures
 import reference
 
-from dmlgpu import catalogue
-from dmlgpu.operator import Operator
+from dmlgpu.cli import catalogue
+from dmlgpu.desc.levels import ranks_text
 from dmlgpu.ops import OPERATORS
-from dmlgpu.support import ranks_text
+from dmlgpu.plan.operator import Operator
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FOLDER = DOCS / "operators"

@@ -10,9 +10,9 @@ import inspect
 from typing import Any
 
 import dmlgpu as dml
-from dmlgpu.memory import Memory
+from dmlgpu.gpu.memory import Memory
 from dmlgpu.ops import OPERATORS
-from dmlgpu.profile import Profile, ProfiledCall, ProfiledOperator
+from dmlgpu.runtime.profile import Profile, ProfiledCall, ProfiledOperator
 
 # What is promised of each class, in the order of use; other names are the library's own affair.
 MEMBERS: dict[type[Any], str] = {

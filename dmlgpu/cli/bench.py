@@ -21,9 +21,9 @@ from dmlgpu.cli.output import Table, bytes_text, number_text
 from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json, fail
 from dmlgpu.cli.progress import Progress
 from dmlgpu.errors import DeviceError
-from dmlgpu.profile import GPU
-from dmlgpu.roofline import copy_rate
-from dmlgpu.timing import Pace, time_wall, warm_up
+from dmlgpu.measure.roofline import copy_rate
+from dmlgpu.measure.timing import Pace, time_wall, warm_up
+from dmlgpu.runtime.profile import GPU
 
 MIB = 1 << 20
 SIZE = {"discrete": 256, "cpu": 16}  # MiB of an input, by kind of adapter

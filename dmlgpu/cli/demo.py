@@ -12,7 +12,7 @@ import dmlgpu as dml
 from dmlgpu.cli.cases import Case, demo_cases, verdict
 from dmlgpu.cli.output import GREEN, RED, Table
 from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json, fail
-from dmlgpu.timing import Pace, time_wall
+from dmlgpu.measure.timing import Pace, time_wall
 
 EXAMPLES = """\
   dmlgpu demo

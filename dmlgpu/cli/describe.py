@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.operator import Operator
 from dmlgpu.ops.cumulative import (
     AxisDirection,
     CumulativeProductDesc,
@@ -21,7 +21,7 @@ from dmlgpu.ops.cumulative import (
 )
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc, output_sizes
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc, reachable
-from dmlgpu.tensor import DataType, TensorDesc
+from dmlgpu.plan.operator import Operator
 
 Fields = dict[str, Any]
 TENSOR = "TYPE:SIZES[:STRIDES]"

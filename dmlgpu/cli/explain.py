@@ -15,9 +15,9 @@ from dmlgpu.cli.explained import Target, explained
 from dmlgpu.cli.output import bytes_text, number_text, print_fact, time_text
 from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json, add_level
 from dmlgpu.errors import DeviceError
-from dmlgpu.operator import Adapter, Operator
+from dmlgpu.measure.roofline import copy_rate
 from dmlgpu.ops import OPERATORS
-from dmlgpu.roofline import copy_rate
+from dmlgpu.plan.operator import Adapter, Operator
 
 MIB = 1 << 20
 COPY_BYTES = {"discrete": 256 * MIB}  # of the copy that says how fast memory is, by kind

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, fields
 from enum import IntEnum
 from typing import Any
 
-from dmlgpu.operator import Adapter, Dispatch, Operator, Value
-from dmlgpu.reach import grid
-from dmlgpu.tensor import TensorDesc
-from dmlgpu.traffic import traffic
-from dmlgpu.wgsl import assemble, params_layout
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.plan.operator import Adapter, Dispatch, Operator, Value
+from dmlgpu.plan.traffic import traffic
+from dmlgpu.runtime.reach import grid
+from dmlgpu.wgsl.assembly import assemble, params_layout
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ import numpy as np
 import dmlgpu as dml
 from dmlgpu.cli.output import Table, bytes_text, print_fact
 from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json
-from dmlgpu.gpu import choose
-from dmlgpu.wgsl import shader_folder
+from dmlgpu.gpu.gpu import choose
+from dmlgpu.wgsl.assembly import shader_folder
 
 EXAMPLES = """\
   dmlgpu info

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 
-from dmlgpu import catalogue
+from dmlgpu.cli import catalogue
 from dmlgpu.cli.output import Table
 from dmlgpu.cli.parser import Commands, add_command, add_json, add_level
+from dmlgpu.desc.levels import FeatureLevel, ranks_text
 from dmlgpu.ops import OPERATORS
-from dmlgpu.support import FeatureLevel, ranks_text
 
 EXAMPLES = """\
   dmlgpu operators --level 3.0           what feature level 3.0 allows

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from dmlgpu import catalogue
+from dmlgpu.cli import catalogue
+from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.support import FeatureLevel
 
 Run = Callable[[argparse.Namespace], int]
 Commands = Any  # what add_subparsers returns; argparse has no public name for it

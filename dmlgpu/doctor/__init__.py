@@ -8,7 +8,7 @@ from functools import partial
 from dmlgpu.device import Device
 from dmlgpu.doctor import answers, probes, verdicts
 from dmlgpu.doctor.verdicts import Verdict
-from dmlgpu.gpu import Gpu
+from dmlgpu.gpu.gpu import Gpu
 
 
 def examine(device: Device) -> Iterator[Verdict]:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.device import Device, operator_of
 from dmlgpu.errors import DmlError
-from dmlgpu.operator import Plan
 from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc
-from dmlgpu.tensor import DataType, TensorDesc
+from dmlgpu.plan.operator import Plan
 
 Array = npt.NDArray[Any]
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.device import Device
 from dmlgpu.errors import DmlError
-from dmlgpu.gpu import Gpu
+from dmlgpu.gpu.gpu import Gpu
+from dmlgpu.gpu.recording import Call
 from dmlgpu.ops.cumulative import CumulativeSummationDesc
-from dmlgpu.recording import Call
-from dmlgpu.tensor import DataType, TensorDesc
-from dmlgpu.wgsl import assemble
+from dmlgpu.wgsl.assembly import assemble
 
 Words = npt.NDArray[np.uint32]
 Answer = Any  # what a probe found, or the sentence that says why it found nothing

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmlgpu.operator import Operator
 from dmlgpu.ops import cumulative, gather_nd, slice
+from dmlgpu.plan.operator import Operator
 
 FAMILIES = (cumulative, gather_nd, slice)
 OPERATORS: tuple[Operator[Any], ...] = tuple(

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from dmlgpu.desc.levels import RANK_1_8, RANK_4, Allowed, FeatureLevel
+from dmlgpu.desc.tensor import UINT32_MAX, DataType, TensorDesc, integer, member
 from dmlgpu.errors import InvalidDescError, shown
-from dmlgpu.lines import Scan
-from dmlgpu.operator import Adapter, Operator, Plan, rank_of, same_type
-from dmlgpu.scan import plan_scan
-from dmlgpu.support import RANK_1_8, RANK_4, Allowed, FeatureLevel
-from dmlgpu.tensor import UINT32_MAX, DataType, TensorDesc, integer, member
+from dmlgpu.plan.lines import Scan
+from dmlgpu.plan.operator import Adapter, Operator, Plan, rank_of, same_type
+from dmlgpu.plan.scan import plan_scan
 
 __all__ = ["AxisDirection", "CumulativeProductDesc", "CumulativeSummationDesc"]
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from dmlgpu.desc.levels import RANK_1_8, RANK_4, T8, T11, Allowed, FeatureLevel, Support
+from dmlgpu.desc.tensor import UINT32_MAX, DataType, TensorDesc, integer
 from dmlgpu.errors import IndexRangeError, InvalidDescError
-from dmlgpu.layout import Dim
-from dmlgpu.move import Gather, move
-from dmlgpu.operator import Adapter, Dispatch, Operator, Plan, Value, eight, rank_of, same_type
-from dmlgpu.support import RANK_1_8, RANK_4, T8, T11, Allowed, FeatureLevel, Support
-from dmlgpu.tensor import UINT32_MAX, DataType, TensorDesc, integer
+from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.move import Gather, move
+from dmlgpu.plan.operator import Adapter, Dispatch, Operator, Plan, Value, eight, rank_of, same_type
 
 __all__ = ["GatherNd1Desc", "GatherNdDesc"]
 

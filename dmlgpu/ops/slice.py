@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dmlgpu.desc.levels import RANK_1_8, RANK_4_5, T6, T8, T11, Allowed, FeatureLevel
+from dmlgpu.desc.tensor import UINT32_MAX, TensorDesc, integers
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.layout import Dim
-from dmlgpu.move import move
-from dmlgpu.operator import Adapter, Operator, Plan, per_dimension, rank_of, same_type
-from dmlgpu.support import RANK_1_8, RANK_4_5, T6, T8, T11, Allowed, FeatureLevel
-from dmlgpu.tensor import UINT32_MAX, TensorDesc, integers
+from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.move import move
+from dmlgpu.plan.operator import Adapter, Operator, Plan, per_dimension, rank_of, same_type
 
 __all__ = ["Slice1Desc", "SliceDesc"]
 

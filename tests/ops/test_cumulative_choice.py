@@ -10,10 +10,10 @@ from test_plans import ADAPTERS, descriptions, every_plan, plan, running
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
-from dmlgpu import scan
-from dmlgpu.lines import Scan
-from dmlgpu.operator import Adapter, Plan
-from dmlgpu.reach import grid
+from dmlgpu.plan import scan
+from dmlgpu.plan.lines import Scan
+from dmlgpu.plan.operator import Adapter, Plan
+from dmlgpu.runtime.reach import grid
 
 
 def problem(shape: tuple[int, ...], axis: int, data_type: T = T.FLOAT32) -> Scan:

@@ -21,9 +21,9 @@ import pytest
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
-from dmlgpu import scan
-from dmlgpu.compiled import CompiledOperator
 from dmlgpu.device import operator_of
+from dmlgpu.plan import scan
+from dmlgpu.runtime.compiled import CompiledOperator
 
 TYPES = ("float32", "float16", "uint16", "int32", "uint64")  # one for each way to calculate
 # Of the two cases of each type: backward, exclusive, product, in place.

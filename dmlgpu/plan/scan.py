@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dmlgpu.layout import Dim, count
-from dmlgpu.lines import (
+from dmlgpu.plan.lines import (
     RUNNING,
     Scan,
     along_lines,
@@ -17,8 +16,9 @@ from dmlgpu.lines import (
     walks,
     within,
 )
-from dmlgpu.operator import Adapter, Dispatch, Plan
-from dmlgpu.parts import joined, part_of, room_in, split
+from dmlgpu.plan.loops import Dim, count
+from dmlgpu.plan.operator import Adapter, Dispatch, Plan
+from dmlgpu.plan.parts import joined, part_of, room_in, split
 
 WALK_WG = 64
 WALK_UNITS = 1024  # 16-byte units one invocation walks; some drivers stop every loop at 65,535

@@ -14,8 +14,8 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+from dmlgpu.desc.tensor import MAX_RANK, UINT32_MAX, DataType, TensorDesc, integers
 from dmlgpu.errors import AxisError, InvalidDescError, InvalidTypeError, shown
-from dmlgpu.tensor import MAX_RANK, UINT32_MAX, DataType, TensorDesc, integers
 
 KEPT = 1024  # descriptions each function remembers: making one costs more than a call
 

@@ -14,8 +14,8 @@ from weakref import WeakSet
 import numpy as np
 
 from dmlgpu.errors import DeviceError, DmlError
-from dmlgpu.recording import Call
-from dmlgpu.trace import trace
+from dmlgpu.gpu.recording import Call
+from dmlgpu.runtime.trace import trace
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device

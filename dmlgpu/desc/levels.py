@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError, UnsupportedError, shown
-from dmlgpu.tensor import DataType, TensorDesc
 
 if TYPE_CHECKING:
-    from dmlgpu.operator import Operator
+    from dmlgpu.plan.operator import Operator
 
 
 class FeatureLevel(IntEnum):

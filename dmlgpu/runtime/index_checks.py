@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmlgpu.memory import Lease
+from dmlgpu.gpu.memory import Lease
 
 if TYPE_CHECKING:
-    from dmlgpu.compiled import CompiledOperator
     from dmlgpu.device import Device
+    from dmlgpu.runtime.compiled import CompiledOperator
 
 SIZE = 16  # bytes of a report
 

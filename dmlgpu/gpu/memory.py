@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 from weakref import ref
 
 from dmlgpu.errors import OutOfMemoryError
-from dmlgpu.watch import DESTROYED, destroy, watch
+from dmlgpu.gpu.foreign import DESTROYED, destroy, watch
 
 FRESH = 1 << 16  # bytes of the smallest
 UNIT = 256  # bytes; keeps every buffer a multiple of 16 so that shaders may use whole vec4s

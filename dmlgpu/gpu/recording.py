@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
-from dmlgpu.interrupt import uninterrupted
-from dmlgpu.memory import Lease, Storage
-from dmlgpu.watch import check
+from dmlgpu.gpu.foreign import check
+from dmlgpu.gpu.interrupt import uninterrupted
+from dmlgpu.gpu.memory import Lease, Storage
 
 if TYPE_CHECKING:
-    from dmlgpu.gpu import Gpu
+    from dmlgpu.gpu.gpu import Gpu
 
 BATCH_LIMIT = 64  # dispatches and copies recorded before they are submitted
 BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlgpu.errors import DeviceError
-from dmlgpu.memory import Storage
-from dmlgpu.wgsl import Access, Slot
+from dmlgpu.gpu.memory import Storage
+from dmlgpu.wgsl.assembly import Access, Slot
 
 UNIT = 16  # bytes
 

@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from dmlgpu.desc.levels import FeatureLevel, Support, check_support
+from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
 from dmlgpu.errors import InvalidDescError, shown
-from dmlgpu.support import FeatureLevel, Support, check_support
-from dmlgpu.tensor import MAX_RANK, TensorDesc
 
 D = TypeVar("D")
 

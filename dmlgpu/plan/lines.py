@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dmlgpu.layout import Dim, count, resized
-from dmlgpu.layout import fold as fold_loops
-from dmlgpu.operator import Value, eight
-from dmlgpu.parts import Part, Walk
-from dmlgpu.tensor import DataType
+from dmlgpu.desc.tensor import DataType
+from dmlgpu.plan.loops import Dim, count, resized
+from dmlgpu.plan.loops import fold as fold_loops
+from dmlgpu.plan.operator import Value, eight
+from dmlgpu.plan.parts import Part, Walk
 
 
 @dataclass(frozen=True, slots=True)

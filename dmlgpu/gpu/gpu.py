@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import wgpu
 
-from dmlgpu.adapter import NVIDIA, AdapterInfo, described, subgroup_sizes
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, DmlError, OutOfMemoryError
-from dmlgpu.interrupt import uninterrupted
-from dmlgpu.operator import Adapter
-from dmlgpu.recording import Recording
-from dmlgpu.transfer import Transfers
-from dmlgpu.wgsl import Shader
+from dmlgpu.gpu.adapter import NVIDIA, AdapterInfo, described, subgroup_sizes
+from dmlgpu.gpu.interrupt import uninterrupted
+from dmlgpu.gpu.recording import Recording
+from dmlgpu.gpu.transfer import Transfers
+from dmlgpu.plan.operator import Adapter
+from dmlgpu.wgsl.assembly import Shader
 
 STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 _UNIFORM = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmlgpu.array import Tensor, laid_out
+from dmlgpu.desc.tensor import TensorDesc, as_array
 from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
-from dmlgpu.memory import Lease
-from dmlgpu.operator import Dispatch, Operator, Plan
-from dmlgpu.reach import UNIT, Range, grid, reach, window
-from dmlgpu.recording import Call
-from dmlgpu.tensor import TensorDesc, as_array
-from dmlgpu.traffic import traffic
-from dmlgpu.watch import check as check_intact
-from dmlgpu.wgsl import binds, pack_params
+from dmlgpu.gpu.foreign import check as check_intact
+from dmlgpu.gpu.memory import Lease
+from dmlgpu.gpu.recording import Call
+from dmlgpu.plan.operator import Dispatch, Operator, Plan
+from dmlgpu.plan.traffic import traffic
+from dmlgpu.runtime.reach import UNIT, Range, grid, reach, window
+from dmlgpu.tensor import Tensor, laid_out
+from dmlgpu.wgsl.assembly import binds, pack_params
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device

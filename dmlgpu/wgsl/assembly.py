@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 
 from dmlgpu.errors import DeviceError
-from dmlgpu.operator import Value
+from dmlgpu.plan.operator import Value
 
 _IMPORT = re.compile(r"^#import (\w+)$")
 _BIND = re.compile(r"^#bind (read|write|atomic) (\w+): (u32|vec4<u32>)$")
@@ -67,7 +67,7 @@ class Shader:
 @cache
 def shader_folder() -> Path:
     """The folder of the shaders: inside the installed package, or beside it in a checkout."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for folder in (package / "shaders", package.parent / "shaders"):
         if folder.is_dir():
             return folder

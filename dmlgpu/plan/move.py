@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dmlgpu.layout import Dim, count, extent, fold, is_nested, resized, widen
-from dmlgpu.operator import Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.parts import Part, Walk, joined, split
+from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, resized, widen
+from dmlgpu.plan.operator import Adapter, Dispatch, Plan, Value, eight
+from dmlgpu.plan.parts import Part, Walk, joined, split
 
 WG_SIZE = 256
 UNITS_WG_SIZE = 128  # of GPU kernels whose invocations make whole units, as measured

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from dmlgpu.device import Device
-from dmlgpu.profile import GPU
+from dmlgpu.runtime.profile import GPU
 
 Call = Callable[[], Any]
 GROUP_SECONDS = 0.01  # work queued at once while warming up

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmlgpu.array import Tensor
+from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.device import Device
-from dmlgpu.reach import grid
-from dmlgpu.recording import Call
-from dmlgpu.tensor import DataType, TensorDesc
-from dmlgpu.timing import Pace, time_gpu
-from dmlgpu.wgsl import Shader
+from dmlgpu.gpu.recording import Call
+from dmlgpu.measure.timing import Pace, time_gpu
+from dmlgpu.runtime.reach import grid
+from dmlgpu.tensor import Tensor
+from dmlgpu.wgsl.assembly import Shader
 
 WG_SIZE = 256
 

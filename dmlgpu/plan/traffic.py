@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from typing import Any
 
+from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc, batch_count
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc
-from dmlgpu.tensor import TensorDesc
 
 SECTOR = 32  # bytes
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import OutOfMemoryError
+from dmlgpu.gpu.recording import Call
 from dmlgpu.ops.slice import SliceDesc
-from dmlgpu.recording import Call
-from dmlgpu.tensor import DataType, TensorDesc
 
 if TYPE_CHECKING:
-    from dmlgpu.array import Tensor
     from dmlgpu.device import Device
+    from dmlgpu.tensor import Tensor
 
 COPY_SRC = 4  # bit of a buffer's usage
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dmlgpu.desc.levels import Allowed, FeatureLevel, ranks_text
+from dmlgpu.desc.tensor import DataType
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.operator import Operator
 from dmlgpu.ops import OPERATORS
-from dmlgpu.support import Allowed, FeatureLevel, ranks_text
-from dmlgpu.tensor import DataType
+from dmlgpu.plan.operator import Operator
 
 _HEADER = ("operator", "level", "ranks", "data types", "index types", "in place")
 

@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from dmlgpu.errors import DeviceError
-from dmlgpu.operator import Dispatch
-from dmlgpu.wgsl import Shader
+from dmlgpu.plan.operator import Dispatch
+from dmlgpu.wgsl.assembly import Shader
 
 VARIABLE = "DMLGPU_DUMP_WGSL"
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dmlgpu.errors import DeviceLostError
-from dmlgpu.interrupt import uninterrupted
+from dmlgpu.gpu.interrupt import uninterrupted
 
 if TYPE_CHECKING:
-    from dmlgpu.gpu import Gpu
+    from dmlgpu.gpu.gpu import Gpu
 
 Bytes = np.ndarray[Any, Any]
 

@@ -1,0 +1,1 @@
+"""How time is taken, and the speed that memory allows."""

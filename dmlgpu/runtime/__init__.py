@@ -1,0 +1,1 @@
+"""A compiled call on a device."""

@@ -1,0 +1,1 @@
+"""Shader text from files, its bindings and its parameters."""
