@@ -11,7 +11,7 @@ from benchmarks.conftest import Measure
 from benchmarks.problem import Problem
 from benchmarks.workloads import Case
 from dmlgpu.device import operator_of
-from dmlgpu.plan.operator import Adapter
+from dmlgpu.plan.dispatch import Adapter
 
 
 @pytest.mark.gpu

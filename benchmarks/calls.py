@@ -69,7 +69,7 @@ def bare(device: dml.Device) -> Asked:
     """set_pipeline, set_bind_group and dispatch in one open pass: the least any call can cost."""
     kernel, tensors = copy_kernel(device, 4096)
     pipeline, group = kernel.parts
-    gpu = device.gpu.device
+    gpu = device.wgpu_device
 
     def batch(_kept: list[dml.Tensor] = tensors) -> None:
         encoder = gpu.create_command_encoder()

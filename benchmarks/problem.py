@@ -12,7 +12,8 @@ import numpy as np
 
 import dmlgpu as dml
 from benchmarks.workloads import Workload
-from dmlgpu.plan.traffic import SECTOR, traffic
+from dmlgpu.ops import traffic
+from dmlgpu.plan.traffic import SECTOR
 
 Array = np.ndarray[Any, Any]
 BARE_BELOW = 64  # bytes: gathers of shorter pieces are held against a bare gather

@@ -56,7 +56,7 @@ def measure_transfers(
 ) -> Iterator[Transfer]:
     """Both directions at every size; each result is compared with what was sent."""
     largest = most or LARGEST.get(device.adapter.kind, LARGEST_ELSEWHERE)
-    largest = min(largest, device.gpu.max_buffer)
+    largest = min(largest, device.context.gpu.max_buffer)
     source = values("float32", largest // 4)
     for size in (size for size in SIZES if size <= largest):
         array = source[: size // 4]

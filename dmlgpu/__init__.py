@@ -1,6 +1,27 @@
 """DirectML's operators on any GPU: WGSL compute shaders through wgpu, with NumPy in and out."""
 
-from dmlgpu import ops
+from typing import Any
+
+from dmlgpu.compiled import CompiledOperator
+from dmlgpu.desc.description import Description
+from dmlgpu.desc.enumerations import (
+    AxisDirection,
+    ConvolutionDirection,
+    ConvolutionMode,
+    DepthSpaceOrder,
+    InterpolationMode,
+    IsInfinityMode,
+    MatrixTransform,
+    MultiheadAttentionMaskType,
+    PaddingMode,
+    QuantizationType,
+    RandomGeneratorType,
+    RecurrentNetworkDirection,
+    ReduceFunction,
+    RoundingMode,
+    ScaleBias,
+    Size2D,
+)
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc, TensorFlags
 from dmlgpu.device import Device, validate
@@ -24,35 +45,61 @@ from dmlgpu.functions import (
     from_dlpack,
     gather_nd,
     gather_nd1,
-    slice,
+    infer,
+    set_default_device,
     slice1,
+    tensor,
 )
-from dmlgpu.gpu.adapter import AdapterInfo
-from dmlgpu.gpu.gpu import adapters
-from dmlgpu.ops.cumulative import *  # noqa: F403
-from dmlgpu.ops.gather_nd import *  # noqa: F403
-from dmlgpu.ops.slice import *  # noqa: F403
-from dmlgpu.runtime.compiled import CompiledOperator
+from dmlgpu.functions import slice as slice
+from dmlgpu.gpu.adapters import AdapterInfo, adapters
+from dmlgpu.ops import description_named, description_names
+from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
+from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
+from dmlgpu.ops.slice import Slice1Desc, SliceDesc
 from dmlgpu.tensor import Tensor
 
 __version__ = "0.1.0"
 
+# `slice` is left out: `from dmlgpu import *` must not hide Python's own.
 __all__ = [
     "AdapterInfo",
+    "AxisDirection",
     "AxisError",
     "BindingError",
     "CompiledOperator",
+    "ConvolutionDirection",
+    "ConvolutionMode",
+    "CumulativeProductDesc",
+    "CumulativeSummationDesc",
     "DataType",
+    "DepthSpaceOrder",
+    "Description",
     "Device",
     "DeviceError",
     "DeviceLostError",
     "DmlError",
     "FeatureLevel",
+    "GatherNd1Desc",
+    "GatherNdDesc",
     "IndexRangeError",
+    "InterpolationMode",
     "InvalidDescError",
     "InvalidIndexError",
     "InvalidTypeError",
+    "IsInfinityMode",
+    "MatrixTransform",
+    "MultiheadAttentionMaskType",
     "OutOfMemoryError",
+    "PaddingMode",
+    "QuantizationType",
+    "RandomGeneratorType",
+    "RecurrentNetworkDirection",
+    "ReduceFunction",
+    "RoundingMode",
+    "ScaleBias",
+    "Size2D",
+    "Slice1Desc",
+    "SliceDesc",
     "Tensor",
     "TensorDesc",
     "TensorFlags",
@@ -65,10 +112,21 @@ __all__ = [
     "from_dlpack",
     "gather_nd",
     "gather_nd1",
-    "slice",
+    "infer",
+    "set_default_device",
     "slice1",
+    "tensor",
     "validate",
 ]
-__all__ += ops.cumulative.__all__
-__all__ += ops.gather_nd.__all__
-__all__ += ops.slice.__all__
+
+
+def __getattr__(name: str) -> Any:
+    """Descriptions of operators that are not built: made from the catalogue when asked for."""
+    found = description_named(name)
+    if found is None:
+        raise AttributeError(f"module 'dmlgpu' has no attribute {name!r}")
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, "slice", *description_names()})

@@ -1,37 +1,22 @@
-"""Operators by the arguments of the function that needs them: described once, then remembered."""
+"""Arguments of functions as keys under which compiled operators are remembered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 
+from dmlgpu.desc.enumerations import ScaleBias
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.device import Device
-from dmlgpu.runtime.compiled import CompiledOperator
 
-
-def compiled_for(
-    device: Device, name: str, arguments: Hashable, describe: Callable[[], Any]
-) -> CompiledOperator:
-    """The operator these arguments describe: remembered, or described and compiled."""
-    try:
-        known = device.remembered.get((name, arguments))
-    except Exception:  # an argument that is not hashable is not an integer: describing says so
-        return device.compile(describe())
-    if known is None:
-        known = device.compile(describe())
-        if is_fixed(arguments):
-            device.remember((name, arguments), known)
-    return known
+_FIXED = (int, float, type, np.integer, np.floating, TensorDesc, ScaleBias)
 
 
 def is_fixed(value: Any) -> bool:
     """Whether a value will always mean what it means now: objects of other types may change."""
     if isinstance(value, tuple):
         return all(map(is_fixed, value))
-    return value is None or value is ... or isinstance(value, (int, type, np.integer, TensorDesc))
+    return value is None or value is ... or isinstance(value, _FIXED)
 
 
 def key_of(*arrays: Any) -> Any:
@@ -41,4 +26,14 @@ def key_of(*arrays: Any) -> Any:
     """
     return tuple(
         (*a, *map(type, a)) if isinstance(a, (list, tuple)) else (type(a), a) for a in arrays
+    )
+
+
+def index_key(parts: tuple[Any, ...]) -> Any:
+    """What stands in brackets as one hashable value; slices themselves are not."""
+    return tuple(
+        (p.start, p.stop, p.step, type(p.start), type(p.stop), type(p.step))
+        if isinstance(p, slice)
+        else (type(p), p)
+        for p in parts
     )

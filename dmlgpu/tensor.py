@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import EllipsisType
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from dmlgpu import interop
+from dmlgpu.arguments import index_key, is_fixed
 from dmlgpu.desc import views
+from dmlgpu.desc.enumerations import AxisDirection
+from dmlgpu.desc.host import strided_view
+from dmlgpu.desc.indexing import Index, positions
+from dmlgpu.desc.indexing import window as window_of
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.errors import InvalidDescError, InvalidTypeError, OutOfMemoryError
-from dmlgpu.gpu.memory import Lease, Storage
-from dmlgpu.ops.cumulative import AxisDirection
-from dmlgpu.runtime import readback
+from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.gpu.memory import Lease
+from dmlgpu.runtime.region import Region
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
 
-Index: TypeAlias = SupportsIndex | slice | EllipsisType | None  # for one axis, or a new one
-
 SHOWN = 20  # most elements that repr prints
 
 
-class Tensor:
+class Tensor(Region):
     """A tensor on a device. Made by a Device or an operator, not by hand.
 
     Shapes, indices and axes follow NumPy, with two differences: a tensor has 1 to 8 dimensions
@@ -34,13 +35,7 @@ class Tensor:
     give views: other tensors over the same bytes, which see what is written there later.
     """
 
-    __slots__ = ("__weakref__", "_lease", "desc", "device", "key", "offset", "whole")
-
-    device: Device
-    desc: TensorDesc
-    offset: int
-    whole: bool
-    key: tuple[int, int, int, bool]
+    __slots__ = ("__weakref__", "device")
 
     def __init__(
         self,
@@ -51,24 +46,13 @@ class Tensor:
         whole: bool = False,
         number: int = -1,
     ) -> None:
+        if not isinstance(lease, Lease):
+            raise InvalidTypeError(
+                "a Tensor is made by a Device: device.tensor(array), or dml.tensor(array) on the "
+                "default one"
+            )
         self.device = device
-        self.whole = whole  # nothing else lies in the buffer: rounding up the end is harmless
-        self.desc = desc
-        self.offset = offset
-        self._lease = lease
-        if number < 0:
-            number = device.desc_number(desc)
-        self.key = (lease.storage.serial, offset, number, whole)
-
-    @property
-    def storage(self) -> Storage:
-        """The buffer's record in its device's pool."""
-        return self._lease.storage
-
-    @property
-    def buffer(self) -> Any:
-        """The wgpu buffer that holds the elements, from byte `offset` on."""
-        return self._lease.storage.buffer
+        Region.__init__(self, device.context, lease, desc, offset, whole, number)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -107,18 +91,18 @@ class Tensor:
 
     def tobytes(self) -> bytes:
         """All total_tensor_size_in_bytes, padding included, as they lie on the device."""
-        return self.device.read(readback.readable(self)).tobytes()
+        return self.device.read(self).tobytes()
 
     def numpy(self) -> npt.NDArray[Any]:
         """A copy of the elements in host memory; waits for the GPU."""
-        return self.elements(self.device.read(readback.readable(self)))
+        return self.elements(self.device.read(self))
 
     async def numpy_async(self) -> npt.NDArray[Any]:
         """`numpy()` for asyncio: other tasks run while the GPU works. `y = await x.numpy_async()`.
 
         The elements are those that the calls made before the `await` leave.
         """
-        return self.elements(await readback.read_async(self))
+        return self.elements(await self.device.read_async(self))
 
     def elements(self, raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The elements among the tensor's bytes, as an array of its shape."""
@@ -184,7 +168,7 @@ class Tensor:
                 f"view: the description needs {wanted} bytes; the tensor has {mine}"
             )
         # What a shorter view leaves out still belongs to this tensor.
-        return Tensor(self.device, self._lease, desc, self.offset, self.whole and wanted == mine)
+        return Tensor(self.device, self.lease, desc, self.offset, self.whole and wanted == mine)
 
     def copy(self) -> Tensor:
         """A packed tensor of its own with the same elements."""
@@ -265,9 +249,28 @@ class Tensor:
         return self.view(views.broadcast(self.desc, views.shape_of("broadcast_to", shape)))
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
-        from dmlgpu.indexing import basic  # made of tensors
-
-        return basic(self, index)
+        parts = index if isinstance(index, tuple) else (index,)
+        key: Any = ("index", self.desc, index_key(parts))
+        try:
+            known = self.device.remembered.get(key)
+        except Exception:  # an array of no dimensions is an integer, but not hashable
+            key = ()
+            known = None
+        if known is None:
+            window = window_of(self.shape, parts)
+            op = self.device.operator(
+                "SLICE1",
+                input_tensor=self.desc,
+                input_window_offsets=window.offsets,
+                input_window_sizes=window.sizes,
+                input_window_strides=window.strides,
+            )
+            known = (op, views.packed(self.desc.data_type, window.shape))
+            if key and is_fixed(key):
+                self.device.remember(key, known)
+        op, seen = known
+        result: Tensor = op(self)
+        return result if seen.sizes == result.shape else result.view(seen)
 
     def flip(self, axis: int | tuple[int, ...] | None = None) -> Tensor:
         """The elements in reverse order along an axis, several, or all: SLICE1.
@@ -275,9 +278,9 @@ class Tensor:
         >>> x.flip(1).tolist()
         [[2, 1, 0], [5, 4, 3]]
         """
-        from dmlgpu.indexing import flip
-
-        return flip(self, axis)
+        axes = range(self.ndim) if axis is None else views.axes_of("flip", axis, self.ndim)
+        backward, whole = slice(None, None, -1), slice(None)
+        return self[tuple(backward if a in axes else whole for a in range(self.ndim))]
 
     def take(self, indices: Tensor | npt.ArrayLike, axis: int | None = None) -> Tensor:
         """What lies at these positions along an axis, or in the flattened tensor: GATHER_ND.
@@ -288,9 +291,31 @@ class Tensor:
         >>> x.take([2, 0], axis=1).tolist()
         [[2, 0], [5, 3]]
         """
-        from dmlgpu.indexing import take
-
-        return take(self, indices, axis)
+        if axis is None:
+            return self.ravel().take(indices, 0)
+        axis = views.axis_of("take", axis, self.ndim)
+        if isinstance(indices, Tensor):
+            picked, index = indices.shape, indices.reshape(-1, 1)
+        else:
+            values = positions(indices, axis, self.shape[axis])
+            picked, index = values.shape, self.device.tensor(values.reshape(-1, 1))
+        key = ("take", self.desc, index.desc, axis, picked)
+        known = self.device.remembered.get(key)
+        if known is None:
+            layout = views.taken(self.desc, index.desc, axis, picked)
+            op = self.device.operator(
+                "GATHER_ND",
+                input_tensor=layout.source,
+                indices_tensor=layout.indices,
+                output_tensor=layout.output,
+                input_dimension_count=self.ndim,
+                indices_dimension_count=2,
+            )
+            known = (op, layout.permuted, views.packed(self.desc.data_type, layout.shape))
+            self.device.remember(key, known)
+        op, source, seen = known
+        result: Tensor = op(self.view(source), index)
+        return result.view(seen)
 
     def gather_nd(self, indices: Tensor | npt.ArrayLike, batch_dimension_count: int = 0) -> Tensor:
         """The blocks that the tuples along the last axis of `indices` name: GATHER_ND1.
@@ -298,9 +323,10 @@ class Tensor:
         >>> x.gather_nd([[1, 2], [0, 1]]).tolist()
         [5, 1]
         """
-        from dmlgpu.functions import gather_nd1
-
-        return gather_nd1(self, indices, batch_dimension_count=batch_dimension_count)
+        result: Tensor = self.device.run(
+            "GATHER_ND1", self, indices, batch_dimension_count=batch_dimension_count
+        )
+        return result
 
     def cumsum(
         self, axis: int | None = None, *, exclusive: bool = False, reverse: bool = False
@@ -313,19 +339,27 @@ class Tensor:
         >>> x.cumsum(axis=1).tolist()
         [[0, 1, 3], [3, 7, 12]]
         """
-        from dmlgpu.functions import cumulative_summation
-
-        x, along = (self.ravel(), 0) if axis is None else (self, axis)
-        return cumulative_summation(x, along, AxisDirection(bool(reverse)), bool(exclusive))
+        return self._scan("CUMULATIVE_SUMMATION", "has_exclusive_sum", axis, exclusive, reverse)
 
     def cumprod(
         self, axis: int | None = None, *, exclusive: bool = False, reverse: bool = False
     ) -> Tensor:
         """Running products along an axis, as `cumsum` does sums: CUMULATIVE_PRODUCT."""
-        from dmlgpu.functions import cumulative_product
+        return self._scan("CUMULATIVE_PRODUCT", "has_exclusive_product", axis, exclusive, reverse)
 
-        x, along = (self.ravel(), 0) if axis is None else (self, axis)
-        return cumulative_product(x, along, AxisDirection(bool(reverse)), bool(exclusive))
+    def _scan(
+        self, operator: str, flag: str, axis: int | None, exclusive: bool, reverse: bool
+    ) -> Tensor:
+        if axis is None:
+            return self.ravel()._scan(operator, flag, 0, exclusive, reverse)
+        result: Tensor = self.device.run(
+            operator,
+            self,
+            axis=views.axis_of(operator, axis, self.ndim),
+            axis_direction=AxisDirection(bool(reverse)),
+            **{flag: bool(exclusive)},
+        )
+        return result
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -351,36 +385,14 @@ class Tensor:
 
     def _shown(self) -> str:
         """The values of a small tensor, where reading them disturbs nothing and nobody waits."""
-        device = self.device
-        if self.size > SHOWN or not device.lock.acquire(blocking=False):
+        device, lock = self.device, self.context.lock
+        if self.size > SHOWN or not lock.acquire(blocking=False):
             return ""
         try:
-            if device.profiling is not None or device.reports:
+            if device.is_observed:
                 return ""
             return np.array2string(self.numpy(), separator=", ", prefix="Tensor(") + ", "
         except Exception:  # a closed or lost device, a type NumPy lacks: repr never raises
             return ""
         finally:
-            device.lock.release()
-
-
-def strided_view(raw: npt.NDArray[Any], desc: TensorDesc, *, writeable: bool) -> npt.NDArray[Any]:
-    """The logical array inside `raw` bytes that lie as `desc` says."""
-    dtype = desc.data_type.numpy
-    count = raw.nbytes // dtype.itemsize
-    flat = raw[: count * dtype.itemsize].view(dtype)
-    strides = tuple(s * dtype.itemsize for s in desc.effective_strides)
-    return np.lib.stride_tricks.as_strided(flat, desc.sizes, strides, writeable=writeable)
-
-
-def laid_out(array: npt.NDArray[Any], desc: TensorDesc) -> npt.NDArray[Any]:
-    """`array`, which has the sizes and type of `desc`, as bytes that lie as it says; gaps are 0."""
-    total = desc.total_tensor_size_in_bytes
-    if desc.is_packed and array.nbytes == total:
-        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    try:
-        raw = np.zeros(total, np.uint8)
-    except (MemoryError, ValueError, OverflowError):
-        raise OutOfMemoryError(f"no host memory for the {total} bytes of a tensor") from None
-    strided_view(raw, desc, writeable=True)[...] = array
-    return raw
+            lock.release()

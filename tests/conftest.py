@@ -98,7 +98,7 @@ def execute_both(request: pytest.FixtureRequest, device: dml.Device) -> Iterator
     if not (compiles_quickly or patient):
         pytest.skip(f"{device.adapter} takes minutes to compile the kernels of a GPU")
     with dml.Device(device.adapter) as made:
-        made.gpu.facts = replace(made.gpu.facts, is_cpu=False)
+        made.context.facts = replace(made.context.facts, is_cpu=False)
         yield executor(made)
 
 

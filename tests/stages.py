@@ -44,9 +44,9 @@ class Bench:
         """Caches of memory and transfers emptied, and one call recorded but not submitted."""
         self.pending = None
         self.device.flush()
-        with self.device.lock:
+        with self.device.context.lock:
             self.device._pool.clear()
-            self.device.gpu._transfers.close()
+            self.device.context.transfers.close()
         self.pending = self.op(self.kept)
 
     def accounted(self) -> None:

@@ -14,7 +14,7 @@ from test_wgsl import read_file, slots_of
 
 import dmlgpu as dml
 from dmlgpu.gpu.memory import Storage
-from dmlgpu.gpu.recording import Call
+from dmlgpu.context.recording import Call
 from dmlgpu.runtime.reach import Range, reach, window
 from dmlgpu.wgsl import assembly as wgsl
 from dmlgpu.wgsl.assembly import Access, assemble
@@ -43,7 +43,7 @@ class Runner:
         whole: bool = False,
     ) -> tuple[list[np.ndarray[Any, Any]], dict[str, Access]]:
         """Places are (buffer, offset, size) in bytes; returns the buffers afterwards."""
-        gpu = self.device.gpu
+        gpu = self.device.context.gpu
         storages = []
         for words in buffers:
             buffer = gpu.buffer(words.nbytes)
@@ -70,7 +70,7 @@ class Runner:
             for slot in shader.slots
         ]
         group = gpu.bind_group(pipeline, uniforms, bound)
-        self.device.record(Call("TEST", ((pipeline, group, 8, 1),), tuple(storages), 0))
+        self.device.context.record(Call("TEST", ((pipeline, group, 8, 1),), tuple(storages), 0))
         after = []
         for storage, words in zip(storages, buffers, strict=True):
             raw = np.empty(words.nbytes, np.uint8)

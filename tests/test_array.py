@@ -330,7 +330,7 @@ def test_repr_shows_small_tensors(device: dml.Device, grid: dml.Tensor) -> None:
 
 def test_repr_reads_nothing_where_that_would_disturb(device: dml.Device, grid: dml.Tensor) -> None:
     bare = f"Tensor(shape=(2, 3), dtype=float32, device={device.adapter.name!r})"
-    if "timestamp-query" in device.gpu.device.features:
+    if "timestamp-query" in device.wgpu_device.features:
         with device.profile():
             assert repr(grid) == bare
     with dml.Device() as other:

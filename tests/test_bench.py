@@ -110,7 +110,7 @@ def test_without_a_checkout_there_is_no_suite(
 @pytest.mark.gpu
 def test_the_copy_copies(device: dml.Device) -> None:
     kernel, (source, made) = copy_kernel(device, 4096)
-    device.gpu.write(source.buffer, 0, np.arange(4096).astype(np.uint8))
+    device.context.transfers.write(source.buffer, 0, np.arange(4096).astype(np.uint8))
     kernel()
     assert made.tobytes() == source.tobytes() == np.arange(4096).astype(np.uint8).tobytes()
     assert copy_rate(device, 1 << 20) > 0
@@ -123,7 +123,7 @@ def test_times_say_whose_clock_they_are(
     x = device.tensor(np.ones(64, np.float32))
     pace = Pace(0.0, 3, 3)
     timed = time_gpu(device, lambda: dml.cumulative_summation(x, 0), pace)
-    has_timestamps = "timestamp-query" in device.gpu.device.features
+    has_timestamps = "timestamp-query" in device.wgpu_device.features
     assert timed.by == ("timestamps" if has_timestamps else "wall")
-    monkeypatch.setattr(type(device.gpu.device), "features", set())
+    monkeypatch.setattr(type(device.wgpu_device), "features", set())
     assert time_gpu(device, lambda: dml.cumulative_summation(x, 0), pace).by == "wall"

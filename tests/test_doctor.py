@@ -25,7 +25,7 @@ from dmlgpu.doctor.probes import GUARD, LOOP_TURNS, Binding, Bounds
 from dmlgpu.doctor.verdicts import ABSENT, AVOIDED, BROKEN, WORKS
 from dmlgpu.gpu import gpu
 from dmlgpu.ops import OPERATORS
-from dmlgpu.plan.operator import Adapter
+from dmlgpu.plan.dispatch import Adapter
 
 ROOT = Path(__file__).resolve().parent.parent
 CPU, CARD = ADAPTERS["software"], ADAPTERS["discrete"]

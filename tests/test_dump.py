@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dmlgpu as dml
-from dmlgpu.plan.operator import Dispatch
+from dmlgpu.plan.dispatch import Dispatch
 from dmlgpu.runtime.dump import VARIABLE, dumped
 from dmlgpu.wgsl.assembly import Shader
 
@@ -50,7 +50,7 @@ def test_every_shader_is_written_once_and_compiles(folder: Path) -> None:
             assert f"fn {entry[2]}(" in text
             constants = re.findall(r"(\w+) = (-?\d+)", text.splitlines()[1])
             values = {constant: int(value) for constant, value in constants}
-            made.gpu.pipeline(Shader(name, text, (), (), 0), entry[2], values)
+            made.context.gpu.pipeline(Shader(name, text, (), (), 0), entry[2], values)
     with dml.Device() as again:  # another device leaves the same files
         work(again)
         assert {path.name for path in folder.iterdir()} == set(files)

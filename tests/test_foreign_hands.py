@@ -28,7 +28,7 @@ def own(device: dml.Device) -> dml.Tensor:
 
 
 def foreign(device: dml.Device) -> dml.Tensor:
-    buffer = device.gpu.device.create_buffer_with_data(data=ONES, usage=USAGE)
+    buffer = device.wgpu_device.create_buffer_with_data(data=ONES, usage=USAGE)
     return device.wrap(buffer, LINE)
 
 
@@ -90,7 +90,7 @@ def test_destroyed_after_its_tensor_is_gone(device: dml.Device) -> None:
 
 
 def test_destroyed_before_it_is_wrapped(device: dml.Device) -> None:
-    buffer = device.gpu.device.create_buffer(size=256, usage=USAGE)
+    buffer = device.wgpu_device.create_buffer(size=256, usage=USAGE)
     buffer.destroy()
     with pytest.raises(dml.BindingError, match="destroyed"):
         device.wrap(buffer, LINE)
@@ -98,7 +98,7 @@ def test_destroyed_before_it_is_wrapped(device: dml.Device) -> None:
 
 
 def test_mapped_by_its_owner(device: dml.Device) -> None:
-    if "mappable-primary-buffers" not in device.gpu.device.features:
+    if "mappable-primary-buffers" not in device.wgpu_device.features:
         pytest.skip("this adapter maps no tensors")
     x = device.tensor(ONES)
     y = device.compile(summation(64))(x)
@@ -113,7 +113,7 @@ def test_mapped_by_its_owner(device: dml.Device) -> None:
 
 
 def test_wrapping_the_same_buffer_often_keeps_no_trace(device: dml.Device) -> None:
-    buffer = device.gpu.device.create_buffer_with_data(data=ONES, usage=USAGE)
+    buffer = device.wgpu_device.create_buffer_with_data(data=ONES, usage=USAGE)
     for _ in range(50):
         assert device.wrap(buffer, LINE).numpy()[0] == 1
     assert len(vars(buffer)["destroy"]._notes) == 1

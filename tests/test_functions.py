@@ -282,6 +282,6 @@ def test_narrow_elements_reversed_up_to_the_first(device: dml.Device) -> None:
 @pytest.mark.gpu
 def test_a_wrapped_buffer_needs_no_copy_usage(device: dml.Device) -> None:
     values = np.arange(4096, dtype=np.float32)
-    raw = device.gpu.device.create_buffer_with_data(data=values, usage="STORAGE")
+    raw = device.wgpu_device.create_buffer_with_data(data=values, usage="STORAGE")
     x = device.wrap(raw, dml.TensorDesc(dml.DataType.FLOAT32, values.shape))
     np.testing.assert_array_equal(x[1:].numpy(), values[1:])

@@ -247,7 +247,7 @@ def test_something_with_a_key_is_no_tensor(device: dml.Device) -> None:
 
 @pytest.mark.gpu
 def test_reading_a_buffer_that_cannot_be_copied(device: dml.Device) -> None:
-    buffer = device.gpu.device.create_buffer(size=48, usage="STORAGE")
+    buffer = device.wgpu_device.create_buffer(size=48, usage="STORAGE")
     wrapped = device.wrap(buffer, LINE)
     out = device.compile(SUM)(device.tensor(X.reshape(12)), out=wrapped)
     np.testing.assert_array_equal(out.numpy(), np.cumsum(X, dtype=np.float32))
@@ -279,7 +279,7 @@ def test_a_profile_may_be_left_twice(device: dml.Device) -> None:
 @pytest.mark.gpu
 def test_a_mapped_buffer_is_refused(device: dml.Device) -> None:
     """Submitting work that uses one would end the process."""
-    buffer = device.gpu.device.create_buffer(size=48, usage="STORAGE", mapped_at_creation=True)
+    buffer = device.wgpu_device.create_buffer(size=48, usage="STORAGE", mapped_at_creation=True)
     with pytest.raises(dml.BindingError, match="the buffer is mapped; unmap it first"):
         device.wrap(buffer, LINE)
     buffer.unmap()

@@ -110,7 +110,7 @@ def test_no_value_reaches_a_guard(device: dml.Device, layout: str, index_type: T
 def narrow(device: dml.Device) -> Iterator[dml.Device]:
     """A device that binds no more than 1 KiB at once, as if every tensor were larger than that."""
     with dml.Device(device.adapter, debug=True) as made:
-        made.gpu.max_binding = 1024
+        made.context.gpu.max_binding = 1024
         yield made
 
 
@@ -201,7 +201,7 @@ def test_debug_reports_come_with_the_next_read_of_anything(debug_device: dml.Dev
 
 
 def test_debug_of_a_shared_device(device: dml.Device) -> None:
-    shared = dml.Device.from_wgpu(device.gpu.device, debug=True)
+    shared = dml.Device.from_wgpu(device.wgpu_device, debug=True)
     x = shared.tensor(np.arange(5, dtype=np.float32))
     with pytest.raises(dml.IndexRangeError, match=r"is 7;"):
         dml.gather_nd(x, shared.tensor(np.array([[7]], np.int32))).tobytes()

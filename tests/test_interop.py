@@ -109,7 +109,7 @@ def test_other_tasks_run_and_use_the_device_while_a_tensor_is_read(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others_ran = threading.Event()
-    fetch = device.gpu.fetch
+    fetch = device.context.transfers.fetch
 
     def held_up(staging: Any, target: oracle.Array) -> None:
         assert others_ran.wait(60)
@@ -124,7 +124,7 @@ def test_other_tasks_run_and_use_the_device_while_a_tensor_is_read(
         return await read
 
     a = np.arange(1000, dtype=np.uint32)
-    monkeypatch.setattr(device.gpu, "fetch", held_up)
+    monkeypatch.setattr(device.context.gpu, "fetch", held_up)
     assert np.array_equal(asyncio.run(main()), a[::-1])
 
 
@@ -194,7 +194,7 @@ def test_an_asynchronous_read_without_room_for_a_copy(
         raise dml.OutOfMemoryError("no room")
 
     t = device.tensor(np.arange(3, dtype=np.float32))
-    monkeypatch.setattr(device.gpu, "staging", none_left)
+    monkeypatch.setattr(device.context.gpu, "staging", none_left)
     assert asyncio.run(t.numpy_async()).tolist() == [0, 1, 2]
 
 

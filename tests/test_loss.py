@@ -35,7 +35,7 @@ def used(device: dml.Device) -> Calls:
     x = device.tensor(ONES)
     y = op(x)
     assert y.numpy()[-1] == 1000
-    buffer = device.gpu.buffer(256)
+    buffer = device.context.gpu.buffer(256)
     return {
         "call": lambda: op(x),
         "call with out": lambda: op(x, out=y),
@@ -74,7 +74,7 @@ def test_after_a_loss_every_call_raises(recorded: bool, first: str) -> None:
     calls = used(device)
     if recorded:
         calls["call"]()
-    device.gpu.device.destroy()
+    device.wgpu_device.destroy()
     all_say_so({first: calls[first], **calls})
     stage = f"before {first}" + (", work recorded" if recorded else "")
     fault_table.note("device lost", stage, Counter({"DeviceLostError": len(calls)}))
@@ -98,7 +98,7 @@ def test_a_loss_in_the_middle_of_a_stage(stage: Stage) -> None:
         for name in names:
             device = dml.Device(debug=True)
             bench = Bench(device)
-            with injected(1, device.gpu.device.destroy, {kind: (name,)}) as injection:
+            with injected(1, device.wgpu_device.destroy, {kind: (name,)}) as injection:
                 try:
                     got, right = stage.run(bench, 0)
                 except dml.DeviceLostError:
@@ -137,7 +137,7 @@ def test_a_lost_device_goes_back_to_the_driver(kind: type, name: str) -> None:
         device = dml.Device()
         y = device.compile(SUM)(device.tensor(ONES))
         lost, at = pytest.raises(dml.DeviceLostError), {kind: (name,)}
-        with injected(1, device.gpu.device.destroy, at) as injection, lost:
+        with injected(1, device.wgpu_device.destroy, at) as injection, lost:
             y.numpy()
         assert injection.hit
         device.close()
@@ -166,7 +166,7 @@ def test_a_loss_while_waiting_for_the_gpu(large: bool) -> None:
 
     worker = threading.Thread(target=work, daemon=True)
     pending = {native.GPUBuffer: ("map_async",)}
-    with injected(1, device.gpu.device.destroy, pending, after=True) as injection:
+    with injected(1, device.wgpu_device.destroy, pending, after=True) as injection:
         worker.start()
         worker.join(60)
     assert injection.hit
@@ -178,7 +178,7 @@ def test_a_loss_while_waiting_for_the_gpu(large: bool) -> None:
 def test_the_default_device_is_made_anew_after_a_loss() -> None:
     first = dml.default_device()
     assert dml.cumulative_summation(ONES, 0).numpy()[-1] == 1000
-    first.gpu.device.destroy()
+    first.wgpu_device.destroy()
     assert dml.cumulative_summation(ONES, 0).numpy()[-1] == 1000
     assert dml.default_device() is not first
     dml.default_device().close()

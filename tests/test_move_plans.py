@@ -14,7 +14,7 @@ from dmlgpu import TensorDesc
 from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import COPY_RUNS as RUNS
 from dmlgpu.plan.move import CPU_WG_SIZE, LONG_ROW, RUN, UNITS_WG_SIZE, WG_SIZE
-from dmlgpu.plan.operator import eight
+from dmlgpu.plan.dispatch import eight
 
 SOFTWARE = ADAPTERS["software"]
 MANY = 64 * RUN * WG_SIZE  # units

@@ -116,8 +116,8 @@ class Forced:
         kernel, _, group = way.partition(" in ")
         special = kernel if kernel in ("rows", "short", "tuples") else ""
         on_cpu = group != "pairs" and kernel not in ("words", "whole")
-        facts = replace(self.device.gpu.facts, is_cpu=on_cpu)
-        self.patch.setattr(self.device.gpu, "facts", facts)
+        facts = replace(self.device.context.facts, is_cpu=on_cpu)
+        self.patch.setattr(self.device.context.gpu, "facts", facts)
         self.patch.setattr(move, "COPY_BYTES", 1 if way == "copies" else 1 << 40)
         self.patch.setattr(move, "SPARSE_FACTOR", 1 << 20)
         self.patch.setattr(move, "run_units", lambda units: RUN if group == "runs" else 1)
@@ -204,7 +204,7 @@ def rows_of_copies() -> tuple[Any, oracle.Array, oracle.Array]:
 @pytest.mark.gpu
 def test_copies_need_two_buffers(opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one buffer the kernel runs instead, and gives the same bytes."""
-    monkeypatch.setattr(opened.gpu, "facts", replace(opened.gpu.facts, is_cpu=True))
+    monkeypatch.setattr(opened.context, "facts", replace(opened.context.facts, is_cpu=True))
     desc, x, expected = rows_of_copies()
     op = CompiledOperator(opened, operator_of(desc), desc)
     assert len(op.plan.copies) == 4
@@ -225,7 +225,7 @@ def test_copies_need_two_buffers(opened: dml.Device, monkeypatch: pytest.MonkeyP
 def test_copies_and_dispatches_run_in_the_order_of_their_calls(
     opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opened.gpu, "facts", replace(opened.gpu.facts, is_cpu=True))
+    monkeypatch.setattr(opened.context, "facts", replace(opened.context.facts, is_cpu=True))
     desc, x, _ = rows_of_copies()
     op = CompiledOperator(opened, operator_of(desc), desc)
     given, out = opened.tensor(x), opened.empty(desc.output_tensor)
@@ -241,9 +241,9 @@ def test_copies_and_dispatches_run_in_the_order_of_their_calls(
 
 @pytest.mark.gpu
 def test_copies_are_timed(opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "timestamp-query" not in opened.gpu.device.features:
+    if "timestamp-query" not in opened.wgpu_device.features:
         pytest.skip(f"{opened.adapter.name} has no timestamps")
-    monkeypatch.setattr(opened.gpu, "facts", replace(opened.gpu.facts, is_cpu=True))
+    monkeypatch.setattr(opened.context, "facts", replace(opened.context.facts, is_cpu=True))
     desc, x, expected = rows_of_copies()
     op = CompiledOperator(opened, operator_of(desc), desc)
     given = opened.tensor(x)

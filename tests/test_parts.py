@@ -133,15 +133,15 @@ class Small:
     def __init__(self, device: dml.Device) -> None:
         self.device = device
         self.execute = executor(device)
-        self.needs_windows = device.gpu.max_binding < device.gpu.max_buffer
+        self.needs_windows = device.context.gpu.max_binding < device.context.gpu.max_buffer
 
     def limit(self, tensors: Sequence[TensorDesc]) -> None:
         largest = max(tensor.total_tensor_size_in_bytes for tensor in tensors)
         most = max(1024, largest // 5 // 256 * 256)
         together = sum(tensor.total_tensor_size_in_bytes for tensor in tensors)
-        while together // most + 4 > self.device.gpu.max_bindings:  # windows of all, if none is cut
+        while together // most + 4 > self.device.context.gpu.max_bindings:  # windows of all, if none is cut
             most += 256
-        gpu = self.device.gpu
+        gpu = self.device.context.gpu
         gpu.max_binding = most
         gpu.facts = replace(gpu.facts, max_binding=most)
         self.device._compiled.clear()

@@ -16,7 +16,7 @@ from dmlgpu import TensorDesc
 from dmlgpu.device import operator_of
 from dmlgpu.ops import OPERATORS
 from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, widen
-from dmlgpu.plan.operator import Adapter, Dispatch, Plan, eight
+from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, eight
 from dmlgpu.plan.scan import COLUMNS_AHEAD
 from dmlgpu.runtime.reach import grid
 from dmlgpu.wgsl.assembly import Shader, assemble, binds, pack_params

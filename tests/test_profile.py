@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dmlgpu as dml
-from dmlgpu.plan.traffic import traffic
+from dmlgpu.ops import traffic
 from dmlgpu.runtime import profile as profile_module
 from dmlgpu.runtime.profile import Profile, ProfiledCall
 
@@ -33,8 +33,8 @@ def x(opened: dml.Device) -> dml.Tensor:
 @pytest.fixture
 def without_timestamps(opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> dml.Device:
     """The device as it would be on an adapter that has none."""
-    features = set(opened.gpu.device.features) - {"timestamp-query"}
-    monkeypatch.setattr(type(opened.gpu.device), "features", features)
+    features = set(opened.wgpu_device.features) - {"timestamp-query"}
+    monkeypatch.setattr(type(opened.wgpu_device), "features", features)
     return opened
 
 
@@ -43,7 +43,7 @@ def names(profile: Profile) -> list[str]:
 
 
 def has_timestamps(device: dml.Device) -> bool:
-    return "timestamp-query" in device.gpu.device.features
+    return "timestamp-query" in device.wgpu_device.features
 
 
 def test_calls_are_collected_in_order(opened: dml.Device, x: dml.Tensor) -> None:
@@ -268,13 +268,13 @@ def test_copies_without_timestamps(without_timestamps: dml.Device) -> None:
     with without_timestamps.profile() as p:
         y = x[1:, 1024:]
     (op,) = without_timestamps._compiled.values()
-    assert bool(op.plan.copies) == without_timestamps.gpu.facts.is_cpu
+    assert bool(op.plan.copies) == without_timestamps.context.facts.is_cpu
     assert names(p) == [SLICE1]
     np.testing.assert_array_equal(y.numpy()[0], np.arange(3072, 4096))
 
 
 def test_a_shared_device_without_the_feature(device: dml.Device) -> None:
-    gpu = device.gpu.device
+    gpu = device.wgpu_device
     plain = gpu.adapter.request_device_sync()
     shared = dml.Device.from_wgpu(plain)
     with shared.profile() as p:
@@ -289,15 +289,15 @@ def test_ticks_are_scaled_by_the_adapters_period(
 ) -> None:
     if not has_timestamps(opened):
         pytest.skip(f"{opened.adapter.name} has no timestamps")
-    assert opened.gpu.timestamp_period > 0
+    assert opened.context.gpu.timestamp_period > 0
 
     def resolved(buffer: Any, offset: int, target: np.ndarray[Any, Any]) -> None:
         target.view(np.uint64)[:] = [1000, 1300]
 
-    monkeypatch.setattr(type(opened.gpu), "timestamp_period", 83.5)
+    monkeypatch.setattr(type(opened.context.gpu), "timestamp_period", 83.5)
     with opened.profile() as p:
         dml.cumulative_summation(x, 0)
-        monkeypatch.setattr(opened.gpu, "read", resolved)
+        monkeypatch.setattr(opened.context.gpu, "read", resolved)
         (call,) = p.calls
         monkeypatch.undo()
     assert call.start == 83500

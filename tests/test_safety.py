@@ -178,7 +178,7 @@ def test_no_callers_text_reaches_a_shader(
 
     monkeypatch.setattr(Gpu, "pipeline", spy)
     with dml.Device(device.adapter) as fresh:
-        monkeypatch.setattr(fresh.gpu, "info", replace(fresh.gpu.info, name=EVIL, driver=EVIL))
+        monkeypatch.setattr(fresh.context.gpu, "info", replace(fresh.context.gpu.info, name=EVIL, driver=EVIL))
         accepted = 0
         for call in hostile_calls(fresh):
             try:

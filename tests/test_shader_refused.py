@@ -24,7 +24,7 @@ def shader(text: str) -> Shader:
 )
 def test_the_line_is_named(device: dml.Device, text: str, line: int, reason: str) -> None:
     with pytest.raises(dml.DeviceError) as caught:
-        device.gpu.pipeline(shader(text), "main", {})
+        device.context.gpu.pipeline(shader(text), "main", {})
     message = str(caught.value)
     quoted = text.splitlines()[line - 1].strip()
     assert message.startswith(f"broken.wgsl line {line}, `{quoted}`, does not compile on ")
@@ -36,7 +36,7 @@ def test_the_line_is_named(device: dml.Device, text: str, line: int, reason: str
 def test_a_pipeline_that_cannot_be_made_names_shader_and_driver(device: dml.Device) -> None:
     text = "@compute @workgroup_size(1) fn main() {}"
     with pytest.raises(dml.DeviceError, match=r"^broken\.wgsl does not compile on .*'nothing'$"):
-        device.gpu.pipeline(shader(text), "nothing", {})
+        device.context.gpu.pipeline(shader(text), "nothing", {})
     with pytest.raises(dml.DeviceError, match=r"^broken\.wgsl does not compile on "):
-        device.gpu.pipeline(shader(text.replace("(1)", "(4096)")), "main", {})
+        device.context.gpu.pipeline(shader(text.replace("(1)", "(4096)")), "main", {})
     assert device.is_usable

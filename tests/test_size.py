@@ -113,7 +113,7 @@ def test_one_large_line_is_summed_in_place(large: Large) -> None:
 def test_more_than_the_adapter_holds_is_refused_and_nothing_is_lost(device: dml.Device) -> None:
     kept = device.tensor(np.arange(5))
     held = device.memory.in_use
-    most = device.gpu.max_buffer
+    most = device.context.gpu.max_buffer
     rows = min(most // 4096 + 1, (1 << 32) // 1024 - 1)
     with pytest.raises((dml.OutOfMemoryError, dml.DeviceError), match=rf"\b{most}\b") as caught:
         device.empty(TensorDesc(T.INT64, (rows, 512)))
@@ -125,7 +125,7 @@ def test_more_than_the_adapter_holds_is_refused_and_nothing_is_lost(device: dml.
 @pytest.mark.gpu
 def test_the_largest_buffer_can_be_had(device: dml.Device) -> None:
     """Sizes are rounded up for reuse, but not beyond what the adapter makes."""
-    most = min(device.gpu.max_buffer // 16 * 16, 4 * ((1 << 32) - 1) // 16 * 16)
+    most = min(device.context.gpu.max_buffer // 16 * 16, 4 * ((1 << 32) - 1) // 16 * 16)
     with dml.Device(device.adapter) as other:
         try:
             tensor = other.empty(TensorDesc(T.UINT32, (most // 4,)))

@@ -12,7 +12,8 @@ from test_plans import every_plan
 import dmlgpu as dml
 from dmlgpu.desc.tensor import packed_strides
 from dmlgpu.ops import OPERATORS
-from dmlgpu.plan.traffic import _TRAFFIC, SECTOR, traffic
+from dmlgpu.ops import traffic
+from dmlgpu.plan.traffic import SECTOR
 
 F32 = dml.DataType.FLOAT32
 

@@ -28,7 +28,7 @@ def test_a_read_sees_a_small_write_that_nothing_was_submitted_after(device: dml.
     whole = device.tensor(np.zeros(DIRECT, np.uint32))
     head = whole.view(dml.TensorDesc(dml.DataType.UINT32, (16,)))
     assert whole.numpy()[0] == 0
-    device.gpu.write(head.buffer, head.offset, np.full(64, 7, np.uint8))
+    device.context.transfers.write(head.buffer, head.offset, np.full(64, 7, np.uint8))
     np.testing.assert_array_equal(whole.numpy()[:17], [0x07070707] * 16 + [0])
 
 

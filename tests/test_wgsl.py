@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dmlgpu as dml
-from dmlgpu.plan.operator import eight
+from dmlgpu.plan.dispatch import eight
 from dmlgpu.wgsl import assembly as wgsl
 from dmlgpu.wgsl.assembly import Access, Shader, Slot, assemble, pack_params, params_layout
 

@@ -1,58 +1,21 @@
-"""The catalogue: the operators' own feature-level tables as rows for people and for scripts."""
+"""What `dmlgpu operators` lists: the catalogue of operators as rows for people and for scripts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from dmlgpu.desc.levels import Allowed, FeatureLevel, ranks_text
-from dmlgpu.desc.tensor import DataType
-from dmlgpu.errors import InvalidDescError
+from dmlgpu.desc.catalogue import Entry
+from dmlgpu.desc.levels import FeatureLevel, level_text, ranks_text, row_at, types_short
 from dmlgpu.ops import OPERATORS
-from dmlgpu.plan.operator import Operator
 
 _HEADER = ("operator", "level", "ranks", "data types", "index types", "in place")
-
-
-def level_text(level: FeatureLevel) -> str:
-    """A level as the documents write it: 3.0."""
-    return f"{level >> 12}.{level >> 8 & 15}"
-
-
-def level_named(text: str) -> FeatureLevel:
-    """The level that `3.0` or `FL_3_0` names."""
-    wanted = text.upper().removeprefix("FL_").replace("_", ".")
-    for level in FeatureLevel:
-        if level_text(level) == wanted:
-            return level
-    known = ", ".join(level_text(level) for level in FeatureLevel)
-    raise InvalidDescError(f"level is {text!r}; it must be one of {known}")
-
-
-def types_short(types: frozenset[DataType]) -> str:
-    """Data types with their widths gathered: FLOAT16/32, INT8/16."""
-    widths: dict[str, list[int]] = {}
-    for data_type in sorted(types, key=lambda t: (t.name.rstrip("0123456789"), t.bits)):
-        widths.setdefault(data_type.name.rstrip("0123456789"), []).append(data_type.bits)
-    return ", ".join(name + "/".join(map(str, bits)) for name, bits in widths.items())
-
-
-def since(operator: Operator[Any]) -> FeatureLevel:
-    """The level that brought the operator."""
-    return min(operator.support)
-
-
-def row_at(operator: Operator[Any], level: FeatureLevel) -> Mapping[str, Allowed] | None:
-    """What each tensor may be at `level`; None when the operator came later."""
-    known = [at for at in operator.support if at <= level]
-    return operator.support[max(known)] if known else None
 
 
 def entries(level: FeatureLevel) -> list[dict[str, Any]]:
     """What `level` allows, as plain data: one entry for each operator it has."""
     found = []
     for operator in OPERATORS:
-        row = row_at(operator, level)
+        row = row_at(operator.entry.support, level)
         if row is None:
             continue
         tensors = {
@@ -65,13 +28,25 @@ def entries(level: FeatureLevel) -> list[dict[str, Any]]:
         found.append(
             {
                 "name": operator.name,
-                "value": operator.value,
-                "since": level_text(since(operator)),
-                "in_place": operator.in_place,
+                "value": operator.entry.value,
+                "since": level_text(operator.entry.since),
+                "in_place": bool(operator.entry.alias),
                 "tensors": tensors,
             }
         )
     return found
+
+
+def columns(entry: Entry, level: FeatureLevel) -> tuple[str, str, str]:
+    """Ranks and data types of the first input, and data types of indices, at a level it has."""
+    row = row_at(entry.support, level) or {}
+    first = next(iter(row.values()))
+    indices = row.get("indices_tensor")
+    return (
+        ranks_text(first.ranks),
+        types_short(first.data_types),
+        types_short(indices.data_types) if indices else "-",
+    )
 
 
 def markdown() -> str:
@@ -79,17 +54,12 @@ def markdown() -> str:
     lines = [_line(_HEADER), _line(("---",) * len(_HEADER))]
     for operator in OPERATORS:
         before: tuple[str, ...] = ("",) * 3
-        for level, row in operator.support.items():
-            data, indices = row["input_tensor"], row.get("indices_tensor")
-            cells = (
-                ranks_text(data.ranks),
-                types_short(data.data_types),
-                types_short(indices.data_types) if indices else "-",
-            )
+        for level in operator.entry.support:
+            cells = columns(operator.entry, level)
             news = tuple("" if new == old else new for new, old in zip(cells, before, strict=True))
-            first = level == since(operator)
+            first = level == operator.entry.since
             name = f"`{operator.name}`" if first else ""
-            in_place = ("yes" if operator.in_place else "no") if first else ""
+            in_place = ("yes" if operator.entry.alias else "no") if first else ""
             lines.append(_line((name, level_text(level), *news, in_place)))
             before = cells
     return "\n".join(lines) + "\n"

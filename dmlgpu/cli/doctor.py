@@ -16,7 +16,7 @@ from dmlgpu.device import Device
 from dmlgpu.doctor import examine
 from dmlgpu.doctor.verdicts import BROKEN, Verdict, on_adapter, what_to_install
 from dmlgpu.errors import DeviceError
-from dmlgpu.gpu.gpu import adapters
+from dmlgpu.gpu.adapters import adapters
 
 OK, SICK, NO_ADAPTER = 0, 1, 2
 EXAMPLES = """\

@@ -17,7 +17,8 @@ from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json, add_
 from dmlgpu.errors import DeviceError
 from dmlgpu.measure.roofline import copy_rate
 from dmlgpu.ops import OPERATORS
-from dmlgpu.plan.operator import Adapter, Operator
+from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.plan.operator import Operator
 
 MIB = 1 << 20
 COPY_BYTES = {"discrete": 256 * MIB}  # of the copy that says how fast memory is, by kind
@@ -128,12 +129,12 @@ def target(args: argparse.Namespace) -> Target:
     except DeviceError as error:
         raise DeviceError(f"{error}; --assume gpu or --assume cpu needs none") from None
     with opened as device:
-        gpu = device.gpu
+        gpu, facts = device.context.gpu, device.context.facts
         if given:
-            return Target(str(device.adapter), gpu.facts, gpu.max_groups, given, "--bandwidth")
+            return Target(str(device.adapter), facts, gpu.max_groups, given, "--bandwidth")
         nbytes = COPY_BYTES.get(device.adapter.kind, COPY_BYTES_ELSEWHERE)
         rate = copy_rate(device, nbytes) / 1e9
-        return Target(str(device.adapter), gpu.facts, gpu.max_groups, rate, "its own copy")
+        return Target(str(device.adapter), facts, gpu.max_groups, rate, "its own copy")
 
 
 def run(args: argparse.Namespace) -> int:

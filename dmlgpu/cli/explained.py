@@ -7,11 +7,13 @@ from dataclasses import asdict, dataclass, fields
 from enum import IntEnum
 from typing import Any
 
+from dmlgpu.desc.enumerations import ScaleBias
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.plan.operator import Adapter, Dispatch, Operator, Value
-from dmlgpu.plan.traffic import traffic
+from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value
+from dmlgpu.plan.operator import Operator
 from dmlgpu.runtime.reach import grid
-from dmlgpu.wgsl.assembly import assemble, params_layout
+from dmlgpu.wgsl.assembly import assemble
+from dmlgpu.wgsl.params import params_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +29,8 @@ class Target:
 
 def explained(operator: Operator[Any], desc: Any, target: Target) -> dict[str, Any]:
     """The plan of a valid description, the bytes it moves, and the least time for them."""
-    plan = operator.plan(desc, target.facts)
-    moved = traffic(desc)
+    work = operator.work(desc)
+    plan, moved = work.plan(target.facts), dict(work.traffic())
     sizes = moved | dict(plan.scratch) | dict(plan.shared)
     dispatches = [_dispatch(operator, d, sizes, target) for d in plan.dispatches]
     least = sum(moved.values())
@@ -46,7 +48,9 @@ def explained(operator: Operator[Any], desc: Any, target: Target) -> dict[str, A
             {"shader": d.shader, "entry": d.entry, "slots": dict(d.slots)}
             for d in (plan.in_place.dispatches if plan.in_place else ())
         ],
-        "copies": {"count": len(plan.copies), "bytes": plan.copies[0][2]} if plan.copies else None,
+        "copies": {"count": len(plan.copies), "bytes": plan.copies[0].size}
+        if plan.copies
+        else None,
         "bytes": moved,
         "bytes_least": least,
         "bytes_planned": planned,
@@ -57,10 +61,16 @@ def explained(operator: Operator[Any], desc: Any, target: Target) -> dict[str, A
     }
 
 
+def _copies(plan: Plan) -> dict[str, int] | None:
+    if not plan.copies:
+        return None
+    return {"count": len(plan.copies), "bytes": plan.copies[0].size}
+
+
 def _dispatch(
     operator: Operator[Any], dispatch: Dispatch, sizes: dict[str, int], target: Target
 ) -> dict[str, Any]:
-    text = assemble(dispatch.shader, dispatch.slots).text
+    text = assemble(dispatch.shader, dispatch.slots, code=dispatch.code).text
     return {
         "shader": dispatch.shader,
         "entry": dispatch.entry,
@@ -95,8 +105,10 @@ def _workgroup_size(text: str, dispatch: Dispatch) -> int:
     return int(defaults.get(size, size))
 
 
-def _uniform(name: str, value: Value) -> int | list[int]:
+def _uniform(name: str, value: Value) -> float | list[int]:
     """A value as it is meant: steps backward are negative, zeros that only fill up are left out."""
+    if isinstance(value, float):
+        return value
     words = list(value) if isinstance(value, tuple) else [value]
     if "stride" in name or "step" in name:
         words = [word - 2**32 if word >= 2**31 else word for word in words]
@@ -108,6 +120,10 @@ def _uniform(name: str, value: Value) -> int | list[int]:
 
 
 def _field(value: Any) -> Any:
+    if isinstance(value, tuple) and value and isinstance(value[0], TensorDesc):
+        return [_field(tensor) for tensor in value]
+    if isinstance(value, ScaleBias):
+        return asdict(value)
     if isinstance(value, TensorDesc):
         return {
             "data_type": value.data_type.name,

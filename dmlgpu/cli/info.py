@@ -15,8 +15,8 @@ import numpy as np
 import dmlgpu as dml
 from dmlgpu.cli.output import Table, bytes_text, print_fact
 from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json
-from dmlgpu.gpu.gpu import choose
-from dmlgpu.wgsl.assembly import shader_folder
+from dmlgpu.gpu.adapters import choose
+from dmlgpu.wgsl.source import shader_folder
 
 EXAMPLES = """\
   dmlgpu info
@@ -56,17 +56,17 @@ def machine(asked: str | None = None) -> dict[str, Any]:
     chosen, _ = choose(asked)
     listed = dml.adapters()
     with dml.Device(chosen) as device:
-        gpu = device.gpu
+        gpu = device.context.gpu
         limits = {
             "max_buffer_bytes": gpu.max_buffer,
             "max_binding_bytes": gpu.max_binding,
             "max_bindings": gpu.max_bindings,
             "offset_alignment_bytes": gpu.offset_alignment,
             "max_workgroups_per_dimension": gpu.max_groups,
-            "max_workgroup_size": gpu.facts.max_workgroup_size,
-            "max_workgroup_memory_bytes": gpu.facts.max_workgroup_storage,
-            "min_subgroup_size": gpu.facts.subgroup_min,
-            "max_subgroup_size": gpu.facts.subgroup_max,
+            "max_workgroup_size": gpu.max_workgroup_size,
+            "max_workgroup_memory_bytes": gpu.max_workgroup_storage,
+            "min_subgroup_size": gpu.subgroup_min,
+            "max_subgroup_size": gpu.subgroup_max,
         }
         features = sorted(str(feature) for feature in gpu.device.features)
         offered = sorted({str(f) for f in gpu.device.adapter.features} - set(features))

@@ -8,7 +8,7 @@ import json
 from dmlgpu.cli import catalogue
 from dmlgpu.cli.output import Table
 from dmlgpu.cli.parser import Commands, add_command, add_json, add_level
-from dmlgpu.desc.levels import FeatureLevel, ranks_text
+from dmlgpu.desc.levels import FeatureLevel, level_text
 from dmlgpu.ops import OPERATORS
 
 EXAMPLES = """\
@@ -39,21 +39,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(level: FeatureLevel) -> None:
-    print(f"operators at feature level {catalogue.level_text(level)}\n")
+    print(f"operators at feature level {level_text(level)}\n")
     names = max(len(operator.name) for operator in OPERATORS)
     table = Table({"operator": names, "since": 5, "ranks": 6, "in place": 8, "data types": 0})
     later = []
     for operator in OPERATORS:
-        row = catalogue.row_at(operator, level)
-        since = catalogue.level_text(catalogue.since(operator))
-        if row is None:
+        since = level_text(operator.entry.since)
+        if level < operator.entry.since:
             later.append(f"{operator.name} comes with level {since}")
             continue
-        data, indices = row["input_tensor"], row.get("indices_tensor")
-        in_place = "yes" if operator.in_place else "no"
-        types = catalogue.types_short(data.data_types)
-        table.row(operator.name, since, ranks_text(data.ranks), in_place, types)
-        if indices:
-            table.row("  indices", "", "", "", catalogue.types_short(indices.data_types))
+        ranks, types, indices = catalogue.columns(operator.entry, level)
+        in_place = "yes" if operator.entry.alias else "no"
+        table.row(operator.name, since, ranks, in_place, types)
+        if indices != "-":
+            table.row("  indices", "", "", "", indices)
     if later:
         print("\n" + "\n".join(later))

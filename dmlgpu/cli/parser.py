@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from dmlgpu.cli import catalogue
-from dmlgpu.desc.levels import FeatureLevel
+from dmlgpu.desc.levels import FeatureLevel, level_named, level_text
 from dmlgpu.errors import InvalidDescError
 
 Run = Callable[[argparse.Namespace], int]
@@ -63,13 +62,13 @@ def add_level(parser: Any) -> None:
         type=level,
         default=max(FeatureLevel),
         metavar="LEVEL",
-        help=f"feature level, such as 3.0 (default: {catalogue.level_text(max(FeatureLevel))})",
+        help=f"feature level, such as 3.0 (default: {level_text(max(FeatureLevel))})",
     )
 
 
 def level(text: str) -> FeatureLevel:
     """The argument as a feature level."""
     try:
-        return catalogue.level_named(text)
+        return level_named(text)
     except InvalidDescError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

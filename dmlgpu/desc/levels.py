@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError, UnsupportedError, shown
-
-if TYPE_CHECKING:
-    from dmlgpu.plan.operator import Operator
 
 
 class FeatureLevel(IntEnum):
@@ -54,23 +51,6 @@ class Allowed:
 
 Support = Mapping[FeatureLevel, Mapping[str, Allowed]]
 
-RANK_4 = range(4, 5)
-RANK_4_5 = range(4, 6)
-RANK_1_8 = range(1, 9)
-
-T6 = frozenset(
-    {
-        DataType.FLOAT32,
-        DataType.FLOAT16,
-        DataType.INT32,
-        DataType.INT16,
-        DataType.UINT32,
-        DataType.UINT16,
-    }
-)
-T8 = T6 | {DataType.INT8, DataType.UINT8}
-T11 = T8 | {DataType.FLOAT64, DataType.INT64, DataType.UINT64}
-
 
 def ranks_text(ranks: range) -> str:
     """A range of ranks as the documents write it."""
@@ -83,51 +63,71 @@ def types_text(types: frozenset[DataType]) -> str:
     return ", ".join(t.name for t in sorted(types))
 
 
-def check_support(operator: Operator[Any], desc: Any, level: FeatureLevel) -> None:
-    """Raises unless the operator and each tensor of `desc` exist at `level`."""
-    since = min(operator.support)
-    if level < since:
-        raise UnsupportedError(
-            f"{operator.name} needs feature level {since.name}; the level in force is {level.name}"
-        )
-    row = operator.support[max(at for at in operator.support if at <= level)]
-    for field, allowed in row.items():
-        tensor: TensorDesc = getattr(desc, field)
-        _check_rank(operator, field, tensor, allowed, level)
-        _check_type(operator, field, tensor, allowed, level)
+def types_short(types: frozenset[DataType]) -> str:
+    """Data types with their widths gathered: FLOAT16/32, INT8/16."""
+    widths: dict[str, list[int]] = {}
+    for data_type in sorted(types, key=lambda t: (t.name.rstrip("0123456789"), t.bits)):
+        widths.setdefault(data_type.name.rstrip("0123456789"), []).append(data_type.bits)
+    return ", ".join(name + "/".join(map(str, bits)) for name, bits in widths.items())
 
 
-def _check_rank(
-    operator: Operator[Any], field: str, tensor: TensorDesc, allowed: Allowed, level: FeatureLevel
+def level_text(level: FeatureLevel) -> str:
+    """A level as the documents write it: 3.0."""
+    return f"{level >> 12}.{level >> 8 & 15}"
+
+
+def level_named(text: str) -> FeatureLevel:
+    """The level that `3.0` or `FL_3_0` names."""
+    wanted = text.upper().removeprefix("FL_").replace("_", ".")
+    for level in FeatureLevel:
+        if level_text(level) == wanted:
+            return level
+    known = ", ".join(level_text(level) for level in FeatureLevel)
+    raise InvalidDescError(f"level is {text!r}; it must be one of {known}")
+
+
+def row_at(support: Support, level: FeatureLevel) -> Mapping[str, Allowed] | None:
+    """What each tensor may be at `level`; None when the operator came later."""
+    known = [at for at in support if at <= level]
+    return support[max(known)] if known else None
+
+
+def check_support(
+    name: str, support: Support, tensors: Mapping[str, TensorDesc], level: FeatureLevel
 ) -> None:
-    if tensor.rank in allowed.ranks:
-        return
-    later = [at for at, row in operator.support.items() if tensor.rank in row[field].ranks]
-    where = f"{operator.name}: {field} has {tensor.rank} dimensions"
-    if later:
+    """Raises unless the operator `name` and each of its tensors exist at `level`."""
+    row = row_at(support, level)
+    if row is None:
         raise UnsupportedError(
-            f"{where}, allowed from {min(later).name}; "
-            f"{level.name} allows {ranks_text(allowed.ranks)}"
+            f"{name} needs feature level {min(support).name}; the level in force is {level.name}"
         )
-    raise InvalidDescError(f"{where}; {level.name} allows {ranks_text(allowed.ranks)}")
+    for field, tensor in tensors.items():
+        plain = field.partition("[")[0]
+        allowed = row.get(plain)
+        if allowed is None:
+            later = [at for at, cells in support.items() if plain in cells]
+            if not later:
+                continue
+            raise UnsupportedError(
+                f"{name}: {field} is given; it is allowed from {min(later).name}, and the level in "
+                f"force is {level.name}"
+            )
+        where = f"{name}: {field}"
+        if tensor.rank not in allowed.ranks:
+            later = [
+                at for at, c in support.items() if plain in c and tensor.rank in c[plain].ranks
+            ]
+            ranks = f"{level.name} allows {ranks_text(allowed.ranks)}"
+            _refuse(f"{where} has {tensor.rank} dimensions", later, ranks, "")
+        if tensor.data_type not in allowed.data_types:
+            kind = tensor.data_type
+            later = [at for at, c in support.items() if plain in c and kind in c[plain].data_types]
+            types = f"{level.name} allows {types_text(allowed.data_types)}"
+            never = ", which this operator has at no level"
+            _refuse(f"{where} is {kind.name}", later, types, never)
 
 
-def _check_type(
-    operator: Operator[Any], field: str, tensor: TensorDesc, allowed: Allowed, level: FeatureLevel
-) -> None:
-    if tensor.data_type in allowed.data_types:
-        return
-    name = tensor.data_type.name
-    later = [
-        at for at, row in operator.support.items() if tensor.data_type in row[field].data_types
-    ]
-    where = f"{operator.name}: {field} is {name}"
+def _refuse(what: str, later: list[FeatureLevel], allowed: str, never: str) -> None:
     if later:
-        raise UnsupportedError(
-            f"{where}, allowed from {min(later).name}; "
-            f"{level.name} allows {types_text(allowed.data_types)}"
-        )
-    raise InvalidDescError(
-        f"{where}, which this operator has at no level; "
-        f"{level.name} allows {types_text(allowed.data_types)}"
-    )
+        raise UnsupportedError(f"{what}, allowed from {min(later).name}; {allowed}")
+    raise InvalidDescError(f"{what}{never}; {allowed}")

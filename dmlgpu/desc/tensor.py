@@ -5,20 +5,19 @@ Mirrors DML_TENSOR_DATA_TYPE and DML_BUFFER_TENSOR_DESC; nothing here touches a 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
-from functools import cached_property
+from functools import cached_property, partial
 from math import gcd, prod
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu.errors import DmlError, InvalidDescError, InvalidTypeError, shown
+from dmlgpu.desc.values import UINT32_MAX, integer, integers
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
 
-UINT32_MAX = 2**32 - 1
 MAX_RANK = 8
 TENSOR_ALIGNMENT = 16  # DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT
 
@@ -77,51 +76,6 @@ class TensorFlags(IntFlag):
     OWNED_BY_DML = 1
 
 
-def integers(name: str, values: Iterable[Any], low: int, high: int) -> tuple[int, ...]:
-    """`values` as Python ints, each within low..high; the rule every array field shares."""
-    try:
-        items = None if isinstance(values, (str, bytes)) else tuple(values)
-    except Exception:  # whatever an object's own iteration raises
-        items = None
-    if items is None:
-        raise InvalidDescError(f"{name} is {shown(values)}; it must be a sequence of integers")
-    return tuple(integer(f"{name}[{i}]", v, low, high) for i, v in enumerate(items))
-
-
-def integer(name: str, value: Any, low: int, high: int) -> int:
-    """`value` as a Python int within low..high."""
-    try:
-        number = operator.index(value)
-    except Exception:  # whatever an object's own conversion raises
-        raise InvalidDescError(f"{name} is {shown(value)}; it must be an integer") from None
-    if not low <= number <= high:
-        raise InvalidDescError(f"{name} is {shown(number)}; it must be in [{low}, {high}]")
-    return number
-
-
-E = TypeVar("E", bound=IntEnum)
-
-
-def member(name: str, enumeration: type[E], value: Any) -> E:
-    """`value` as a member of an enumeration, by itself or by its number."""
-    try:
-        return enumeration(value)
-    except Exception:  # an object's own comparison may raise anything
-        known = ", ".join(f"{m.name} ({int(m)})" for m in enumeration)
-        raise InvalidDescError(f"{name} is {shown(value)}; it must be one of {known}") from None
-
-
-def as_array(what: str, value: Any) -> npt.NDArray[Any]:
-    """`value` as NumPy sees it."""
-    try:
-        return np.asarray(value)
-    except (DmlError, MemoryError):
-        raise
-    except Exception as error:  # NumPy's own, or whatever an object's __array__ raises
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise InvalidDescError(f"{what} is {shown(value)}, not an array: {reason}") from None
-
-
 def packed_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Row-major strides, in elements, of a tensor without gaps."""
     strides = [1] * len(sizes)
@@ -144,7 +98,7 @@ class TensorDesc:
 
     def __init__(
         self,
-        data_type: DataType,
+        data_type: DataType | npt.DTypeLike,
         sizes: Iterable[int],
         strides: Iterable[int] | None = None,
         *,
@@ -153,7 +107,7 @@ class TensorDesc:
         flags: TensorFlags = TensorFlags.NONE,
     ) -> None:
         put = object.__setattr__  # the class is frozen
-        put(self, "data_type", member("TensorDesc: data_type", DataType, data_type))
+        put(self, "data_type", _data_type(data_type))
         put(self, "flags", TensorFlags(integer("TensorDesc: flags", flags, 0, UINT32_MAX)))
         if self.data_type is DataType.UNKNOWN:
             raise InvalidDescError("TensorDesc: data_type is UNKNOWN; a tensor needs a data type")
@@ -182,6 +136,16 @@ class TensorDesc:
 
     def __hash__(self) -> int:
         return self._hash  # taken once: descriptions are keys of every cache
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as the call that makes it: a hash taken in one process is no good in another."""
+        make = partial(
+            TensorDesc,
+            total_tensor_size_in_bytes=self.total_tensor_size_in_bytes,
+            guaranteed_base_offset_alignment=self.guaranteed_base_offset_alignment,
+            flags=self.flags,
+        )
+        return make, (self.data_type, self.sizes, self.strides)
 
     def _check_bytes(self, total: int | None, alignment: int) -> None:
         put = object.__setattr__
@@ -257,44 +221,60 @@ class TensorDesc:
         return max(TENSOR_ALIGNMENT, self.guaranteed_base_offset_alignment)
 
 
+def _data_type(value: Any) -> DataType:
+    """A data type by its member, its number, or a NumPy type with the same bits."""
+    if isinstance(value, DataType):
+        return value
+    if isinstance(value, int):
+        known = DataType.__members__.values()
+        found = next((t for t in known if int(t) == value and not isinstance(value, bool)), None)
+        if found is not None:
+            return found
+    else:
+        try:
+            return DataType.from_numpy(value)
+        except InvalidTypeError:
+            pass
+    names = ", ".join(f"{t.name} ({int(t)})" for t in DataType)
+    raise InvalidDescError(f"TensorDesc: data_type is {shown(value)}; it must be one of {names}")
+
+
 def check_desc(desc: Any) -> None:
     """Raises unless `desc` is a TensorDesc."""
     if not isinstance(desc, TensorDesc):
         raise InvalidDescError(f"desc is {shown(desc)}; it must be a TensorDesc")
 
 
-_SEARCH_LIMIT = 1_000_000  # candidate sums; only contrived layouts of rank 5 and more reach it
+_SEARCH_LIMIT = 20_000  # partial sums kept; only contrived layouts reach it
 
 
 def _collides(dims: list[tuple[int, int]]) -> bool:
     """Whether sum(c*s) takes one value twice over the box c < n; dims are (stride, size) ascending.
 
-    Equivalently: whether some non-zero d with |d[i]| < n[i] has sum(d*s) == 0. A dimension whose
-    stride exceeds the reach of all smaller ones cannot take part and is left out.
+    Equivalently: whether some non-zero d with |d[i]| < n[i] has sum(d*s) == 0. Dimensions are
+    tried from the longest stride down, and only differences that the shorter ones can still make
+    up for are kept; the last two are solved by arithmetic.
     """
     if any(s == 0 for s, _ in dims):
         return True
-    while dims and dims[-1][0] > sum((n - 1) * s for s, n in dims[:-1]):
-        dims = dims[:-1]
-    if not dims:
-        return False
     if prod(n for _, n in dims) > 1 + sum((n - 1) * s for s, n in dims):
         return True  # more elements than addresses
-    # The two longest dimensions are solved by arithmetic, the differences of the others listed.
-    by_size = sorted(dims, key=lambda dim: dim[1])
-    pair, others = by_size[-2:], by_size[:-2]
-    reach = sum((n - 1) * s for s, n in dims)
-    sums = {(0, False)}
-    for stride, size in others:
-        reach -= (size - 1) * stride
-        if len(sums) * (2 * size - 1) > _SEARCH_LIMIT:
+    sums = {(0, False)}  # of differences so far, and whether one of them is not zero
+    while len(dims) > 2:
+        stride, size = dims.pop()
+        left = sum((n - 1) * s for s, n in dims)
+        found = set()
+        for total, moved in sums:
+            low = max(1 - size, -((left + total) // stride))
+            high = min(size - 1, (left - total) // stride)
+            # The first difference that is not zero may be taken as positive.
+            for step in range(low if moved else 0, high + 1):
+                found.add((total + step * stride, moved or step != 0))
+        if len(found) > _SEARCH_LIMIT:
             return True
-        sums = {
-            (total + step * stride, moved or step != 0)
-            for total, moved in sums
-            for step in range(1 - size, size)
-        }
-    return any(_pair_reaches(pair, total, moved) for total, moved in sums if abs(total) <= reach)
+        sums = found
+    pair = [*dims, (1, 1), (1, 1)][:2]
+    return any(_pair_reaches(pair, total, moved) for total, moved in sums)
 
 
 def _pair_reaches(pair: list[tuple[int, int]], total: int, moved: bool) -> bool:

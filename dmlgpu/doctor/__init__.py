@@ -8,15 +8,14 @@ from functools import partial
 from dmlgpu.device import Device
 from dmlgpu.doctor import answers, probes, verdicts
 from dmlgpu.doctor.verdicts import Verdict
-from dmlgpu.gpu.gpu import Gpu
 
 
 def examine(device: Device) -> Iterator[Verdict]:
     """Every check, in an order that leaves the most dangerous one to the end."""
-    gpu: Gpu = device.gpu
-    facts = gpu.facts
+    context = device.context
+    gpu, facts = context.gpu, context.facts
     ask = {
-        name: partial(probes.answer, partial(getattr(probes, name), gpu))
+        name: partial(probes.answer, partial(getattr(probes, name), context))
         for name in ("loops", "integers", "pack_halves", "unpack_halves", "subgroups", "binding")
     }
     yield from verdicts.operators(answers.run(device, case) for case in answers.cases())
@@ -28,4 +27,4 @@ def examine(device: Device) -> Iterator[Verdict]:
     numbers = {name: getattr(gpu, name) for name in ("max_binding", "max_bindings", "max_buffer")}
     yield verdicts.limits(ask["binding"](), numbers)
     yield verdicts.timestamps(probes.answer(partial(probes.timestamps, device)))
-    yield verdicts.bounds(probes.answer(partial(probes.bounds, gpu)))
+    yield verdicts.bounds(probes.answer(partial(probes.bounds, context)))

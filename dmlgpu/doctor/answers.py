@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.device import Device, operator_of
+from dmlgpu.device import Device
 from dmlgpu.errors import DmlError
+from dmlgpu.ops import operator_of
 from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc
-from dmlgpu.plan.operator import Plan
+from dmlgpu.plan.dispatch import Plan
 
 Array = npt.NDArray[Any]
 
@@ -256,7 +257,7 @@ def kernels(plan: Plan) -> frozenset[str]:
     """The kernels of a plan, by the names that the documentation of plans uses."""
     found = set()
     for dispatch in plan.dispatches:
-        move = dispatch.slots.get("move", "").removeprefix("move_")
+        move = dispatch.slots.get("move", "")
         name = dispatch.shader.removeprefix("cumulative").removeprefix("_")
         found.add(move or name or "walk")
     return frozenset({"copies"} if plan.copies else found)

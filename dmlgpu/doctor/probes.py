@@ -15,9 +15,9 @@ import numpy.typing as npt
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.device import Device
 from dmlgpu.errors import DmlError
-from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.recording import Call
 from dmlgpu.ops.cumulative import CumulativeSummationDesc
+from dmlgpu.runtime.context import Context
 from dmlgpu.wgsl.assembly import assemble
 
 Words = npt.NDArray[np.uint32]
@@ -64,92 +64,93 @@ class Binding:
     last: int
 
 
-def ask(gpu: Gpu, name: str, given: npt.ArrayLike, count: int, groups: int = 1) -> Words:
+def ask(context: Context, name: str, given: npt.ArrayLike, count: int, groups: int = 1) -> Words:
     """Runs a shader of the folder `doctor` over `given` words; the `count` words it found."""
     words = np.ascontiguousarray(given, np.uint32).reshape(-1)
-    source, target = _buffer(gpu, words), _buffer(gpu, np.zeros(count, np.uint32))
-    _run(gpu, name, [(source, 0, words.nbytes), (target, 0, 4 * count)], groups)
-    return _words(gpu, target, 0, count)
+    source, target = _buffer(context, words), _buffer(context, np.zeros(count, np.uint32))
+    _run(context, name, [(source, 0, words.nbytes), (target, 0, 4 * count)], groups)
+    return _words(context, target, 0, count)
 
 
-def _run(gpu: Gpu, name: str, ranges: list[tuple[Any, int, int]], groups: int) -> None:
-    pipeline = gpu.pipeline(assemble(f"doctor/{name}", {}), "main", {})
+def _run(context: Context, name: str, ranges: list[tuple[Any, int, int]], groups: int) -> None:
+    shader = assemble(f"doctor/{name}", {})
+    pipeline = context.gpu.pipeline(shader.label, shader.text, "main", {})
     bound = [(i, buffer, offset, size) for i, (buffer, offset, size) in enumerate(ranges)]
-    group = gpu.bind_group(pipeline, [], bound)
-    gpu.recording.append(Call(f"doctor {name}", ((pipeline, group, groups, 1),), (), 0))
+    group = context.gpu.bind_group(pipeline, [], bound)
+    context.recording.append(Call(f"doctor {name}", ((pipeline, group, groups, 1),), (), 0))
 
 
-def _buffer(gpu: Gpu, words: Words) -> Any:
-    buffer = gpu.buffer(max(256, words.nbytes))
-    gpu.write(buffer, 0, words.view(np.uint8))
+def _buffer(context: Context, words: Words) -> Any:
+    buffer = context.gpu.buffer(max(256, words.nbytes))
+    context.transfers.write(buffer, 0, words.view(np.uint8))
     return buffer
 
 
-def _words(gpu: Gpu, buffer: Any, offset: int, count: int) -> Words:
+def _words(context: Context, buffer: Any, offset: int, count: int) -> Words:
     raw = np.empty(4 * count, np.uint8)
-    gpu.read(buffer, offset, raw)
+    context.transfers.read(buffer, offset, raw)
     return raw.view(np.uint32)
 
 
-def loops(gpu: Gpu) -> tuple[int, bool]:
+def loops(context: Context) -> tuple[int, bool]:
     """Turns that a loop of LOOP_TURNS made, and whether what it calculated fits them."""
-    turns, value = (int(w) for w in ask(gpu, "loops", [LOOP_TURNS, LOOP_SEED], 2))
+    turns, value = (int(w) for w in ask(context, "loops", [LOOP_TURNS, LOOP_SEED], 2))
     expected = LOOP_SEED
     for _ in range(min(turns, LOOP_TURNS)):
         expected = (expected * 1664525 + 1013904223) & 0xFFFFFFFF
     return turns, value == expected
 
 
-def integers(gpu: Gpu) -> Words:
+def integers(context: Context) -> Words:
     """Eight results for each of PAIRS, in the order of integers.wgsl."""
-    return ask(gpu, "integers", PAIRS, 8 * len(PAIRS), -(-len(PAIRS) // 64)).reshape(-1, 8)
+    return ask(context, "integers", PAIRS, 8 * len(PAIRS), -(-len(PAIRS) // 64)).reshape(-1, 8)
 
 
-def pack_halves(gpu: Gpu) -> npt.NDArray[np.uint16]:
+def pack_halves(context: Context) -> npt.NDArray[np.uint16]:
     """ROUNDED and OVERFLOWING as the driver converts them to FLOAT16."""
     values = np.concatenate([ROUNDED, OVERFLOWING])
-    return ask(gpu, "pack_halves", values.view(np.uint32), len(values) // 2).view(np.uint16)
+    return ask(context, "pack_halves", values.view(np.uint32), len(values) // 2).view(np.uint16)
 
 
-def unpack_halves(gpu: Gpu) -> Words:
+def unpack_halves(context: Context) -> Words:
     """HALVES as the driver converts them to FLOAT32, as bits."""
-    return ask(gpu, "unpack_halves", HALVES.view(np.uint32), len(HALVES))
+    return ask(context, "unpack_halves", HALVES.view(np.uint32), len(HALVES))
 
 
-def subgroups(gpu: Gpu) -> Words | None:
+def subgroups(context: Context) -> Words | None:
     """Six words for each invocation of a workgroup, as in subgroups.wgsl; None without them."""
-    if not gpu.facts.subgroup_max:
+    if not context.facts.subgroup_max:
         return None
-    return ask(gpu, "subgroups", np.arange(256) * 7 + 1000, 6 * 256).reshape(-1, 6)
+    return ask(context, "subgroups", np.arange(256) * 7 + 1000, 6 * 256).reshape(-1, 6)
 
 
-def bounds(gpu: Gpu) -> Bounds:
+def bounds(context: Context) -> Bounds:
     """Reads and writes outside a binding that lies in the middle of a buffer of guard words."""
     words = np.full(3 * WINDOW // 4, GUARD, np.uint32)
     words[WINDOW // 4 : 2 * WINDOW // 4] = np.arange(1, WINDOW // 4 + 1)
-    buffer, source = _buffer(gpu, words), _buffer(gpu, OUTSIDE)
-    target = _buffer(gpu, np.zeros(len(OUTSIDE), np.uint32))
+    buffer, source = _buffer(context, words), _buffer(context, OUTSIDE)
+    target = _buffer(context, np.zeros(len(OUTSIDE), np.uint32))
     places = [(source, 0, OUTSIDE.nbytes), (target, 0, OUTSIDE.nbytes), (buffer, WINDOW, WINDOW)]
-    _run(gpu, "bounds", places, 1)
-    read = _words(gpu, target, 0, len(OUTSIDE))
-    after = _words(gpu, buffer, 0, len(words)).reshape(3, -1)
+    _run(context, "bounds", places, 1)
+    read = _words(context, target, 0, len(OUTSIDE))
+    after = _words(context, buffer, 0, len(words)).reshape(3, -1)
     return Bounds(read, np.concatenate([after[0], after[2]]))
 
 
-def binding(gpu: Gpu) -> Binding:
+def binding(context: Context) -> Binding:
     """The last word of a binding as large as the limit, or as TRIED_BINDING."""
-    size = min(gpu.max_binding, gpu.max_buffer, TRIED_BINDING) // 16 * 16
-    buffer = gpu.buffer(size, "the largest binding")
-    source = _buffer(gpu, np.array([size // 4 - 1, GUARD], np.uint32))
-    _run(gpu, "binding", [(source, 0, 8), (buffer, 0, size)], 1)
-    last = int(_words(gpu, buffer, size - 4, 1)[0])
+    size = min(context.gpu.max_binding, context.gpu.max_buffer, TRIED_BINDING) // 16 * 16
+    buffer = context.gpu.buffer(size, "the largest binding")
+    source = _buffer(context, np.array([size // 4 - 1, GUARD], np.uint32))
+    _run(context, "binding", [(source, 0, 8), (buffer, 0, size)], 1)
+    last = int(_words(context, buffer, size - 4, 1)[0])
     buffer.destroy()
     return Binding(size, last)
 
 
 def timestamps(device: Device) -> tuple[int, int] | None:
     """The GPU's clock before and after a call; None where it has none."""
-    if "timestamp-query" not in device.gpu.device.features:
+    if not device.context.gpu.has_timestamps:
         return None
     line = TensorDesc(DataType.FLOAT32, (4096,))
     op = device.compile(CumulativeSummationDesc(input_tensor=line, output_tensor=line, axis=0))

@@ -16,8 +16,8 @@ import numpy as np
 from dmlgpu.doctor import probes
 from dmlgpu.doctor.answers import Outcome
 from dmlgpu.doctor.probes import Answer
-from dmlgpu.gpu.adapter import AdapterInfo
-from dmlgpu.plan.operator import Adapter
+from dmlgpu.gpu.adapters import AdapterInfo
+from dmlgpu.plan.dispatch import Adapter
 
 WORKS, AVOIDED, ABSENT, BROKEN = "works", "avoided", "absent", "BROKEN"
 DIVISION, SHIFTS, PRODUCT, SIGNED = slice(0, 2), slice(2, 5), slice(5, 6), slice(6, 8)

@@ -10,11 +10,12 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 from weakref import ref
 
 from dmlgpu.errors import OutOfMemoryError
 from dmlgpu.gpu.foreign import DESTROYED, destroy, watch
+from dmlgpu.gpu.objects import Buffer
 
 FRESH = 1 << 16  # bytes of the smallest
 UNIT = 256  # bytes; keeps every buffer a multiple of 16 so that shaders may use whole vec4s
@@ -35,8 +36,8 @@ class Storage:
     __slots__ = ("batch", "buffer", "foreign", "serial", "size")
     _serials: ClassVar[count[int]] = count()  # over all devices: a serial never comes twice
 
-    def __init__(self, buffer: Any, size: int, foreign: bool = False) -> None:
-        self.buffer: Any = buffer
+    def __init__(self, buffer: Buffer, size: int, foreign: bool = False) -> None:
+        self.buffer: Buffer = buffer
         self.size: int = size
         self.serial: int = next(Storage._serials)
         self.foreign: bool = foreign  # made elsewhere: never pooled, never destroyed
@@ -77,7 +78,7 @@ class Owner(Protocol):
     def finish(self) -> None:
         """Returns when the GPU is idle."""
 
-    def probe(self, buffer: Any) -> None:
+    def probe(self, buffer: Buffer) -> None:
         """Raises when a buffer made elsewhere cannot be used."""
 
 
@@ -88,7 +89,9 @@ class Pool:
     Ctrl-C between any two of them leaves it that way, and sums are taken when asked for.
     """
 
-    def __init__(self, make: Callable[[int], Any], owner: Owner, limit: int, largest: int) -> None:
+    def __init__(
+        self, make: Callable[[int], Buffer], owner: Owner, limit: int, largest: int
+    ) -> None:
         self._make = make
         self._owner = owner
         self._limit = limit
@@ -129,7 +132,7 @@ class Pool:
         size = size_class(max(2 * size, FRESH))
         return self._lend(self._new(self._allocate(size), size))
 
-    def _new(self, buffer: Any, size: int, foreign: bool = False) -> Storage:
+    def _new(self, buffer: Buffer, size: int, foreign: bool = False) -> Storage:
         storage = Storage(buffer, size, foreign)
         watch(buffer, self._owner.notes, storage.serial)
         return storage
@@ -142,7 +145,7 @@ class Pool:
         self._lent[storage.serial] = ticket
         return lease
 
-    def adopt(self, buffer: Any) -> Lease:
+    def adopt(self, buffer: Buffer) -> Lease:
         """A lease on a buffer made elsewhere, or another on one of the pool's own."""
         ticket = self._tickets.get(id(buffer))
         lease = None if ticket is None or ticket.storage.buffer is not buffer else ticket()
@@ -158,7 +161,7 @@ class Pool:
         self._owner.probe(buffer)
         return self._lend(self._new(buffer, buffer.size, foreign=True))
 
-    def _allocate(self, size: int) -> Any:
+    def _allocate(self, size: int) -> Buffer:
         try:
             return self._make(size)
         except OutOfMemoryError:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+from wgpu import classes
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
 from dmlgpu.gpu.foreign import check
+from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.interrupt import uninterrupted
 from dmlgpu.gpu.memory import Lease, Storage
-
-if TYPE_CHECKING:
-    from dmlgpu.gpu.gpu import Gpu
+from dmlgpu.gpu.objects import BindGroup, Buffer, Encode, Pipeline, QuerySet
 
 BATCH_LIMIT = 64  # dispatches and copies recorded before they are submitted
 BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
@@ -27,12 +28,12 @@ class Call:
     """Everything that submitting one call needs: nothing is made on the way."""
 
     name: str
-    dispatches: tuple[tuple[Any, Any, int, int], ...]  # pipeline, bind group, grid
+    dispatches: tuple[tuple[Pipeline, BindGroup, int, int], ...]  # pipeline, bind group, grid
     storages: tuple[Storage, ...]
     nbytes: int
-    target: Storage | None = None  # what it writes
+    targets: tuple[Storage, ...] = ()  # what it writes
     held: tuple[Lease, ...] = ()  # memory for the inside of calls
-    copies: tuple[tuple[Any, int, Any, int, int], ...] = ()  # instead of dispatches
+    copies: tuple[tuple[Buffer, int, Buffer, int, int], ...] = ()  # instead of dispatches
     timed: bool = True  # by a profile
 
 
@@ -51,7 +52,7 @@ class Timer(Protocol):
     def is_wanted(self) -> bool:
         """Whether anyone still listens; begins a submission."""
 
-    def next_stamps(self, call: Call) -> tuple[Any, int]:
+    def next_stamps(self, call: Call) -> tuple[QuerySet, int]:
         """The query set and the first of the two places in it for a call of this submission."""
 
     def submitted(self) -> None:
@@ -70,6 +71,7 @@ class Recording:
         self._commands = 0
         self._nbytes = 0
         self._stuck = False  # the last submission failed and nobody was told
+        self.settle: Callable[[], None] = lambda: None  # what a transfer left half done, ended
 
     def append(self, call: Call) -> None:
         """Adds a call, and submits when there is enough."""
@@ -110,11 +112,11 @@ class Recording:
         self._commands = self._nbytes = 0
         self._stuck = False
 
-    def submit(self, then: Callable[[Any], None] | None = None) -> None:
+    def submit(self, then: Encode | None = None) -> None:
         """Submits what waits, and after it what `then` puts into the encoder."""
         if not self._waiting and then is None:
             return
-        self._gpu.settle()
+        self.settle()
         if self.notes:
             self._drop_spoiled()
         with uninterrupted():
@@ -143,9 +145,9 @@ class Recording:
             except BindingError:
                 if not any(self.notes.get(s.serial) for s in call.storages):
                     raise
-                if call.target is not None and not self.notes.get(call.target.serial):
-                    why = f"{call.name}, which was to fill it, used a buffer that was destroyed"
-                    self.notes[call.target.serial] = why
+                why = f"{call.name}, which was to fill it, used a buffer that was destroyed"
+                for target in call.targets:
+                    self.notes[target.serial] = self.notes.get(target.serial) or why
                 continue
             kept.append(call)
         self._waiting = kept
@@ -157,10 +159,10 @@ class Encoding:
     def __init__(self, gpu: Gpu) -> None:
         self._gpu = gpu
         self._encoder = gpu.device.create_command_encoder()
-        self._pass: Any = None
-        self._pipeline: Any = None
+        self._pass: classes.GPUComputePassEncoder | None = None
+        self._pipeline: Pipeline | None = None
 
-    def add(self, call: Call, stamps: tuple[Any, int] | None) -> None:
+    def add(self, call: Call, stamps: tuple[QuerySet, int] | None) -> None:
         """Adds a call, between two timestamps where a query set and a place for them is given."""
         if stamps is None:
             if call.dispatches:
@@ -182,7 +184,7 @@ class Encoding:
         self._begin(end)
         self._end()
 
-    def finish(self, then: Callable[[Any], None] | None) -> Any:
+    def finish(self, then: Encode | None) -> classes.GPUCommandBuffer:
         """The command buffer, with what `then` adds at its end."""
         self._end()
         if then is not None:
@@ -191,7 +193,9 @@ class Encoding:
             raise DeviceLostError("the GPU device was lost while submitting work")
         return self._encoder.finish()
 
-    def _begin(self, timestamp_writes: dict[str, Any] | None = None) -> Any:
+    def _begin(
+        self, timestamp_writes: dict[str, Any] | None = None
+    ) -> classes.GPUComputePassEncoder:
         self._end()
         self._pass = self._encoder.begin_compute_pass(timestamp_writes=timestamp_writes)
         return self._pass

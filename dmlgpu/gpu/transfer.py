@@ -7,15 +7,17 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dmlgpu.errors import DeviceLostError
+from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.interrupt import uninterrupted
-
-if TYPE_CHECKING:
-    from dmlgpu.gpu.gpu import Gpu
+from dmlgpu.gpu.memory import Storage
+from dmlgpu.gpu.objects import Buffer, Pipeline, can_be_copied, can_map_read, can_map_write
+from dmlgpu.gpu.recording import Call, Recording
 
 Bytes = np.ndarray[Any, Any]
 
@@ -25,20 +27,46 @@ SMALL = 1 << 20  # up to here the queue's own write is quicker
 DIRECT = 64 << 10  # from here a buffer that can be mapped is
 THREADED = 8 << 20  # from here several threads copy: fresh pages cost more than copying
 THREADS = 4
-MAP_READ, MAP_WRITE = 1, 2  # bits of a buffer's usage
 READ_SUBMITTED = "READ_NOSYNC"  # wgpu's READ submits once more, for writes that still wait
 PATIENCE = 0.25  # seconds between looks at whether the device still exists
+
+
+COPY_WORDS = """
+@group(0) @binding(0) var<uniform> range: vec4<u32>; // first word, words
+@group(0) @binding(1) var<storage, read> source: array<u32>;
+@group(0) @binding(2) var<storage, read_write> made: array<u32>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+    let i = id.x + id.y * n.x * 256u;
+    if (i < range.y) { made[i] = source[i + range.x]; }
+}
+"""
 
 
 class Transfers:
     """Uploads and downloads of one device."""
 
-    def __init__(self, gpu: Gpu) -> None:
+    def __init__(self, gpu: Gpu, recording: Recording) -> None:
         self._gpu = gpu
-        self._up: dict[int, Any] = {}
-        self._down: dict[int, Any] = {}
-        self._marker: Any = None  # a copy between these two is done when all before it is
-        self._mapped_now: Any = None
+        self._recording = recording
+        recording.settle = self.settle
+        self._up: dict[int, Buffer] = {}
+        self._down: dict[int, Buffer] = {}
+        self._marker: tuple[Buffer, Buffer] | None = (
+            None  # a copy between these two is done when all before it is
+        )
+        self._mapped_now: Buffer | None = None
+        self._copier: Pipeline | None = None
+
+    def staged(self, storage: Storage, offset: int, size: int) -> tuple[Buffer, Call]:
+        """A staging buffer, and the call that copies bytes there; `fetch` waits for them."""
+        buffer = storage.buffer
+        if not can_be_copied(buffer):
+            buffer, offset = self._copied(buffer, offset, size), 0
+        staging = self._gpu.staging(size, "MAP_READ|COPY_DST")
+        copy = (buffer, offset, staging, 0, size)
+        return staging, Call("read", (), (storage,), size, copies=(copy,), timed=False)
 
     def close(self) -> None:
         """Lets the staging memory go."""
@@ -52,11 +80,38 @@ class Transfers:
             self._gpu.unmap(self._mapped_now)
             self._mapped_now = None
 
-    def write(self, buffer: Any, offset: int, data: Bytes) -> None:
-        """Writes `data`; nothing recorded but unsubmitted may use the buffer."""
+    def write(self, buffer: Buffer, offset: int, data: Bytes) -> None:
+        """Writes host bytes into a buffer that nothing recorded but unsubmitted uses."""
+        with self._gpu.doing(f"uploading {data.nbytes} bytes"):
+            self._write(buffer, offset, data)
+
+    def read(self, buffer: Buffer, offset: int, target: Bytes) -> None:
+        """Fills `target` (bytes) from a buffer, after everything recorded so far."""
+        with self._gpu.doing(f"reading back {target.nbytes} bytes"):
+            self._read(buffer, offset, target)
+
+    def wait(self) -> None:
+        """Returns when everything recorded so far is done."""
+        with self._gpu.doing("waiting for the GPU"):
+            self._wait()
+
+    def fetch(self, staging: Buffer, target: Bytes) -> None:
+        """Fills `target` (bytes) when the copies submitted to a staging buffer are done; drops it.
+
+        Needs no lock: other threads may record, submit and transfer meanwhile.
+        """
+        with self._gpu.doing(f"reading back {target.nbytes} bytes"):
+            try:
+                self._map(staging, READ_SUBMITTED, 0, target.nbytes)
+                _fill(target, staging.read_mapped(0, target.nbytes, copy=False))
+            finally:
+                self._gpu.unmap(staging)
+            staging.destroy()
+
+    def _write(self, buffer: Buffer, offset: int, data: Bytes) -> None:
         size = data.nbytes
         self.settle()
-        if size >= DIRECT and buffer.usage & MAP_WRITE:
+        if size >= DIRECT and can_map_write(buffer):
             with self._mapped(buffer, "WRITE", offset, size):
                 _put(buffer, offset, data)
         elif size <= SMALL:
@@ -69,11 +124,12 @@ class Transfers:
                     _put(staging, 0, part)
                 self._copy(staging, 0, buffer, offset + at, part.nbytes)
 
-    def read(self, buffer: Any, offset: int, target: Bytes) -> None:
-        """Fills `target` after everything recorded so far."""
+    def _read(self, buffer: Buffer, offset: int, target: Bytes) -> None:
         size = target.nbytes
-        if size >= DIRECT and buffer.usage & MAP_READ:
-            self._gpu.recording.submit()
+        if not can_be_copied(buffer):
+            buffer, offset = self._copied(buffer, offset, size), 0
+        if size >= DIRECT and can_map_read(buffer):
+            self._recording.submit()
             with self._mapped(buffer, "READ", offset, size):
                 _fill(target, buffer.read_mapped(offset, size, copy=False))
             return
@@ -87,8 +143,7 @@ class Transfers:
             if turn + TURNS < len(parts):
                 self._stage(buffer, offset, parts, turn + TURNS)
 
-    def wait(self) -> None:
-        """Returns when everything recorded so far is done."""
+    def _wait(self) -> None:
         if self._marker is None:
             ahead = self._gpu.staging(16, "COPY_SRC")
             self._marker = (ahead, self._gpu.staging(16, "MAP_READ|COPY_DST"))
@@ -97,19 +152,31 @@ class Transfers:
         with self._mapped(marker, READ_SUBMITTED, 0, 16):
             pass
 
-    def fetch(self, staging: Any, target: Bytes) -> None:
-        """Fills `target` when the copies submitted to a staging buffer of its own are done.
+    def _copied(self, buffer: Buffer, offset: int, size: int) -> Buffer:
+        """The bytes in a buffer that copies can read, moved there by a shader.
 
-        Other threads may transfer meanwhile.
+        Buffers made elsewhere may have no usage but STORAGE.
         """
-        try:
-            self._map(staging, READ_SUBMITTED, 0, target.nbytes)
-            _fill(target, staging.read_mapped(0, target.nbytes, copy=False))
-        finally:
-            self._gpu.unmap(staging)
+        gpu = self._gpu
+        made = gpu.buffer(-(-size // 4) * 4, "a copy to read back")
+        if self._copier is None:
+            self._copier = gpu.pipeline("copy of words", COPY_WORDS, "main", {})
+        step = gpu.max_binding // gpu.offset_alignment * gpu.offset_alignment
+        for at in range(0, size, step):
+            part = min(step, made.size - at)
+            lead = (offset + at) % gpu.offset_alignment  # a multiple of 16: tensors start on those
+            bound = min(part + lead, gpu.max_binding)
+            ranges = [(1, buffer, offset + at - lead, bound), (2, made, at, part)]
+            uniform = gpu.uniform(np.array([lead // 4, part // 4, 0, 0], np.uint32).tobytes())
+            group = gpu.bind_group(self._copier, [(0, uniform)], ranges)
+            groups = -(-part // 4 // 256)
+            x = min(groups, gpu.max_groups)
+            call = Call("copy", ((self._copier, group, x, -(-groups // x)),), (), 2 * part)
+            self._recording.append(replace(call, timed=False))
+        return made
 
     @contextlib.contextmanager
-    def _mapped(self, buffer: Any, mode: str, offset: int, size: int) -> Iterator[None]:
+    def _mapped(self, buffer: Buffer, mode: str, offset: int, size: int) -> Iterator[None]:
         """A buffer that is mapped inside the block, and never after it."""
         self.settle()
         self._mapped_now = buffer
@@ -119,7 +186,7 @@ class Transfers:
         finally:
             self.settle()
 
-    def _map(self, buffer: Any, mode: str, offset: int, size: int) -> None:
+    def _map(self, buffer: Buffer, mode: str, offset: int, size: int) -> None:
         """Maps a buffer when the work submitted so far is done with it."""
         if self._gpu.is_destroyed:
             raise DeviceLostError("the GPU device was lost before a transfer")
@@ -132,17 +199,17 @@ class Transfers:
             raise DeviceLostError("the GPU device was lost during a transfer")
         promise.sync_wait()
 
-    def _stage(self, buffer: Any, offset: int, parts: list[Bytes], turn: int) -> None:
+    def _stage(self, buffer: Buffer, offset: int, parts: list[Bytes], turn: int) -> None:
         staging = self._staging(self._down, turn, "MAP_READ|COPY_DST", parts[0].nbytes)
         self._copy(buffer, offset + turn * CHUNK, staging, 0, parts[turn].nbytes)
 
-    def _copy(self, source: Any, at: int, target: Any, to: int, size: int) -> None:
+    def _copy(self, source: Buffer, at: int, target: Buffer, to: int, size: int) -> None:
         """Submits a copy at once, behind everything recorded so far."""
-        self._gpu.recording.submit(
+        self._recording.submit(
             lambda encoder: encoder.copy_buffer_to_buffer(source, at, target, to, size)
         )
 
-    def _staging(self, ring: dict[int, Any], turn: int, usage: str, size: int = CHUNK) -> Any:
+    def _staging(self, ring: dict[int, Buffer], turn: int, usage: str, size: int = CHUNK) -> Buffer:
         """The staging buffer of a turn, large enough for `size` bytes."""
         place = turn % TURNS
         size = min(CHUNK, max(4096, 1 << (size - 1).bit_length()))

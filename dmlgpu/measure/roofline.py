@@ -10,7 +10,6 @@ from dmlgpu.gpu.recording import Call
 from dmlgpu.measure.timing import Pace, time_gpu
 from dmlgpu.runtime.reach import grid
 from dmlgpu.tensor import Tensor
-from dmlgpu.wgsl.assembly import Shader
 
 WG_SIZE = 256
 
@@ -34,21 +33,21 @@ class Kernel:
     def __init__(self, device: Device, name: str, code: str, outputs: int) -> None:
         self._device = device
         self._name = name
-        self._pipeline = device.gpu.pipeline(Shader(name, code, (), (), 0), "main", {})
-        self._grid = grid(-(-outputs // WG_SIZE), device.gpu.max_groups, name)
+        self._pipeline = device.context.gpu.pipeline(name, code, "main", {})
+        self._grid = grid(-(-outputs // WG_SIZE), device.context.gpu.max_groups, name)
         self._group: Any = None
         self._nbytes = 0
 
     def bind(self, *ranges: tuple[Any, int]) -> None:
         """Binds (buffer, bytes) in order."""
         places = [(i, buffer, 0, size) for i, (buffer, size) in enumerate(ranges)]
-        self._group = self._device.gpu.bind_group(self._pipeline, [], places)
+        self._group = self._device.context.gpu.bind_group(self._pipeline, [], places)
         self._nbytes = sum(size for _, size in ranges)
 
     def __call__(self) -> None:
         """Appends one dispatch to the device's recording."""
         dispatch = (self._pipeline, self._group, *self._grid)
-        self._device.record(Call(self._name, (dispatch,), (), self._nbytes))
+        self._device.context.record(Call(self._name, (dispatch,), (), self._nbytes))
 
     @property
     def parts(self) -> tuple[Any, Any]:
@@ -68,7 +67,7 @@ def copy_kernel(device: Device, nbytes: int) -> tuple[Kernel, list[Tensor]]:
 
 def copy_rate(device: Device, nbytes: int) -> float:
     """Bytes read and written per second by a copy of `nbytes`; the best of three looks."""
-    nbytes = min(nbytes, device.gpu.max_binding // 16 * 16)
+    nbytes = min(nbytes, device.context.gpu.max_binding // 16 * 16)
     kernel, tensors = copy_kernel(device, nbytes)
     pace = Pace.of(device.adapter.kind, quick=True)
     seconds = min(time_gpu(device, kernel, pace).seconds for _ in range(3))

@@ -6,52 +6,20 @@ https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_cumulativ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import IntEnum
 from functools import partial
 from typing import Any
 
-import numpy as np
+from dmlgpu.desc.description import Description, Output, entry_of
+from dmlgpu.desc.enumerations import AxisDirection
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.errors import InvalidDescError
+from dmlgpu.plan.operator import Given, Operator
+from dmlgpu.plan.scan import AxisScan
 
-from dmlgpu.desc.levels import RANK_1_8, RANK_4, Allowed, FeatureLevel
-from dmlgpu.desc.tensor import UINT32_MAX, DataType, TensorDesc, integer, member
-from dmlgpu.errors import InvalidDescError, shown
-from dmlgpu.plan.lines import Scan
-from dmlgpu.plan.operator import Adapter, Operator, Plan, rank_of, same_type
-from dmlgpu.plan.scan import plan_scan
-
-__all__ = ["AxisDirection", "CumulativeProductDesc", "CumulativeSummationDesc"]
-
-# UINT16 comes from the older text of both pages, INT32 from the newer one: both are accepted.
-FIVE = frozenset(
-    {DataType.FLOAT32, DataType.FLOAT16, DataType.INT32, DataType.UINT32, DataType.UINT16}
-)
-SEVEN = FIVE | {DataType.INT64, DataType.UINT64}
-
-SUMMATION_SUPPORT = {
-    level: {name: Allowed(ranks, types) for name in ("input_tensor", "output_tensor")}
-    for level, ranks, types in (
-        (FeatureLevel.FL_2_1, RANK_4, FIVE),
-        (FeatureLevel.FL_4_0, RANK_1_8, FIVE),
-        (FeatureLevel.FL_5_0, RANK_1_8, SEVEN),
-    )
-}
-PRODUCT_SUPPORT = {
-    FeatureLevel.FL_3_1: SUMMATION_SUPPORT[FeatureLevel.FL_2_1],
-    FeatureLevel.FL_4_0: SUMMATION_SUPPORT[FeatureLevel.FL_4_0],
-    FeatureLevel.FL_5_0: SUMMATION_SUPPORT[FeatureLevel.FL_5_0],
-}
+__all__ = ["CumulativeProductDesc", "CumulativeSummationDesc"]
 
 
-class AxisDirection(IntEnum):
-    """DML_AXIS_DIRECTION."""
-
-    INCREASING = 0
-    DECREASING = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class CumulativeSummationDesc:
+class CumulativeSummationDesc(Description):
     """DML_CUMULATIVE_SUMMATION_OPERATOR_DESC: running sums along one axis.
 
         out[k] = in[0] + ... + in[k]              inclusive
@@ -74,17 +42,13 @@ class CumulativeSummationDesc:
     """
 
     input_tensor: TensorDesc
-    output_tensor: TensorDesc
+    output_tensor: Output
     axis: int
     axis_direction: AxisDirection = AxisDirection.INCREASING
     has_exclusive_sum: bool = False
 
-    def __post_init__(self) -> None:
-        _to_fields("CUMULATIVE_SUMMATION", self, "has_exclusive_sum")
 
-
-@dataclass(frozen=True, kw_only=True)
-class CumulativeProductDesc:
+class CumulativeProductDesc(Description):
     """DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: running products along one axis.
 
         out[k] = in[0] * ... * in[k]              inclusive
@@ -107,78 +71,46 @@ class CumulativeProductDesc:
     """
 
     input_tensor: TensorDesc
-    output_tensor: TensorDesc
+    output_tensor: Output
     axis: int
     axis_direction: AxisDirection = AxisDirection.INCREASING
     has_exclusive_product: bool = False
-
-    def __post_init__(self) -> None:
-        _to_fields("CUMULATIVE_PRODUCT", self, "has_exclusive_product")
 
 
 AnyDesc = CumulativeSummationDesc | CumulativeProductDesc
 
 
-def _to_fields(operator: str, desc: AnyDesc, flag: str) -> None:
-    put: Any = partial(object.__setattr__, desc)
-    put("axis", integer(f"{operator}: axis", desc.axis, 0, UINT32_MAX))
-    name = f"{operator}: axis_direction"
-    put("axis_direction", member(name, AxisDirection, desc.axis_direction))
-    value = getattr(desc, flag)
-    if not isinstance(value, (int, np.bool_)):
-        raise InvalidDescError(f"{operator}: {flag} is {shown(value)}; it must be True or False")
-    put(flag, bool(value))
-
-
-def check(operator: str, d: AnyDesc) -> None:
-    """The rules that the table does not say."""
-    same_type(operator, d)
-    rank = rank_of(operator, d, ("input_tensor", "output_tensor"))
-    if d.output_tensor.sizes != d.input_tensor.sizes:
-        raise InvalidDescError(
-            f"{operator}: output_tensor has sizes {d.output_tensor.sizes}; input_tensor has "
-            f"{d.input_tensor.sizes}, and the two must be equal"
-        )
+def check(d: AnyDesc) -> None:
+    """The rule that the catalogue does not say."""
+    rank = d.input_tensor.rank
     if d.axis >= rank:
         raise InvalidDescError(
-            f"{operator}: axis is {d.axis}; with tensors of {rank} dimensions it must be in "
-            f"[0, {rank})"
+            f"{entry_of(type(d)).name}: axis is {d.axis}; with tensors of {rank} dimensions it "
+            f"must be in [0, {rank})"
         )
 
 
-def plan(fold: str, flag: str, d: AnyDesc, adapter: Adapter) -> Plan:
+def infer(given: Given) -> dict[str, TensorDesc]:
+    """The input's sizes."""
+    source: TensorDesc = given.input_tensor
+    return {"output_tensor": TensorDesc(source.data_type, source.sizes)}
+
+
+def work(fold: str, flag: str, d: AnyDesc) -> AxisScan:
     """The scan of every line along the axis; DECREASING walks from the other end."""
-    source, output = d.input_tensor, d.output_tensor
-    scan = Scan.of(
+    return AxisScan(
         fold=fold,
-        data_type=source.data_type,
-        sizes=source.sizes,
-        in_strides=source.effective_strides,
-        out_strides=output.effective_strides,
+        source=d.input_tensor,
+        output=d.output_tensor,
         axis=d.axis,
         backward=d.axis_direction is AxisDirection.DECREASING,
         exclusive=bool(getattr(d, flag)),
     )
-    largest = max(source.total_tensor_size_in_bytes, output.total_tensor_size_in_bytes)
-    return plan_scan(scan, adapter, largest)
 
 
-CUMULATIVE_SUMMATION = Operator(
-    "CUMULATIVE_SUMMATION",
-    105,
-    CumulativeSummationDesc,
-    SUMMATION_SUPPORT,
-    partial(check, "CUMULATIVE_SUMMATION"),
-    partial(plan, "sum", "has_exclusive_sum"),
-    in_place=True,
+OPERATORS: tuple[Operator[Any], ...] = (
+    Operator(
+        CumulativeProductDesc, infer, partial(work, "product", "has_exclusive_product"), check
+    ),
+    Operator(CumulativeSummationDesc, infer, partial(work, "sum", "has_exclusive_sum"), check),
 )
-CUMULATIVE_PRODUCT = Operator(
-    "CUMULATIVE_PRODUCT",
-    145,
-    CumulativeProductDesc,
-    PRODUCT_SUPPORT,
-    partial(check, "CUMULATIVE_PRODUCT"),
-    partial(plan, "product", "has_exclusive_product"),
-    in_place=True,
-)
-OPERATORS: tuple[Operator[Any], ...] = (CUMULATIVE_PRODUCT, CUMULATIVE_SUMMATION)

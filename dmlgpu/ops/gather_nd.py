@@ -6,45 +6,21 @@ https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_gather_nd
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from dmlgpu.desc.levels import RANK_1_8, RANK_4, T8, T11, Allowed, FeatureLevel, Support
-from dmlgpu.desc.tensor import UINT32_MAX, DataType, TensorDesc, integer
-from dmlgpu.errors import IndexRangeError, InvalidDescError
+from dmlgpu.desc.description import Description, Output, entry_of
+from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
+from dmlgpu.desc.views import padded
+from dmlgpu.errors import InvalidDescError
+from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
-from dmlgpu.plan.move import Gather, move
-from dmlgpu.plan.operator import Adapter, Dispatch, Operator, Plan, Value, eight, rank_of, same_type
+from dmlgpu.plan.move import Gather, Move
+from dmlgpu.plan.operator import Given, Operator
 
 __all__ = ["GatherNd1Desc", "GatherNdDesc"]
 
-IDX1 = frozenset({DataType.UINT32})
-IDX4 = frozenset({DataType.INT64, DataType.INT32, DataType.UINT64, DataType.UINT32})
 
-GATHER_ND_SUPPORT = {
-    level: {
-        "input_tensor": Allowed(ranks, types),
-        "indices_tensor": Allowed(ranks, indices),
-        "output_tensor": Allowed(ranks, types),
-    }
-    for level, ranks, types, indices in (
-        (FeatureLevel.FL_2_1, RANK_4, T8, IDX1),
-        (FeatureLevel.FL_3_0, RANK_1_8, T8, IDX4),
-        (FeatureLevel.FL_4_1, RANK_1_8, T11, IDX4),
-    )
-}
-GATHER_ND1_SUPPORT = {at: row for at, row in GATHER_ND_SUPPORT.items() if at >= FeatureLevel.FL_3_0}
-
-TENSORS = ("input_tensor", "indices_tensor", "output_tensor")
-
-CHECK_WG_SIZE = 256
-
-
-@dataclass(frozen=True, kw_only=True)
-class GatherNdDesc:
+class GatherNdDesc(Description):
     """DML_GATHER_ND_OPERATOR_DESC: blocks of the input, each picked by a tuple of coordinates.
 
         out[p, r] = in[indices[p, 0], ..., indices[p, T - 1], r]
@@ -71,16 +47,12 @@ class GatherNdDesc:
 
     input_tensor: TensorDesc
     indices_tensor: TensorDesc
-    output_tensor: TensorDesc
+    output_tensor: Output
     input_dimension_count: int
     indices_dimension_count: int
 
-    def __post_init__(self) -> None:
-        _to_ints("GATHER_ND", self, "input_dimension_count", "indices_dimension_count")
 
-
-@dataclass(frozen=True, kw_only=True)
-class GatherNd1Desc:
+class GatherNd1Desc(Description):
     """DML_GATHER_ND1_OPERATOR_DESC: GATHER_ND within each entry of leading batch dimensions.
 
         out[b, p, r] = in[b, indices[b, p, 0], ..., indices[b, p, T - 1], r]
@@ -110,23 +82,13 @@ class GatherNd1Desc:
 
     input_tensor: TensorDesc
     indices_tensor: TensorDesc
-    output_tensor: TensorDesc
+    output_tensor: Output
     input_dimension_count: int
     indices_dimension_count: int
     batch_dimension_count: int
 
-    def __post_init__(self) -> None:
-        names = ("input_dimension_count", "indices_dimension_count", "batch_dimension_count")
-        _to_ints("GATHER_ND1", self, *names)
-
 
 AnyDesc = GatherNdDesc | GatherNd1Desc
-
-
-def _to_ints(operator: str, desc: AnyDesc, *names: str) -> None:
-    for name in names:
-        value = integer(f"{operator}: {name}", getattr(desc, name), 0, UINT32_MAX)
-        object.__setattr__(desc, name, value)
 
 
 def batch_count(d: AnyDesc) -> int:
@@ -143,10 +105,9 @@ def output_sizes(
     return index_sizes[rank - real_index : -1] + sizes[rank - kept :]
 
 
-def check(operator: str, d: AnyDesc) -> None:
-    """The rules that the table does not say."""
-    same_type(operator, d)
-    rank = rank_of(operator, d, TENSORS)
+def check(d: AnyDesc) -> None:
+    """The rules that the catalogue does not say."""
+    operator, rank = entry_of(type(d)).name, d.input_tensor.rank
     real, real_index, batch = d.input_dimension_count, d.indices_dimension_count, batch_count(d)
     for name, value in (("input_dimension_count", real), ("indices_dimension_count", real_index)):
         if not 1 <= value <= rank:
@@ -197,7 +158,46 @@ def check(operator: str, d: AnyDesc) -> None:
         )
 
 
-def plan(d: AnyDesc, adapter: Adapter) -> Plan:
+def infer(given: Given) -> dict[str, TensorDesc]:
+    """The natural sizes, and leading 1s up to a rank that all three tensors have.
+
+    Counts that are not given are the tensors' own ranks, and tensors of unequal rank get leading
+    1s, as DirectML wants them; that is why this also changes what it is given.
+    """
+    source, index = given.input_tensor, given.indices_tensor
+    if given.input_dimension_count is None:
+        given.input_dimension_count = source.rank
+    if given.indices_dimension_count is None:
+        given.indices_dimension_count = index.rank
+    if getattr(given, "batch_dimension_count", 0) is None:
+        given.batch_dimension_count = 0
+    batch = getattr(given, "batch_dimension_count", 0)
+    real, real_index = given.input_dimension_count, given.indices_dimension_count
+    rank = max(source.rank, index.rank)
+    natural: tuple[int, ...] = (1,)
+    kept = real - batch - index.sizes[-1]
+    if kept >= 0 and 1 <= real <= rank and 1 <= real_index <= rank:  # else check names the fault
+        sizes = padded(source, rank).sizes, padded(index, rank).sizes
+        natural = output_sizes(*sizes, real, real_index, batch) or (1,)
+        rank = max(rank, len(natural))
+    if rank > MAX_RANK:
+        raise InvalidDescError(
+            f"{given.operator}: the result has sizes {natural}, {rank} dimensions; at most "
+            f"{MAX_RANK} are allowed"
+        )
+    given.input_tensor, given.indices_tensor = padded(source, rank), padded(index, rank)
+    sizes_out = (1,) * (rank - len(natural)) + natural
+    return {"output_tensor": TensorDesc(source.data_type, sizes_out)}
+
+
+def natural_sizes(d: AnyDesc) -> tuple[int, ...]:
+    """The output's sizes without the leading 1s that DirectML asks for."""
+    kept = d.input_dimension_count - batch_count(d) - d.indices_tensor.sizes[-1]
+    natural = d.indices_dimension_count - 1 + kept
+    return d.output_tensor.sizes[d.output_tensor.rank - natural :] or (1,)
+
+
+def work(d: AnyDesc) -> Move:
     """One gather: position dimensions step through the tuples, kept ones through the input."""
     source, indices, output = d.input_tensor, d.indices_tensor, d.output_tensor
     rank, batch = source.rank, batch_count(d)
@@ -216,96 +216,23 @@ def plan(d: AnyDesc, adapter: Adapter) -> Plan:
         loops.append(Dim(output.sizes[k], output.effective_strides[k], source.effective_strides[k]))
     picked = slice(first + batch, first + batch + coordinates)
     gather = Gather(
-        index=f"index_{_index_snippet(indices.data_type)}",
-        index_bits=indices.data_type.bits,
+        indices=indices,
         index_step=indices.effective_strides[-1],
         sizes=source.sizes[picked],
         strides=source.effective_strides[picked],
+        kept=kept,
     )
-    largest = max(t.total_tensor_size_in_bytes for t in (source, indices, output))
-    return move("gather_nd", source.data_type.bits, loops, 0, gather, adapter, largest)
+    return Move(source, output, tuple(loops), 0, gather)
 
 
-def _index_snippet(data_type: DataType) -> str:
-    return data_type.name.lower().replace("uint", "u").replace("int", "i")
-
-
-def check_indices(d: AnyDesc) -> tuple[Dispatch, ...]:
-    """Dispatches that leave the first out-of-range index value in the binding `report`."""
-    indices = d.indices_tensor
-    params: dict[str, Value] = {
-        "count": indices.element_count,
-        "coordinates": indices.sizes[-1],
-        "sizes": eight(indices.sizes),
-        "strides": eight(indices.effective_strides),
-        "gather_sizes": eight(gathered_sizes(d)),
-    }
-    constants = {
-        "RANK": indices.rank,
-        "WORDS": indices.data_type.bits // 32,
-        "SIGNED": int(indices.data_type in (DataType.INT32, DataType.INT64)),
-    }
-    bindings = {"indices": "indices_tensor", "report": "report"}
-    groups = -(-indices.element_count // CHECK_WG_SIZE)
-    find = Dispatch("gather_nd_check", groups, params, bindings, {}, constants, "find")
-    fetch = Dispatch("gather_nd_check", 1, params, bindings, {}, constants, "fetch")
-    return (find, fetch)
-
-
-def check_values(operator: str, d: AnyDesc, name: str, values: np.ndarray[Any, Any]) -> None:
-    """Refuses index values, given as an array, that lie outside their dimension."""
-    if name != "indices_tensor":
-        return
-    sizes = np.array(gathered_sizes(d), np.uint64)
-    lowest = -sizes.astype(np.int64) if values.dtype.kind == "i" else np.uint64(0)
-    with np.errstate(all="ignore"):
-        bad = (values < lowest) | ((values >= 0) & (values.astype(np.uint64) >= sizes))
-    if bad.any():
-        position = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise_index(operator, d, position, int(values[position]))
-
-
-def raise_report(operator: str, d: AnyDesc, words: np.ndarray[Any, Any]) -> None:
-    """Raises when the debug check reported a position."""
-    if not words[0]:
-        return
-    position = np.unravel_index(0xFFFFFFFF - int(words[0]), d.indices_tensor.sizes)
-    value = int(words[1]) | int(words[2]) << 32
-    if d.indices_tensor.data_type in (DataType.INT32, DataType.INT64) and value >= 2**63:
-        value -= 2**64
-    raise_index(operator, d, tuple(int(i) for i in position), value)
-
-
-def raise_index(operator: str, d: AnyDesc, position: tuple[int, ...], value: int) -> None:
-    """The one message of both checks."""
-    size = gathered_sizes(d)[position[-1]]
-    signed = d.indices_tensor.data_type in (DataType.INT32, DataType.INT64)
-    raise IndexRangeError(
-        f"{operator}: indices_tensor{list(position)} is {value}; it selects from a dimension of "
-        f"size {size} and must be in [{-size if signed else 0}, {size})"
-    )
-
-
-def gathered_sizes(d: AnyDesc) -> tuple[int, ...]:
-    """Sizes of the input dimensions that the coordinates of a tuple select from."""
+def index_values(d: AnyDesc) -> IndexValues:
+    """The coordinates of a tuple select from the input dimensions behind the batch."""
     first = d.input_tensor.rank - d.input_dimension_count + batch_count(d)
-    return d.input_tensor.sizes[first : first + d.indices_tensor.sizes[-1]]
+    sizes = d.input_tensor.sizes[first : first + d.indices_tensor.sizes[-1]]
+    return IndexValues("indices_tensor", d.indices_tensor, sizes)
 
 
-def _operator(name: str, value: int, desc: type[Any], support: Support) -> Operator[Any]:
-    return Operator(
-        name,
-        value,
-        desc,
-        support,
-        partial(check, name),
-        plan,
-        check_values=partial(check_values, name),
-        check_indices=check_indices,
-        raise_report=partial(raise_report, name),
-    )
-
-
-GATHER_ND = _operator("GATHER_ND", 108, GatherNdDesc, GATHER_ND_SUPPORT)
-GATHER_ND1 = _operator("GATHER_ND1", 140, GatherNd1Desc, GATHER_ND1_SUPPORT)
-OPERATORS: tuple[Operator[Any], ...] = (GATHER_ND, GATHER_ND1)
+OPERATORS: tuple[Operator[Any], ...] = tuple(
+    Operator(desc, infer, work, check, index_values, natural_sizes)
+    for desc in (GatherNdDesc, GatherNd1Desc)
+)

@@ -6,34 +6,19 @@ https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_slice1_op
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from dmlgpu.desc.levels import RANK_1_8, RANK_4_5, T6, T8, T11, Allowed, FeatureLevel
-from dmlgpu.desc.tensor import UINT32_MAX, TensorDesc, integers
+from dmlgpu.desc.description import Description, Int, Output
+from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.plan.loops import Dim
-from dmlgpu.plan.move import move
-from dmlgpu.plan.operator import Adapter, Operator, Plan, per_dimension, rank_of, same_type
+from dmlgpu.plan.move import Move
+from dmlgpu.plan.operator import Given, Operator, per_dimension
 
 __all__ = ["Slice1Desc", "SliceDesc"]
 
-SLICE_SUPPORT = {
-    level: {name: Allowed(ranks, types) for name in ("input_tensor", "output_tensor")}
-    for level, ranks, types in (
-        (FeatureLevel.FL_1_0, RANK_4_5, T6),
-        (FeatureLevel.FL_2_1, RANK_4_5, T8),
-        (FeatureLevel.FL_3_0, RANK_1_8, T8),
-        (FeatureLevel.FL_4_1, RANK_1_8, T11),
-    )
-}
-SLICE1_SUPPORT = {at: row for at, row in SLICE_SUPPORT.items() if at >= FeatureLevel.FL_2_1}
 
-TENSORS = ("input_tensor", "output_tensor")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SliceDesc:
+class SliceDesc(Description):
     """DML_SLICE_OPERATOR_DESC: a box of the input, every n-th element of it.
 
         out[c] = in[offsets + strides * c]        per dimension, for 0 <= c < sizes
@@ -53,19 +38,13 @@ class SliceDesc:
     """
 
     input_tensor: TensorDesc
-    output_tensor: TensorDesc
+    output_tensor: Output
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        for name in ("offsets", "sizes", "strides"):
-            values = integers(f"SLICE: {name}", getattr(self, name), 0, UINT32_MAX)
-            object.__setattr__(self, name, values)
 
-
-@dataclass(frozen=True, kw_only=True)
-class Slice1Desc:
+class Slice1Desc(Description):
     """DML_SLICE1_OPERATOR_DESC: steps through a window of the input, forwards or backwards.
 
         start  = input_window_offsets                             with a positive stride
@@ -88,24 +67,15 @@ class Slice1Desc:
     """
 
     input_tensor: TensorDesc
-    output_tensor: TensorDesc
+    output_tensor: Output
     input_window_offsets: tuple[int, ...]
     input_window_sizes: tuple[int, ...]
-    input_window_strides: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        for name in ("input_window_offsets", "input_window_sizes"):
-            values = integers(f"SLICE1: {name}", getattr(self, name), 0, UINT32_MAX)
-            object.__setattr__(self, name, values)
-        name = "input_window_strides"
-        values = integers(f"SLICE1: {name}", self.input_window_strides, -(2**31), 2**31 - 1)
-        object.__setattr__(self, name, values)
+    input_window_strides: tuple[Int, ...]
 
 
 def check_slice(d: SliceDesc) -> None:
     """The rules of SLICE that its table does not say."""
-    same_type("SLICE", d)
-    rank = rank_of("SLICE", d, TENSORS)
+    rank = d.input_tensor.rank
     for name in ("offsets", "sizes", "strides"):
         per_dimension("SLICE", name, getattr(d, name), rank)
     for i, (offset, size, stride) in enumerate(zip(d.offsets, d.sizes, d.strides, strict=True)):
@@ -132,8 +102,7 @@ def reachable(window_size: int, stride: int) -> int:
 
 def check_slice1(d: Slice1Desc) -> None:
     """The rules of SLICE1 that its table does not say."""
-    same_type("SLICE1", d)
-    rank = rank_of("SLICE1", d, TENSORS)
+    rank = d.input_tensor.rank
     windows = (d.input_window_offsets, d.input_window_sizes, d.input_window_strides)
     for name in ("input_window_offsets", "input_window_sizes", "input_window_strides"):
         per_dimension("SLICE1", name, getattr(d, name), rank)
@@ -159,37 +128,64 @@ def check_slice1(d: Slice1Desc) -> None:
             )
 
 
-def plan_slice(d: SliceDesc, adapter: Adapter) -> Plan:
+def infer_slice(given: Given) -> dict[str, TensorDesc]:
+    """`sizes` says the output's; what is left out takes all of the input that can be had."""
+    source: TensorDesc = given.input_tensor
+    if given.offsets is None:
+        given.offsets = (0,) * source.rank
+    if given.strides is None:
+        given.strides = (1,) * source.rank
+    if given.sizes is None:
+        windows = zip(source.sizes, given.offsets, given.strides, strict=False)
+        given.sizes = tuple(reachable(n - o, k) if n > o and k else 1 for n, o, k in windows)
+    return {"output_tensor": TensorDesc(given.input_tensor.data_type, given.sizes)}
+
+
+def infer_slice1(given: Given) -> dict[str, TensorDesc]:
+    """As many elements as the steps reach; what the rules refuse counts as one.
+
+    What is left out makes the window all of the input that can be had.
+    """
+    source: TensorDesc = given.input_tensor
+    if given.input_window_offsets is None:
+        given.input_window_offsets = (0,) * source.rank
+    if given.input_window_strides is None:
+        given.input_window_strides = (1,) * source.rank
+    if given.input_window_sizes is None:
+        starts = zip(source.sizes, given.input_window_offsets, strict=False)
+        given.input_window_sizes = tuple(max(1, size - offset) for size, offset in starts)
+    windows = zip(given.input_window_sizes, given.input_window_strides, strict=False)
+    sizes = [reachable(size, step) if size and step else 1 for size, step in windows]
+    return {"output_tensor": TensorDesc(source.data_type, sizes or source.sizes)}
+
+
+def work_slice(d: SliceDesc) -> Move:
     """One copy from `offsets` in steps of `strides`."""
-    return _copy(d.input_tensor, d.output_tensor, d.offsets, d.strides, adapter)
+    return _copy(d.input_tensor, d.output_tensor, d.offsets, d.strides)
 
 
-def plan_slice1(d: Slice1Desc, adapter: Adapter) -> Plan:
+def work_slice1(d: Slice1Desc) -> Move:
     """One copy; a negative stride starts at the window's other end."""
     windows = zip(d.input_window_offsets, d.input_window_sizes, d.input_window_strides, strict=True)
     starts = tuple(offset if step > 0 else offset + size - 1 for offset, size, step in windows)
-    return _copy(d.input_tensor, d.output_tensor, starts, d.input_window_strides, adapter)
+    return _copy(d.input_tensor, d.output_tensor, starts, d.input_window_strides)
 
 
 def _copy(
-    source: TensorDesc,
-    output: TensorDesc,
-    starts: tuple[int, ...],
-    steps: tuple[int, ...],
-    adapter: Adapter,
-) -> Plan:
+    source: TensorDesc, output: TensorDesc, starts: tuple[int, ...], steps: tuple[int, ...]
+) -> Move:
     strides = source.effective_strides
-    loops = [
+    loops = tuple(
         Dim(size, out, step * stride)
         for size, out, step, stride in zip(
             output.sizes, output.effective_strides, steps, strides, strict=True
         )
-    ]
+    )
     base = sum(start * stride for start, stride in zip(starts, strides, strict=True))
-    largest = max(source.total_tensor_size_in_bytes, output.total_tensor_size_in_bytes)
-    return move("slice", source.data_type.bits, loops, base, None, adapter, largest)
+    return Move(source, output, loops, base)
 
 
-SLICE = Operator("SLICE", 60, SliceDesc, SLICE_SUPPORT, check_slice, plan_slice)
-SLICE1 = Operator("SLICE1", 111, Slice1Desc, SLICE1_SUPPORT, check_slice1, plan_slice1)
-OPERATORS: tuple[Operator[Any], ...] = (SLICE, SLICE1)
+OPERATORS: tuple[Operator[Any], ...] = (
+    Operator(SliceDesc, infer_slice, work_slice, check_slice),
+    Operator(Slice1Desc, infer_slice1, work_slice1, check_slice1),
+)

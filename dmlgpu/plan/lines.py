@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dmlgpu.desc.tensor import DataType
+from dmlgpu.plan.dispatch import Value, eight
 from dmlgpu.plan.loops import Dim, count, resized
 from dmlgpu.plan.loops import fold as fold_loops
-from dmlgpu.plan.operator import Value, eight
 from dmlgpu.plan.parts import Part, Walk
 
 

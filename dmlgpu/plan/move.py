@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.plan.dispatch import Adapter, Copy, Dispatch, Plan, Value, eight
 from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, resized, widen
-from dmlgpu.plan.operator import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.parts import Part, Walk, joined, split
+from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
 
 WG_SIZE = 256
 UNITS_WG_SIZE = 128  # of GPU kernels whose invocations make whole units, as measured
@@ -26,17 +29,67 @@ SPARSE_FACTOR = 4  # an output with more gaps than this is written element by el
 class Gather:
     """What a gather adds to a copy: index tuples that pick the source."""
 
-    index: str  # snippet that decodes one index value
-    index_bits: int
-    index_step: int
+    indices: TensorDesc
+    index_step: int  # index elements between the coordinates of a tuple
     sizes: tuple[int, ...]  # of the input dimensions the coordinates select from
     strides: tuple[int, ...]
+    kept: int  # loops, the last ones, that step through a piece behind one tuple
+
+    @property
+    def snippet(self) -> str:
+        """The snippet that decodes one index value."""
+        return (
+            f"index_{self.indices.data_type.name.lower().replace('uint', 'u').replace('int', 'i')}"
+        )
+
+    @property
+    def bits(self) -> int:
+        """Width of an index value."""
+        return self.indices.data_type.bits
 
 
-def move(
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Elements of one tensor copied to another without a change of their bits.
+
+    Every output element is reached by the loops, each of which steps through the output and the
+    source at once; with `gather`, index tuples add to where the source is read.
+    """
+
+    source: TensorDesc
+    output: TensorDesc
+    loops: tuple[Dim, ...]
+    base: int = 0  # element of the source where the loops start
+    gather: Gather | None = None
+
+    def plan(self, adapter: Adapter) -> Plan:
+        """The dispatches, or where an adapter has nothing better to do, plain copies."""
+        tensors = (self.source, self.output, *([self.gather.indices] if self.gather else []))
+        largest = max(tensor.total_tensor_size_in_bytes for tensor in tensors)
+        bits = self.source.data_type.bits
+        shader = "move/gather" if self.gather else "move/copy"
+        return _plan(shader, bits, self.loops, self.base, self.gather, adapter, largest)
+
+    def traffic(self) -> dict[str, int]:
+        """The sectors that hold what is picked, the indices, and the output."""
+        written = {"output_tensor": bytes_written(self.output)}
+        if self.gather is None:
+            steps = [(d.size, d.source) for d in self.loops if d.size > 1]
+            lowest = self.base + sum((d.size - 1) * min(0, d.source) for d in self.loops)
+            return {"input_tensor": bytes_read(self.source, steps, lowest)} | written
+        tuples = len(self.loops) - self.gather.kept
+        piece = [(d.size, d.source) for d in self.loops[tuples:] if d.size > 1]
+        moved = prod(d.size for d in self.loops[:tuples]) * bytes_read(self.source, piece)
+        return {
+            "input_tensor": min(moved, self.source.total_tensor_size_in_bytes),
+            "indices_tensor": all_read(self.gather.indices),
+        } | written
+
+
+def _plan(
     shader: str,
     bits: int,
-    loops: list[Dim],
+    loops: Sequence[Dim],
     source_base: int,
     gather: Gather | None,
     adapter: Adapter,
@@ -44,7 +97,7 @@ def move(
 ) -> Plan:
     """Copies `loops` of elements of `bits` bits each; the largest tensor has `largest` bytes."""
     strides = gather.strides if gather else ()
-    folded = fold(loops)
+    folded = fold(list(loops))
     dense = is_nested(folded) and extent(folded) <= SPARSE_FACTOR * count(folded) + 64
     most = 128 if dense else 32
     bits, dims, grouped = widen(bits, folded, source_base, *strides, most=most)
@@ -82,7 +135,7 @@ def _parts(
     steps = (*(d.tuple_ for d in dims), gather.index_step)
     walks = [
         Walk("output_tensor", bits, 0, (*out, 0), based=False),
-        Walk("indices_tensor", gather.index_bits, 0, steps, based=False),
+        Walk("indices_tensor", gather.bits, 0, steps, based=False),
     ]
     return split(sizes, walks, most, len(dims))
 
@@ -114,7 +167,7 @@ def _dispatch(
         "source_strides": eight([d.source for d in dims]),
     }
     bindings = {"input": "input_tensor", "output": "output_tensor"}
-    slots = {"move": f"move_{kind}"}
+    slots = {"move": kind}
     constants = dict(made.constants)
     if kind == "dense":
         slots["main"] = "dense_runs" if adapter.is_cpu else "dense_pairs"
@@ -124,7 +177,7 @@ def _dispatch(
         params["gather_sizes"] = eight(gather.sizes)
         params["gather_strides"] = eight(gather.strides)
         bindings["indices"] = "indices_tensor"
-        slots["index"] = gather.index
+        slots["index"] = gather.snippet
         slots["indices"] = "indices_units" if kind == "tuples" else "indices_words"
         many = adapter.is_cpu and len(gather.sizes) > AT_ONCE
         slots["resolve"] = "resolve_loop" if many else "resolve_at_once"
@@ -254,7 +307,7 @@ def _by_tuples(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | Non
 def _is_packed(bits: int, last: Dim, gather: Gather) -> bool:
     """Whether index tuples lie side by side in parts of 16 bytes, and a unit needs 16 at least."""
     coordinates = len(gather.sizes)
-    words = coordinates * gather.index_bits // 32
+    words = coordinates * gather.bits // 32
     packed = last.tuple_ == coordinates and (coordinates == 1 or gather.index_step == 1)
     return packed and words in (1, 2, 4) and 128 // bits * words >= 4
 
@@ -264,7 +317,7 @@ def run_units(units: int) -> int:
     return RUN if units >= 64 * RUN * WG_SIZE else 1
 
 
-def _copies(bits: int, dims: tuple[Dim, ...], source_base: int) -> tuple[tuple[int, int, int], ...]:
+def _copies(bits: int, dims: tuple[Dim, ...], source_base: int) -> tuple[Copy, ...]:
     """The runs of a copy in bytes, where they are long, few and whole words; else none."""
     *outer, last = dims
     size = last.size * bits // 8
@@ -275,4 +328,6 @@ def _copies(bits: int, dims: tuple[Dim, ...], source_base: int) -> tuple[tuple[i
     runs = [(source_base, 0)]
     for d in outer:
         runs = [(s + c * d.source, o + c * d.out) for s, o in runs for c in range(d.size)]
-    return tuple((s * bits // 8, o * bits // 8, size) for s, o in runs)
+    return tuple(
+        Copy("input_tensor", s * bits // 8, "output_tensor", o * bits // 8, size) for s, o in runs
+    )

@@ -1,147 +1,212 @@
-"""The records an operator is made of: facts as data, behaviour as two plain functions.
+"""The record an operator is: one place says what it is, and everything else is derived from it.
 
-`plan` turns a description into `Dispatch` records without touching a GPU, so validation, packing
-and dispatch sizes are all testable on a machine that has none.
+Names, numbers, feature levels, equal-size facts and in-place execution come from the catalogue,
+fields from the description's annotations. What only code can say is in the record: the shape of
+the outputs, the rules that no table holds, and what kind of work a description asks for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any, Generic, Protocol, TypeVar
 
-import numpy as np
-
-from dmlgpu.desc.levels import FeatureLevel, Support, check_support
-from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
+from dmlgpu.desc.catalogue import Entry
+from dmlgpu.desc.description import Description, Field, entry_of, fields
+from dmlgpu.desc.levels import FeatureLevel, check_support
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.desc.views import axes_of, axis_of
 from dmlgpu.errors import InvalidDescError, shown
+from dmlgpu.plan.dispatch import Adapter, Plan
+from dmlgpu.plan.index_values import IndexValues
 
-D = TypeVar("D")
-
-Value = int | tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Adapter:
-    """What a plan may know of the adapter it will run on; the defaults are WebGPU's least."""
-
-    is_cpu: bool = False
-    subgroup_min: int = 0  # 0: no subgroup operations
-    subgroup_max: int = 0
-    exact_halves: bool = False  # pack2x16float and unpack2x16float do what IEEE 754 says
-    keeps_running: bool = False  # a workgroup that has started is not starved by one that waits
-    max_workgroup_size: int = 256
-    max_workgroup_storage: int = 16384
-    max_binding: int = 1 << 27  # bytes of a buffer that a shader reaches through one binding
+D = TypeVar("D", bound=Description)
+Given = SimpleNamespace  # the fields of a description without its outputs
 
 
-@dataclass(frozen=True, slots=True)
-class Dispatch:
-    """One run of one shader: everything the device needs to know of it.
+class Work(Protocol):
+    """What a description asks for, as one of the kinds of work that have a planner."""
 
-    `bindings` maps a name the shader declares with #bind to a tensor field of the description, or
-    to a name in the plan's `scratch` or `shared`. `workgroups` is a count; the device folds it into
-    the grid. `spans` are the bytes of a tensor field that the dispatch reaches, where not all.
-    """
+    def plan(self, adapter: Adapter) -> Plan:
+        """The dispatches that do it on such an adapter."""
 
-    shader: str
-    workgroups: int
-    params: Mapping[str, Value]
-    bindings: Mapping[str, str]
-    slots: Mapping[str, str] = field(default_factory=dict)
-    constants: Mapping[str, int] = field(default_factory=dict)
-    entry: str = "main"
-    spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    def traffic(self) -> Mapping[str, int]:
+        """The least bytes that must be read or written, by tensor field."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The dispatches of one operator call, in order, and the bytes of scratch memory they share.
-
-    `shared` is memory that all calls of a device share: zeros at first, then what the call before
-    left there. `in_place`, where there is one, takes over when the first input and the output lie
-    in the same buffer.
-    `copies`, where there are any, do the same as the dispatches with plain buffer copies from the
-    first input to the output, when the two are different buffers: (source, target, size) in bytes.
-    """
-
-    dispatches: tuple[Dispatch, ...]
-    scratch: Mapping[str, int] = field(default_factory=dict)
-    copies: tuple[tuple[int, int, int], ...] = ()
-    shared: Mapping[str, int] = field(default_factory=dict)
-    in_place: Plan | None = None
+def no_rules(desc: Any) -> None:
+    """For operators whose rules are all in the catalogue."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Operator(Generic[D]):
-    """One DirectML operator."""
+    """One DirectML operator that the library runs."""
 
-    name: str  # without DML_OPERATOR_
-    value: int  # in DML_OPERATOR_TYPE
     desc: type[D]
-    support: Support
-    check: Callable[[D], None]
-    plan: Callable[[D, Adapter], Plan]
-    in_place: bool = False
-    # Operators that read index values: refuse host arrays; debug dispatches and their verdict.
-    check_values: Callable[[D, str, np.ndarray[Any, Any]], None] | None = None
-    check_indices: Callable[[D], tuple[Dispatch, ...]] | None = None
-    raise_report: Callable[[D, np.ndarray[Any, Any]], None] | None = None
+    infer: Callable[[Given], Mapping[str, TensorDesc | tuple[TensorDesc, ...]]]
+    work: Callable[[D], Work]
+    check: Callable[[D], None] = no_rules
+    # Tensors whose values select elements: checked in arrays, and on debug devices.
+    index_values: Callable[[D], IndexValues] | None = None
+    # The output's sizes without leading 1s that only DirectML's rule of equal ranks puts there.
+    natural_sizes: Callable[[D], tuple[int, ...]] | None = None
+
+    @cached_property
+    def entry(self) -> Entry:
+        """What the catalogue says of it."""
+        return entry_of(self.desc)
 
     @property
-    def tensors(self) -> tuple[str, ...]:
-        """Tensor fields in the description's order, outputs last."""
-        return tuple(self.support[min(self.support)])
+    def name(self) -> str:
+        """Without DML_OPERATOR_."""
+        return self.entry.name
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Input tensor fields in the description's order."""
-        return self.tensors[:-1]
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields of its description."""
+        return fields(self.desc)
+
+    @cached_property
+    def inputs(self) -> tuple[Field, ...]:
+        """The fields whose tensors are read, in order."""
+        return tuple(field for field in self.fields if field.direction == "in")
+
+    @cached_property
+    def outputs(self) -> tuple[Field, ...]:
+        """The fields whose tensors are written, in order."""
+        return tuple(field for field in self.fields if field.direction == "out")
 
     def validate(self, desc: D, level: FeatureLevel) -> None:
         """Raises unless `desc` obeys every rule at `level`."""
-        for name in self.tensors:
-            tensor = getattr(desc, name)
-            if not isinstance(tensor, TensorDesc):
+        validate(desc, level)
+        self.check(desc)
+
+    def complete(self, given: Mapping[str, Any]) -> D:
+        """The description of these fields, its outputs inferred where they are not given.
+
+        An axis may count from the end. `output_sizes` replaces the sizes of the one output.
+        """
+        made = {name: value for name, value in given.items() if value is not None}
+        sizes = made.pop("output_sizes", None)
+        known = [field.name for field in self.fields]
+        for name in made:
+            if name not in known:
                 raise InvalidDescError(
-                    f"{self.name}: {name} is {shown(tensor)}; it must be a TensorDesc"
+                    f"{self.name}: there is no field {name}; its fields are " + ", ".join(known)
                 )
-        check_support(self, desc, level)
-        output: TensorDesc = getattr(desc, self.tensors[-1])
+        missing = [f.name for f in self.outputs if f.name not in made and not f.optional]
+        if missing:
+            read = self._read(made)
+            try:
+                inferred = self.infer(read)
+                if sizes is not None:
+                    (name,) = missing
+                    like = inferred[name]
+                    assert isinstance(like, TensorDesc)
+                    inferred = {name: TensorDesc(like.data_type, sizes)}
+            except InvalidDescError as error:
+                detail = str(error).replace("TensorDesc:", f"{self.name}: {missing[0]}:")
+                raise InvalidDescError(detail) from None
+            # Inference may also complete what it was given: ranks made equal, counts.
+            made |= {n: v for n, v in vars(read).items() if n in known and v is not None}
+            made |= {name: inferred[name] for name in missing}
+        for field in self.fields:
+            if field.required and field.name not in made:
+                raise InvalidDescError(f"{self.name}: {field.name} is missing")
+        return self.desc(**made)
+
+    def _read(self, given: Mapping[str, Any]) -> Given:
+        """The fields as a description would hold them, without one of them to hold."""
+        read = Given(operator=self.name)
+        for field in self.fields:
+            value = given.get(field.name, getattr(self.desc, field.name, None))
+            where = f"{self.name}: {field.name}"
+            if field.direction == "in":
+                if field.is_array and isinstance(value, list):
+                    value = tuple(value)
+                if not (field.optional and value is None):
+                    _check_tensors(where, value, field)
+            elif field.read is not None and value is not None:
+                if field.name in ("axis", "axes"):
+                    value = self._axes(field.name, value, given)
+                value = field.read(where, value)
+            setattr(read, field.name, value)
+        return read
+
+    def _axes(self, name: str, value: Any, given: Mapping[str, Any]) -> Any:
+        """Axes counted from the start, by the rank of the first input."""
+        first = given.get(self.inputs[0].name)
+        first = first[0] if isinstance(first, (list, tuple)) else first
+        if not isinstance(first, TensorDesc):
+            return value
+        if name == "axis":
+            return axis_of(self.name, value, first.rank)
+        return axes_of(self.name, value, first.rank)
+
+
+def validate(desc: Description, level: FeatureLevel) -> None:
+    """Raises unless `desc` obeys what the catalogue says, for operators that are not built too."""
+    facts = entry_of(type(desc))
+    for field in fields(type(desc)):
+        if field.is_tensor:
+            value = getattr(desc, field.name)
+            if not (field.optional and value is None):
+                _check_tensors(f"{facts.name}: {field.name}", value, field)
+    tensors = desc.tensors()
+    check_support(facts.name, facts.support_of(desc), tensors, level)
+    for name, output in desc.outputs().items():
         if output.overlaps_itself:
             raise InvalidDescError(
-                f"{self.name}: {self.tensors[-1]} has strides {output.effective_strides} over "
+                f"{facts.name}: {name} has strides {output.effective_strides} over "
                 f"sizes {output.sizes}, which let two elements share an address; an output must "
                 "not overlap itself"
             )
         if output.flags:
             raise InvalidDescError(
-                f"{self.name}: {self.tensors[-1]} has flags {output.flags!s}; "
-                "only inputs may be OWNED_BY_DML"
+                f"{facts.name}: {name} has flags {output.flags!s}; only inputs may be OWNED_BY_DML"
             )
-        self.check(desc)
+    _check_same(facts, tensors)
 
 
-def rank_of(operator: str, desc: Any, names: tuple[str, ...]) -> int:
-    """The rank that all tensors `names` share."""
-    first: TensorDesc = getattr(desc, names[0])
-    for name in names[1:]:
-        rank = getattr(desc, name).rank
-        if rank != first.rank:
-            raise InvalidDescError(
-                f"{operator}: {name} has {rank} dimensions; {names[0]} has {first.rank}"
-            )
-    return first.rank
+def _check_tensors(where: str, value: Any, field: Field) -> None:
+    given = value if field.is_array else (value,)
+    if field.is_array and not isinstance(value, tuple):
+        raise InvalidDescError(f"{where} is {shown(value)}; it must be a sequence of TensorDesc")
+    if field.is_array and not value:
+        raise InvalidDescError(f"{where} is empty; it must hold at least one TensorDesc")
+    for i, tensor in enumerate(given):
+        if not isinstance(tensor, TensorDesc):
+            place = f"{where}[{i}]" if field.is_array else where
+            raise InvalidDescError(f"{place} is {shown(tensor)}; it must be a TensorDesc")
 
 
-def same_type(operator: str, desc: Any) -> None:
-    """The rule of all these operators: output and input hold one data type."""
-    given, made = desc.input_tensor.data_type, desc.output_tensor.data_type
-    if given != made:
-        raise InvalidDescError(
-            f"{operator}: output_tensor is {made.name}; input_tensor is {given.name}, "
-            "and the two must be equal"
-        )
+def _check_same(facts: Entry, tensors: Mapping[str, TensorDesc]) -> None:
+    """The rules that tensors share a data type, a rank or all sizes."""
+    for of in ("data_type", "rank", "sizes"):
+        for fact in facts.same:
+            if of not in fact.of:
+                continue
+            listed = [
+                (name, tensor)
+                for field in fact.tensors
+                for name, tensor in tensors.items()
+                if name.partition("[")[0] == field
+            ]
+            for name, tensor in listed[1:]:
+                first, wanted = listed[0]
+                mine, theirs = getattr(tensor, of), getattr(wanted, of)
+                if mine == theirs:
+                    continue
+                if of == "data_type":
+                    told = f"{name} is {mine.name}; {first} is {theirs.name}"
+                elif of == "rank":
+                    told = f"{name} has {mine} dimensions; {first} has {theirs}"
+                else:
+                    told = f"{name} has sizes {mine}; {first} has {theirs}"
+                end = "" if of == "rank" else ", and the two must be equal"
+                raise InvalidDescError(f"{facts.name}: {told}{end}")
 
 
 def per_dimension(operator: str, name: str, values: tuple[int, ...], rank: int) -> None:
@@ -150,9 +215,3 @@ def per_dimension(operator: str, name: str, values: tuple[int, ...], rank: int) 
         raise InvalidDescError(
             f"{operator}: {name} has {len(values)} entries; the tensors have {rank} dimensions"
         )
-
-
-def eight(values: list[int] | tuple[int, ...], fill: int = 0) -> tuple[int, ...]:
-    """`values` as the eight 32-bit words a shader reads, two's complement where negative."""
-    words = [v & 0xFFFFFFFF for v in values]
-    return tuple(words + [fill] * (MAX_RANK - len(words)))

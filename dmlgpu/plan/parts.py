@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd, lcm
 
-from dmlgpu.plan.operator import Plan
+from dmlgpu.plan.dispatch import Plan
 
 UNIT = 16  # bytes: what a binding must start and should end on
 ALIGNMENT = 256  # bytes: what every adapter lets a binding start on

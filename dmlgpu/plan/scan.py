@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan
 from dmlgpu.plan.lines import (
     RUNNING,
     Scan,
@@ -17,8 +19,8 @@ from dmlgpu.plan.lines import (
     within,
 )
 from dmlgpu.plan.loops import Dim, count
-from dmlgpu.plan.operator import Adapter, Dispatch, Plan
 from dmlgpu.plan.parts import joined, part_of, room_in, split
+from dmlgpu.plan.traffic import all_read, bytes_written
 
 WALK_WG = 64
 WALK_UNITS = 1024  # 16-byte units one invocation walks; some drivers stop every loop at 65,535
@@ -53,6 +55,38 @@ STREAM_WIDE = {"WG_SIZE": 512, "AHEAD": 224, "NEAR": 4, "AT_ONCE": 0}  # faster 
 CPU_WALKERS = 64  # invocations that fill a CPU
 MAX_LOOP = 65535
 PARTIALS = 64  # partials that end on what a binding may start on
+
+
+@dataclass(frozen=True, slots=True)
+class AxisScan:
+    """Running sums or products of every line along one axis."""
+
+    fold: str  # sum or product
+    source: TensorDesc
+    output: TensorDesc
+    axis: int
+    backward: bool
+    exclusive: bool
+
+    def plan(self, adapter: Adapter) -> Plan:
+        """The dispatches that scan all lines."""
+        source, output = self.source, self.output
+        scan = Scan.of(
+            fold=self.fold,
+            data_type=source.data_type,
+            sizes=source.sizes,
+            in_strides=source.effective_strides,
+            out_strides=output.effective_strides,
+            axis=self.axis,
+            backward=self.backward,
+            exclusive=self.exclusive,
+        )
+        largest = max(source.total_tensor_size_in_bytes, output.total_tensor_size_in_bytes)
+        return plan_scan(scan, adapter, largest)
+
+    def traffic(self) -> dict[str, int]:
+        """Everything once."""
+        return {"input_tensor": all_read(self.source), "output_tensor": bytes_written(self.output)}
 
 
 def can_chain(adapter: Adapter) -> bool:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from dmlgpu.errors import DeviceError
-from dmlgpu.plan.operator import Dispatch
+from dmlgpu.plan.dispatch import Dispatch
 from dmlgpu.wgsl.assembly import Shader
 
 VARIABLE = "DMLGPU_DUMP_WGSL"
@@ -22,7 +22,8 @@ def dump_wgsl(shader: Shader, dispatch: Dispatch) -> None:
     if not folder:
         return
     text = dumped(shader, dispatch)
-    parts = (dispatch.shader, *dispatch.slots.values(), dispatch.entry)
+    words = (dispatch.shader, *dispatch.slots.values(), dispatch.entry)
+    parts = [word.replace("/", "-") for word in words]
     path = Path(folder) / f"{'-'.join(parts)}-{sha256(text.encode()).hexdigest()[:8]}.wgsl"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-import numpy as np
-
 from dmlgpu.errors import DeviceError, DmlError
+from dmlgpu.gpu.objects import QuerySet
 from dmlgpu.gpu.recording import Call
+from dmlgpu.gpu.timestamps import Timestamps
+from dmlgpu.runtime.context import Context
 from dmlgpu.runtime.trace import trace
-
-if TYPE_CHECKING:
-    from dmlgpu.device import Device
 
 QUERIES = 4096  # timestamps of one query set, two per call; the most that WebGPU promises
 GPU, HOST = "gpu", "host"  # whose clock times the calls
@@ -67,9 +63,10 @@ class Profile:
     then waited for, and its time is the host's, with the cost of starting and waiting.
     """
 
-    def __init__(self, device: Device) -> None:
-        self.clock = GPU if "timestamp-query" in device.gpu.device.features else HOST
-        self._device = device
+    def __init__(self, context: Context, profiling: Profiling) -> None:
+        self.clock = GPU if context.gpu.has_timestamps else HOST
+        self._context = context
+        self._profiling = profiling
         self._calls: list[ProfiledCall] = []
         self._recorder: Recorder | None = None
 
@@ -77,7 +74,7 @@ class Profile:
     def calls(self) -> list[ProfiledCall]:
         """Every call so far, in the order they were made; asking early waits for the GPU."""
         if self._recorder is not None:
-            with self._device.lock:
+            with self._context.lock:
                 self._recorder.collect()
         return list(self._calls)
 
@@ -102,19 +99,19 @@ class Profile:
         return sorted(found, key=lambda operator: -operator.seconds)
 
     def __enter__(self) -> Profile:
-        device = self._device
+        context, profiling = self._context, self._profiling
         if self._recorder is not None:
             raise DeviceError("this profile is open already; device.profile() makes another")
-        device.check_usable()
+        context.check_usable()
         try:
-            with device.lock:
-                recorder = device.profiling
+            with context.lock:
+                recorder = profiling.recorder
                 if recorder is not None and not recorder.listeners:  # Ctrl-C kept it from closing
                     recorder.close()
                     recorder = None
                 if recorder is None:
-                    device.flush()
-                    recorder = device.profiling = Recorder(device, self.clock)
+                    context.recording.submit()
+                    recorder = profiling.recorder = Recorder(context, profiling, self.clock)
                     recorder.start()
                 else:
                     recorder.collect()  # what came before belongs to the others
@@ -129,7 +126,7 @@ class Profile:
         recorder = self._recorder
         if recorder is None:
             return
-        with self._device.lock:
+        with self._context.lock:
             try:
                 try:
                     recorder.collect()
@@ -142,7 +139,7 @@ class Profile:
                 self._leave()  # again, where Ctrl-C kept it from happening
 
     def _leave(self) -> None:
-        self._recorder, recorder = None, self._device.profiling
+        self._recorder, recorder = None, self._profiling.recorder
         if recorder is not None:
             recorder.listeners.discard(self)
             if not recorder.listeners:
@@ -166,7 +163,7 @@ class Profile:
             )
         if self.clock == HOST:
             lines.append(
-                f"{self._device.adapter.name} has no timestamp queries: times are the host's, "
+                f"{self._context.gpu.info.name} has no timestamp queries: times are the host's, "
                 "each call waited for."
             )
         return "\n".join(lines)
@@ -174,30 +171,35 @@ class Profile:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a trace that Perfetto (ui.perfetto.dev) and chrome://tracing open."""
         clock = "GPU timestamps" if self.clock == GPU else "host clock, each call waited for"
-        made = trace(self.calls, str(self._device.adapter), clock)
+        made = trace(self.calls, str(self._context.gpu.info), clock)
         Path(path).write_text(json.dumps(made, allow_nan=False), encoding="utf-8")
+
+
+class Profiling:
+    """The recorder that times a device's calls, while a profile is open."""
+
+    def __init__(self) -> None:
+        self.recorder: Recorder | None = None
 
 
 class Recorder:
     """Times the calls of a device for every profile that is open on it."""
 
-    def __init__(self, device: Device, clock: str) -> None:
+    def __init__(self, context: Context, profiling: Profiling, clock: str) -> None:
         self.listeners: WeakSet[Profile] = WeakSet()  # Ctrl-C may keep one from ending
-        self._device = device
+        self._context = context
+        self._profiling = profiling
         self._pending: list[tuple[int, str, int]] = []  # number of the first query, name, bytes
         self._submitting: list[tuple[int, str, int]] = []  # the same, not yet on their way
         self._used = 0  # queries
-        self._queries: Any = None
-        if clock == GPU:
-            self._queries, self._resolved = device.gpu.timestamps(QUERIES)
-            self._period = device.gpu.timestamp_period
+        self._stamps = Timestamps(context.gpu, QUERIES) if clock == GPU else None
 
     def start(self) -> None:
         """From here on calls are timed: by stamps in the recording, or each on its own."""
-        if self._queries is None:
-            self._device.record = self._timed_by_host
+        if self._stamps is None:
+            self._context.record = self._timed_by_host
         else:
-            self._device.recording.timer = self
+            self._context.recording.timer = self
 
     def has_room(self, calls: int) -> bool:
         """Whether so many more calls can be timed before `collect`."""
@@ -210,11 +212,12 @@ class Recorder:
             self.close()
         return bool(self.listeners)
 
-    def next_stamps(self, call: Call) -> tuple[Any, int]:
+    def next_stamps(self, call: Call) -> tuple[QuerySet, int]:
         """The query set and the first of the two places in it for a call of this submission."""
+        assert self._stamps is not None
         first = self._used + 2 * len(self._submitting)
         self._submitting.append((first, call.name, call.nbytes))
-        return self._queries, first
+        return self._stamps.queries, first
 
     def submitted(self) -> None:
         """The calls of this submission are on their way."""
@@ -222,11 +225,14 @@ class Recorder:
         self._used += 2 * len(self._submitting)
 
     def _timed_by_host(self, call: Call) -> None:
-        device = self._device
-        device.gpu.wait()
+        context = self._context
+        if not call.timed:
+            context.recording.append(call)
+            return
+        context.transfers.wait()
         start = perf_counter_ns()
-        device.recording.append(call)
-        device.gpu.wait()
+        context.recording.append(call)
+        context.transfers.wait()
         self._tell(ProfiledCall(call.name, call.nbytes, start, perf_counter_ns()))
 
     def _tell(self, call: ProfiledCall) -> None:
@@ -235,34 +241,26 @@ class Recorder:
 
     def collect(self) -> None:
         """Waits for the calls recorded so far, and tells them to the profiles."""
-        if self._queries is None:
+        stamps = self._stamps
+        if stamps is None:
             return
-        self._device.check_usable()
-        gpu = self._device.gpu
-        gpu.recording.submit(self._resolve)
+        self._context.check_usable()
+        self._context.recording.submit(
+            lambda encoder: stamps.resolve(self._used + 2 * len(self._submitting))(encoder)
+        )
         if not self._pending:
             return
-        raw = np.empty(8 * self._used, np.uint8)
-        gpu.read(self._resolved, 0, raw)
+        times = stamps.read(self._context.transfers, self._used)
         pending, self._pending, self._used = self._pending, [], 0
-        ticks = raw.view(np.uint64).tolist()
         for first, name, nbytes in pending:
-            start = round(ticks[first] * self._period)
-            taken = round((ticks[first + 1] - ticks[first]) * self._period)
+            start = round(times[first])
+            taken = round(times[first + 1] - times[first])
             self._tell(ProfiledCall(name, nbytes, start, start + max(0, taken)))
-
-    def _resolve(self, encoder: Any) -> None:
-        """At the end of a submission: all timestamps so far go to a buffer."""
-        count = self._used + 2 * len(self._submitting)
-        if count:
-            encoder.resolve_query_set(self._queries, 0, count, self._resolved, 0)
 
     def close(self) -> None:
         """The last profile is left: the device is no longer profiled."""
-        self._device.profiling = None
-        self._device.recording.timer = None
-        self._device.record = self._device.recording.append
-        if self._queries is not None:
-            with suppress(Exception):  # a device that is gone has taken them along
-                self._queries.destroy()
-                self._resolved.destroy()
+        self._profiling.recorder = None
+        self._context.recording.timer = None
+        self._context.record = self._context.recording.append
+        if self._stamps is not None:
+            self._stamps.destroy()

@@ -54,11 +54,9 @@ def reach(
         start = r.offset // alignment * alignment
         low, high = spans.get(target, (start, 0))
         spans[target] = (min(low, start), max(high, r.offset + r.padded))
-    cut_short = {
-        owner[name]
-        for name, r in named.items()
-        if modes[name][1] == "vec4<u32>" and r.size % UNIT and not r.whole
-    }
+    # Bindings that hold a tensor whose last 16 bytes are not all its own. Whatever shares one with
+    # it is reached word by word: an array of vec4 would end before those bytes, or write over them.
+    cut_short = {owner[name] for name, r in named.items() if r.size % UNIT and not r.whole}
     access: dict[str, Access] = {}
     for name, r in named.items():
         target = owner[name]

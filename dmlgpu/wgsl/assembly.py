@@ -1,36 +1,22 @@
-"""Finds, assembles and packs shaders: the only text processing in the library.
+"""Assembles shaders: storage bindings and the functions that reach the tensors behind them.
 
-A shader file is WGSL with three kinds of extra line, each replaced by exactly one line so that
-line numbers stay those of the file:
-
-    #import num                     the snippet bound to slot `num`, appended after the kernel
-    #bind read input: u32           a storage binding and the functions that reach it
-    #repeat 4: v$ = load($u);       the text once for each $ = 0 .. 3: loops over registers, which
-                                    drivers keep in registers only when they are written out
-
-`#bind` declares `load_input(i)` and, for `write`, `store_output(i, value)`; for `atomic` also
-`merge_output(i, mask, bits)`, `max_output(i, value)` and `add_output(i, value)`. How the words are
-reached (its own binding, the output's when the call is in place, an offset, several bindings for
-one large tensor) is the `Access` of each name, so no kernel knows of it.
+`#bind read input: u32` in a shader declares `load_input(i)` and, for `write`,
+`store_output(i, value)`; for `atomic` also `merge_output(i, mask, bits)`, `max_output(i, value)`
+and `add_output(i, value)`. How the words are reached (its own binding, the output's when the call
+is in place, an offset, several bindings for one large tensor) is the `Access` of each name, so no
+kernel knows of it.
 """
 
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from dmlgpu.errors import DeviceError
-from dmlgpu.plan.operator import Value
+from dmlgpu.wgsl.source import expanded
 
-_IMPORT = re.compile(r"^#import (\w+)$")
 _BIND = re.compile(r"^#bind (read|write|atomic) (\w+): (u32|vec4<u32>)$")
-_REPEAT = re.compile(r"^\s*#repeat (\d+): (.*)$")
-_FIELD = re.compile(r"(\w+)\s*:\s*(u32|i32|f32|array<vec4<u32>, 2>)")
-_PARAMS = re.compile(r"struct Params \{(.*?)\}", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +50,15 @@ class Shader:
     ranges_binding: int
 
 
-@cache
-def shader_folder() -> Path:
-    """The folder of the shaders: inside the installed package, or beside it in a checkout."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "shaders", package.parent / "shaders"):
-        if folder.is_dir():
-            return folder
-    raise DeviceError(f"the folder shaders is neither in {package} nor beside it; reinstall dmlgpu")
-
-
-@cache
-def read(name: str) -> str:
-    """The text of a shader or snippet, by its path without the suffix."""
-    path = shader_folder() / f"{name}.wgsl"
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DeviceError(f"shader {name}.wgsl cannot be read: {error.strerror}") from None
-
-
 def assemble(
-    shader: str, slots: Mapping[str, str], access: Mapping[str, Access] | None = None
+    shader: str,
+    slots: Mapping[str, str],
+    access: Mapping[str, Access] | None = None,
+    code: str = "",
 ) -> Shader:
     """Kernel first, then the snippet of each slot; bindings numbered in order of appearance."""
     access = access or {}
-    lines, imported = _expanded(shader, slots)
+    lines, imported = expanded(shader, slots, code)
     if not set(slots) <= imported:
         raise DeviceError(
             f"{shader}.wgsl imports {sorted(imported)}; the plan fills {sorted(slots)}"
@@ -117,30 +86,9 @@ def assemble(
     return Shader(f"{shader}.wgsl", text, tuple(made), ranges, ranges_binding)
 
 
-def _expanded(shader: str, slots: Mapping[str, str]) -> tuple[list[str], set[str]]:
-    """The kernel's lines, then those of each import, in order; and the slots imported.
-
-    A slot the plan leaves open is the snippet of its own name.
-    """
-    lines = read(shader).splitlines()
-    imported: set[str] = set()
-    at = 0
-    while at < len(lines):
-        match = _IMPORT.match(lines[at])
-        if match:
-            lines[at] = ""
-            if match[1] not in imported:
-                imported.add(match[1])
-                lines += read(f"shared/{slots.get(match[1], match[1])}").splitlines()
-        elif repeat := _REPEAT.match(lines[at]):
-            lines[at] = " ".join(repeat[2].replace("$", str(k)) for k in range(int(repeat[1])))
-        at += 1
-    return lines, imported
-
-
-def binds(shader: str, slots: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def binds(shader: str, slots: Mapping[str, str], code: str = "") -> dict[str, tuple[str, str]]:
     """(mode, element) of every name that a shader and its snippets bind."""
-    lines, _ = _expanded(shader, slots)
+    lines, _ = expanded(shader, slots, code)
     return {m[2]: (m[1], m[3]) for line in lines if (m := _BIND.match(line))}
 
 
@@ -237,39 +185,3 @@ def _reached(
             f"fn add_{name}(i: u32, v: u32) -> u32 {{ return raw_add_{target}({w}, v); }}"
         )
     return " ".join(parts)
-
-
-@cache
-def params_layout(text: str) -> tuple[tuple[str, str, int], ...]:
-    """(name, type, byte offset) of each field of `struct Params`."""
-    match = _PARAMS.search(text)
-    layout: list[tuple[str, str, int]] = []
-    at = 0
-    body = re.sub(r"//[^\n]*", "", match[1]) if match else ""
-    for entry in filter(None, (part.strip() for part in re.split(r",(?![^<]*>)", body))):
-        field = _FIELD.fullmatch(entry)
-        if field is None:
-            raise DeviceError(f"Params has the field {entry!r}, whose type cannot be packed")
-        name, kind = field[1], field[2]
-        if kind.startswith("array"):
-            at = -(-at // 16) * 16
-        layout.append((name, kind, at))
-        at += 32 if kind.startswith("array") else 4
-    return tuple(layout)
-
-
-def pack_params(label: str, text: str, values: Mapping[str, Value]) -> bytes:
-    """The uniform buffer of `struct Params`, each field found by its name."""
-    layout = params_layout(text)
-    names = {name for name, _, _ in layout}
-    if names != set(values):
-        raise DeviceError(f"{label}: Params has {sorted(names)}; the plan gave {sorted(values)}")
-    size = max((at + (32 if kind.startswith("array") else 4) for _, kind, at in layout), default=0)
-    packed = bytearray(-(-size // 16) * 16)
-    for name, kind, at in layout:
-        value = values[name]
-        if isinstance(value, tuple):
-            struct.pack_into("<8I", packed, at, *value)
-        else:
-            struct.pack_into({"u32": "<I", "i32": "<i", "f32": "<f"}[kind], packed, at, value)
-    return bytes(packed)

@@ -12,7 +12,7 @@ import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.plan import scan
 from dmlgpu.plan.lines import Scan
-from dmlgpu.plan.operator import Adapter, Plan
+from dmlgpu.plan.dispatch import Adapter, Plan
 from dmlgpu.runtime.reach import grid
 
 

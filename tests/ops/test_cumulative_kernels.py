@@ -191,7 +191,7 @@ def in_turn(device: dml.Device) -> bool:
 
 def usable(kernel: str, device: dml.Device) -> bool:
     """Some kernels wait for other workgroups, which only some adapters keep running."""
-    facts = device.gpu.facts
+    facts = device.context.facts
     if kernel in WAITING:
         keeps_running = facts.keeps_running and facts.subgroup_min >= scan.CHAIN_LANES
         return keeps_running or in_turn(device)
@@ -227,8 +227,8 @@ def check(case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> Co
     passes = {"two_passes": 2, "passes": 3}.get(case.kernel, 1)
     monkeypatch.setattr(scan, "choose", lambda *_: CHOICES.get(case.kernel, case.kernel))
     if SHADERS[case.kernel] == "cumulative_columns":
-        facts = replace(opened.gpu.facts, is_cpu=case.kernel == "columns")
-        monkeypatch.setattr(opened.gpu, "facts", facts)
+        facts = replace(opened.context.facts, is_cpu=case.kernel == "columns")
+        monkeypatch.setattr(opened.context, "facts", facts)
     monkeypatch.setattr(scan, "most_alone", lambda *_: 1 << 20 if passes == 1 else 0)
     if passes == 3 or case.exclusive:
         monkeypatch.setattr(scan, "TWO_PASSES", 0 if passes == 3 else 10)

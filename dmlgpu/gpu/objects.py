@@ -1,0 +1,40 @@
+"""wgpu's classes under the names that the rest of the library uses, and bits of buffers' usage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import wgpu
+from wgpu import classes
+
+Buffer: TypeAlias = classes.GPUBuffer
+Pipeline: TypeAlias = classes.GPUComputePipeline
+BindGroup: TypeAlias = classes.GPUBindGroup
+QuerySet: TypeAlias = classes.GPUQuerySet
+Encoder: TypeAlias = classes.GPUCommandEncoder
+Encode: TypeAlias = Callable[[Encoder], None]  # adds commands to a submission
+
+STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
+UNIFORM = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
+MAPPABLE = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.MAP_WRITE
+
+
+def can_be_copied(buffer: Buffer) -> bool:
+    """Whether a copy may read it; buffers made elsewhere may lack the usage."""
+    return bool(buffer.usage & wgpu.BufferUsage.COPY_SRC)
+
+
+def can_be_written(buffer: Buffer) -> bool:
+    """Whether a copy may write it."""
+    return bool(buffer.usage & wgpu.BufferUsage.COPY_DST)
+
+
+def can_map_read(buffer: Buffer) -> bool:
+    """Whether the host can read it in place."""
+    return bool(buffer.usage & wgpu.BufferUsage.MAP_READ)
+
+
+def can_map_write(buffer: Buffer) -> bool:
+    """Whether the host can write it in place."""
+    return bool(buffer.usage & wgpu.BufferUsage.MAP_WRITE)

@@ -1,0 +1,79 @@
+"""Plans: what a call runs on the GPU, as plain records that no GPU is needed to make or to test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dmlgpu.desc.tensor import MAX_RANK
+
+Value = int | float | tuple[int, ...]  # of a parameter; tuples have eight entries
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """What a plan may know of the adapter it will run on; the defaults are WebGPU's least."""
+
+    is_cpu: bool = False
+    subgroup_min: int = 0  # 0: no subgroup operations
+    subgroup_max: int = 0
+    exact_halves: bool = False  # pack2x16float and unpack2x16float do what IEEE 754 says
+    keeps_running: bool = False  # a workgroup that has started is not starved by one that waits
+    max_workgroup_size: int = 256
+    max_workgroup_storage: int = 16384
+    max_binding: int = 1 << 27  # bytes of a buffer that a shader reaches through one binding
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """One run of one shader: everything the device needs to know of it.
+
+    `bindings` maps a name the shader declares with #bind to a tensor field of the description, or
+    to a name in the plan's `scratch` or `shared`. `workgroups` is a count; the device folds it into
+    the grid. `spans` are the bytes of a tensor field that the dispatch reaches, where not all.
+    `code` is WGSL that joins the shader's text: functions made from a table of expressions.
+    """
+
+    shader: str
+    workgroups: int
+    params: Mapping[str, Value]
+    bindings: Mapping[str, str]
+    slots: Mapping[str, str] = field(default_factory=dict)
+    constants: Mapping[str, int] = field(default_factory=dict)
+    entry: str = "main"
+    spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A plain copy of bytes from one tensor to another."""
+
+    source: str  # field
+    start: int
+    target: str  # field
+    to: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The dispatches of one operator call, in order, and the bytes of scratch memory they share.
+
+    `shared` is memory that all calls of a device share: zeros at first, then what the call before
+    left there. `in_place`, where there is one, takes over when an output lies in the buffer of an
+    input. `copies`, where there are any, do the same as the dispatches with plain buffer copies,
+    between buffers that are different and allow it.
+    """
+
+    dispatches: tuple[Dispatch, ...]
+    scratch: Mapping[str, int] = field(default_factory=dict)
+    copies: tuple[Copy, ...] = ()
+    shared: Mapping[str, int] = field(default_factory=dict)
+    in_place: Plan | None = None
+
+
+def eight(values: Sequence[int], fill: int = 0) -> tuple[int, ...]:
+    """`values` as the eight 32-bit words a shader reads, two's complement where negative."""
+    words = [v & 0xFFFFFFFF for v in values]
+    return tuple(words + [fill] * (MAX_RANK - len(words)))

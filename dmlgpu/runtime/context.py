@@ -1,0 +1,185 @@
+"""Context: what executables, read-back and profiles need of an open device, and nothing more."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from itertools import count
+from typing import Protocol
+
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.errors import DeviceError, DeviceLostError, OutOfMemoryError
+from dmlgpu.gpu.foreign import check
+from dmlgpu.gpu.gpu import Gpu
+from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
+from dmlgpu.gpu.objects import Buffer, Pipeline
+from dmlgpu.gpu.recording import Call, Recording
+from dmlgpu.gpu.transfer import Transfers
+from dmlgpu.plan.dispatch import Adapter, Dispatch
+from dmlgpu.runtime.dump import dump_wgsl
+from dmlgpu.wgsl.assembly import Access, Shader, assemble
+
+PIPELINE_LIMIT = 512  # compiled shaders a device keeps
+NUMBERED_LIMIT = 1 << 16  # tensor descriptions a device has numbers for
+POOL_LIMIT = {True: 1 << 30, False: 8 << 30}  # bytes kept for reuse, on a CPU and on a GPU
+
+
+class Bound(Protocol):
+    """Something that keeps calls bound to buffers."""
+
+    def drop_call(self, key: Hashable) -> None:
+        """Forgets a bound call; the next one like it binds anew."""
+
+
+class Context:
+    """One open wgpu device with its memory, its queue, and the pipelines made for it."""
+
+    def __init__(self, gpu: Gpu, debug: bool) -> None:
+        self.gpu = gpu
+        self.debug = debug
+        self.lock = threading.RLock()
+        self.recording = Recording(gpu)
+        self.transfers = Transfers(gpu, self.recording)
+        self.notes: dict[int, str] = self.recording.notes
+        # Takes a bound call; the lock must be held.
+        self.record: Callable[[Call], None] = self.recording.append
+        self.closed = ""
+        self.facts = Adapter(
+            is_cpu=gpu.is_cpu,
+            subgroup_min=gpu.subgroup_min,
+            subgroup_max=gpu.subgroup_max,
+            exact_halves=gpu.exact_halves,
+            keeps_running=gpu.keeps_running,
+            max_workgroup_size=gpu.max_workgroup_size,
+            max_workgroup_storage=gpu.max_workgroup_storage,
+            max_binding=gpu.max_binding,
+        )
+        self._process = os.getpid()
+        self._numbers: dict[TensorDesc, int] = {}
+        self._next_number = count()
+        self._pipelines: OrderedDict[Hashable, tuple[Pipeline, Shader]] = OrderedDict()
+        self._scratch: dict[int | str, Lease] = {}
+        self._uses: dict[int, dict[tuple[int, Hashable], Bound]] = {}
+        self.pool = Pool(gpu.buffer, self, POOL_LIMIT[gpu.is_cpu], gpu.max_buffer)
+        # Room for so many bytes; the lock must be held.
+        self.take: Callable[[int], Lease] = self.pool.take
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the device is open and belongs to this process."""
+        gone = self.closed or self.gpu.lost or self.gpu.is_destroyed
+        return not gone and os.getpid() == self._process
+
+    @property
+    def is_of_this_process(self) -> bool:
+        """Whether the device was opened by this process, not by one that forked it."""
+        return os.getpid() == self._process
+
+    def check_usable(self) -> None:
+        """Raises when the device is closed, lost, or belongs to another process."""
+        gpu = self.gpu
+        if self.closed or gpu.lost or gpu.is_destroyed:
+            raise DeviceLostError(self.closed or gpu.lost or "the wgpu device was destroyed")
+        self.check_process()
+
+    def check_process(self) -> None:
+        """Raises when the device belongs to another process."""
+        if os.getpid() != self._process:
+            raise DeviceError(
+                "this device was made in another process; make a new Device after fork"
+            )
+
+    def close(self) -> None:
+        """Lets pipelines, recorded work and staging memory go."""
+        self._pipelines.clear()
+        self.recording.clear()
+        self.transfers.close()
+
+    def desc_number(self, desc: TensorDesc) -> int:
+        """A small number that stands for a description wherever equality is all that matters."""
+        number = self._numbers.get(desc)
+        if number is None:
+            if len(self._numbers) >= NUMBERED_LIMIT:
+                self._numbers.clear()  # numbers go on rising: none ever means two descriptions
+            number = self._numbers.setdefault(desc, next(self._next_number))
+        return number
+
+    def memory(self) -> Memory:
+        """Bytes held by tensors and kept for reuse."""
+        self.check_process()
+        with self.lock:
+            return self.pool.memory()
+
+    def is_recorded(self, storage: Storage) -> bool:
+        """Whether recorded but unsubmitted work uses it."""
+        return storage.batch == self.recording.number
+
+    def check_intact(self, buffer: Buffer, storage: Storage) -> None:
+        """Raises when a tensor's bytes are lost; submits first, for then it is known."""
+        if self.notes:
+            self.recording.submit()
+            check(self.notes, buffer, storage.serial, "the tensor")
+
+    def finish(self) -> None:
+        """Returns when the GPU is idle, or there is not even the memory to ask it."""
+        with contextlib.suppress(OutOfMemoryError):
+            self.transfers.wait()
+
+    def probe(self, buffer: Buffer) -> None:
+        """Raises when a buffer made elsewhere cannot be used."""
+        self.gpu.probe(buffer)
+
+    def scratch(self, place: int | str, size: int) -> Lease:
+        """Memory for the inside of one call, which all share in turn; by name, zeros at first."""
+        lease = self._scratch.get(place)
+        if lease is None or lease.storage.size < size:
+            if lease is not None:
+                self.forget(lease.storage.serial)
+            new = self.pool.take if isinstance(place, int) else self.pool.fresh
+            lease = self._scratch[place] = new(size)
+        return lease
+
+    def pipeline(self, dispatch: Dispatch, access: Mapping[str, Access]) -> tuple[Pipeline, Shader]:
+        """The pipeline of a dispatch whose tensors are reached as `access` says; kept."""
+        key = (
+            dispatch.shader,
+            tuple(sorted(dispatch.slots.items())),
+            dispatch.code,
+            dispatch.entry,
+            tuple(sorted(dispatch.constants.items())),
+            tuple(sorted(access.items(), key=lambda item: item[0])),
+        )
+        found = self._pipelines.get(key)
+        if found is None:
+            shader = assemble(dispatch.shader, dispatch.slots, access, dispatch.code)
+            dump_wgsl(shader, dispatch)
+            pipeline = self.gpu.pipeline(
+                shader.label, shader.text, dispatch.entry, dispatch.constants
+            )
+            found = self._pipelines[key] = (pipeline, shader)
+            if len(self._pipelines) > PIPELINE_LIMIT:
+                self._pipelines.popitem(last=False)  # calls bound to it keep it
+        return found
+
+    def remember_use(self, serials: Iterable[int], holder: Bound, key: Hashable) -> None:
+        """Notes that a kept call uses these buffers, to be dropped when one of them goes."""
+        for serial in serials:
+            self._uses.setdefault(serial, {})[id(holder), key] = holder
+
+    def forget_use(self, serials: Iterable[int], holder: Bound, key: Hashable) -> None:
+        """The kept call is gone."""
+        for serial in serials:
+            uses = self._uses.get(serial)
+            if uses is not None:
+                uses.pop((id(holder), key), None)
+                if not uses:
+                    del self._uses[serial]
+
+    def forget(self, serial: int) -> None:
+        """A buffer is gone: so are the calls that were bound to it."""
+        for (_, key), holder in list(self._uses.get(serial, {}).items()):
+            holder.drop_call(key)
+        self._uses.pop(serial, None)

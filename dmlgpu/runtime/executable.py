@@ -1,0 +1,277 @@
+"""Executable: a validated description, its plan, and the calls it has been bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dmlgpu.desc.description import Description
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
+from dmlgpu.gpu.foreign import check as check_intact
+from dmlgpu.gpu.memory import Lease
+from dmlgpu.gpu.objects import BindGroup, Buffer, Pipeline, can_be_copied, can_be_written
+from dmlgpu.gpu.recording import Call
+from dmlgpu.plan.dispatch import Dispatch, Plan
+from dmlgpu.plan.index_values import REPORT, IndexValues
+from dmlgpu.plan.operator import Operator
+from dmlgpu.runtime.context import Context
+from dmlgpu.runtime.reach import UNIT, Range, grid, reach, window
+from dmlgpu.runtime.region import Region
+from dmlgpu.wgsl.assembly import binds
+from dmlgpu.wgsl.params import pack_params
+
+CALL_LIMIT = 256  # bound calls one operator keeps
+
+
+class Executable:
+    """What runs one description on one device."""
+
+    def __init__(self, context: Context, operator: Operator[Any], desc: Description) -> None:
+        self.context = context
+        self.operator = operator
+        self.desc = desc
+        self.inputs: Mapping[str, TensorDesc] = desc.inputs()
+        self.outputs: Mapping[str, TensorDesc] = desc.outputs()
+        for name, tensor in self.inputs.items():
+            if tensor.flags:
+                raise UnsupportedError(
+                    f"{operator.name}: {name} is OWNED_BY_DML, which needs an initializer; "
+                    "this device binds every tensor at execution"
+                )
+        work = operator.work(desc)
+        self.plan: Plan = work.plan(context.facts)
+        self.nbytes = sum(work.traffic().values())
+        self.index_values: IndexValues | None = (
+            None if operator.index_values is None else operator.index_values(desc)
+        )
+        self._uniforms: dict[int, Buffer] = {}
+        self.calls: dict[Hashable, Call] = {}
+
+    def bind(self, key: Hashable, inputs: Sequence[Region], outputs: Sequence[Region]) -> Call:
+        """Makes pipelines and bind groups for these tensors, and keeps them."""
+        self._check(inputs, outputs)
+        regions = dict(zip((*self.inputs, *self.outputs), (*inputs, *outputs), strict=True))
+        descs = {**self.inputs, **self.outputs}
+        places = {
+            name: Range(r.storage, r.offset, descs[name].total_tensor_size_in_bytes, r.whole)
+            for name, r in regions.items()
+        }
+        held = []
+        plan, first = self._plan_for(inputs, outputs)
+        for i, (name, size) in enumerate(plan.scratch.items()):
+            lease = self.context.scratch(i, size)
+            held.append(lease)
+            places[name] = Range(lease.storage, 0, -(-size // UNIT) * UNIT, True)
+        for name, size in plan.shared.items():
+            lease = self.context.scratch(name, size)
+            held.append(lease)
+            size = min(lease.storage.size, self.context.gpu.max_binding // UNIT * UNIT)
+            places[name] = Range(lease.storage, 0, size, True)
+        dispatches: tuple[tuple[Pipeline, BindGroup, int, int], ...] = ()
+        copies: tuple[tuple[Buffer, int, Buffer, int, int], ...] = ()
+        if plan.copies and _copyable(plan, regions):
+            copies = tuple(
+                (
+                    regions[c.source].buffer,
+                    regions[c.source].offset + c.start,
+                    regions[c.target].buffer,
+                    regions[c.target].offset + c.to,
+                    c.size,
+                )
+                for c in plan.copies
+            )
+        else:
+            dispatches = tuple(
+                self._bind_dispatch(i, dispatch, places)
+                for i, dispatch in enumerate(plan.dispatches, first)
+            )
+        storages = tuple({p.storage.serial: p.storage for p in places.values()}.values())
+        targets = tuple(region.storage for region in outputs)
+        name = self.operator.name
+        call = Call(name, dispatches, storages, self.nbytes, targets, tuple(held), copies)
+        if len(self.calls) >= CALL_LIMIT:
+            self.drop_calls()
+        self.context.remember_use((s.serial for s in storages), self, key)
+        self.calls[key] = call
+        return call
+
+    def drop_calls(self) -> None:
+        """Forgets every bound call."""
+        for key in list(self.calls):
+            self.drop_call(key)
+
+    def drop_call(self, key: Hashable) -> None:
+        """Forgets a bound call; the next one like it binds anew."""
+        call = self.calls.pop(key, None)
+        if call is not None:
+            self.context.forget_use((s.serial for s in call.storages), self, key)
+
+    def with_check(self, call: Call, inputs: Sequence[Region], report: Lease) -> Call:
+        """A call and the debug check of its index values, which reports into memory of its own."""
+        assert self.index_values is not None
+        places = {
+            name: Range(r.storage, r.offset, d.total_tensor_size_in_bytes, r.whole)
+            for (name, d), r in zip(self.inputs.items(), inputs, strict=True)
+        }
+        places[REPORT] = Range(report.storage, 0, UNIT, True)
+        dispatches = tuple(
+            self._bind_dispatch(-1 - i, dispatch, places)
+            for i, dispatch in enumerate(self.index_values.dispatches())
+        )
+        return replace(
+            call,
+            dispatches=call.dispatches + dispatches,
+            storages=(*call.storages, report.storage),
+        )
+
+    def raise_report(self, words: npt.NDArray[Any]) -> None:
+        """Raises when a debug check found an index value out of range."""
+        if self.index_values is not None:
+            self.index_values.raise_report(self.operator.name, words)
+
+    def _check(self, inputs: Sequence[Region], outputs: Sequence[Region]) -> None:
+        """The binding rules."""
+        described = [*self.inputs.items(), *self.outputs.items()]
+        for (field, desc), region in zip(described, (*inputs, *outputs), strict=True):
+            named = field if field in self.inputs else self._out(field)
+            where = f"{self.operator.name}: {named}"
+            if region.context is not self.context:
+                raise BindingError(f"{where} belongs to another device; copy it through NumPy")
+            if self.context.notes:
+                check_intact(self.context.notes, region.buffer, region.storage.serial, where)
+            _check_fits(where, region.desc, desc)
+            if region.offset % desc.alignment:
+                raise BindingError(
+                    f"{where} starts at byte {region.offset} of its buffer; the description "
+                    f"guarantees a multiple of {desc.alignment}"
+                )
+        made = list(zip(self.outputs.items(), outputs, strict=True))
+        for i, ((field, desc), region) in enumerate(made):
+            for (name, source), given in zip(self.inputs.items(), inputs, strict=True):
+                self._check_overlap(name, source, given, field, desc, region)
+            for (other, wanted), second in made[:i]:
+                if _overlap(region, desc, second, wanted):
+                    raise BindingError(
+                        f"{self.operator.name}: {self._out(field)} overlaps {self._out(other)}; "
+                        "each output needs bytes of its own"
+                    )
+
+    def _out(self, field: str) -> str:
+        """An output as callers know it."""
+        return "out" if len(self.outputs) == 1 else f"out for {field}"
+
+    def _check_overlap(
+        self, name: str, desc: TensorDesc, given: Region, field: str, made: TensorDesc, out: Region
+    ) -> None:
+        if not _overlap(given, desc, out, made):
+            return
+        operator, told = self.operator.name, self._out(field)
+        mine = (given.offset, given.offset + desc.total_tensor_size_in_bytes)
+        other = (out.offset, out.offset + made.total_tensor_size_in_bytes)
+        if name not in self.operator.entry.alias.get(field, ()):
+            raise BindingError(
+                f"{operator}: {told} overlaps {name} (bytes {mine[0]} to {mine[1]}); this operator "
+                "cannot run in place"
+            )
+        if mine != other:
+            raise BindingError(
+                f"{operator}: {told} takes bytes {other[0]} to {other[1]} and {name} bytes "
+                f"{mine[0]} to {mine[1]} of one buffer; in place the two must be identical"
+            )
+        if desc.steps != made.steps:
+            raise BindingError(
+                f"{operator}: {told} has strides {made.effective_strides} and {name} "
+                f"{desc.effective_strides}; in place the two must be equal"
+            )
+
+    def _plan_for(self, inputs: Sequence[Region], outputs: Sequence[Region]) -> tuple[Plan, int]:
+        """The plan for these tensors, and the number of its first dispatch among all."""
+        if self.plan.in_place is not None:
+            written = {region.storage.serial for region in outputs}
+            if any(region.storage.serial in written for region in inputs):
+                return self.plan.in_place, len(self.plan.dispatches)
+        return self.plan, 0
+
+    def _bind_dispatch(
+        self, number: int, dispatch: Dispatch, places: Mapping[str, Range]
+    ) -> tuple[Pipeline, BindGroup, int, int]:
+        gpu = self.context.gpu
+        modes = binds(dispatch.shader, dispatch.slots, dispatch.code)
+        named = {
+            name: places[field].part(dispatch.spans.get(field))
+            for name, field in dispatch.bindings.items()
+        }
+        access, spans = reach(named, modes, gpu.offset_alignment, gpu.max_binding)
+        if sum(how.windows for how in access.values() if not how.alias) > gpu.max_bindings:
+            sizes = ", ".join(f"{n} {r.size} bytes" for n, r in named.items())
+            raise DeviceError(
+                f"{self.operator.name}: {sizes} need more than the {gpu.max_bindings} bindings of "
+                f"{gpu.max_binding} bytes that {gpu.info.name} allows"
+            )
+        pipeline, shader = self.context.pipeline(dispatch, access)
+        if number not in self._uniforms:
+            data = pack_params(shader.label, shader.text, dispatch.params)
+            self._uniforms[number] = gpu.uniform(data)
+        uniforms = [(0, self._uniforms[number])]
+        if shader.ranges:
+            words = np.zeros((len(shader.ranges), 4), np.uint32)
+            for i, name in enumerate(shader.ranges):
+                start = spans[access[name].alias or name][0]
+                words[i, :2] = (named[name].offset - start) // UNIT, named[name].size // 4
+            uniforms.append((shader.ranges_binding, gpu.uniform(words.tobytes())))
+        ranges = [
+            (slot.binding, named[slot.name].storage.buffer, *window(spans, access, slot))
+            for slot in shader.slots
+            if slot.name in named
+        ]
+        group = gpu.bind_group(pipeline, uniforms, ranges)
+        return (pipeline, group, *grid(dispatch.workgroups, gpu.max_groups, self.operator.name))
+
+
+def _overlap(a: Region, a_desc: TensorDesc, b: Region, b_desc: TensorDesc) -> bool:
+    """Whether two tensors have bytes in common."""
+    return (
+        a.buffer is b.buffer
+        and a.offset < b.offset + b_desc.total_tensor_size_in_bytes
+        and b.offset < a.offset + a_desc.total_tensor_size_in_bytes
+    )
+
+
+def _check_fits(where: str, given: TensorDesc, wanted: TensorDesc) -> None:
+    """A bound tensor must be what the description says, in at least as many bytes.
+
+    Dimensions of size 1 do not count: a tensor may be bound with or without them.
+    """
+    if given is wanted:
+        return
+    if (
+        given.data_type != wanted.data_type
+        or given.steps != wanted.steps
+        or given.total_tensor_size_in_bytes < wanted.total_tensor_size_in_bytes
+    ):
+        raise BindingError(
+            f"{where} is {_in_words(given)}; the description says {_in_words(wanted)}"
+        )
+
+
+def _copyable(plan: Plan, regions: Mapping[str, Region]) -> bool:
+    """Whether plain copies can do a plan's work: buffers made elsewhere may lack the usage."""
+    pairs = {(c.source, c.target) for c in plan.copies}
+    return all(
+        regions[source].buffer is not regions[target].buffer
+        and can_be_copied(regions[source].buffer)
+        and can_be_written(regions[target].buffer)
+        for source, target in pairs
+    )
+
+
+def _in_words(desc: TensorDesc) -> str:
+    return (
+        f"{desc.data_type.name} with sizes {desc.sizes} and strides {desc.effective_strides} in "
+        f"{desc.total_tensor_size_in_bytes} bytes"
+    )
