@@ -35,6 +35,13 @@ fn f32_le(a: f32, b: f32) -> bool { return f32_ordered(a, b) && f32_rank(a) <= f
 fn f32_is_true(a: f32) -> bool { return f32_magnitude(a) != 0u; }
 fn f32_select(a: f32, b: f32, cond: bool) -> f32 { return select(a, b, cond); }
 
+fn f32_nan() -> f32 { return f32_of_bits(0x7fc00000u); }
+fn f32_infinity() -> f32 { return f32_of_bits(0x7f800000u); }
+fn f32_is_nan(a: f32) -> bool { return f32_magnitude(a) > 0x7f800000u; }
+// The magnitude of a with the sign of b.
+fn f32_signed(a: f32, b: f32) -> f32 {
+  return bitcast<f32>(f32_magnitude(a) | (bitcast<u32>(b) & 0x80000000u));
+}
 // a * 2^n for n from -252 to 252, beyond which the result is the same as there. Two factors, since
 // one power of two may be out of range where the product is not.
 fn f32_scale(a: f32, n: i32) -> f32 {
@@ -68,6 +75,9 @@ fn f32_nearest(x: u32, exponent: i32) -> u32 {
   let up = select(0u, 1u, rest + (whole & 1u) > 0x80u);
   return (u32(max(exponent, 1) - 1) << 23u) + whole + up;
 }
+// The first 12 bits of a significand. The product of two such numbers is exact, whether or not the
+// driver fuses it with an addition, and no driver simplifies what is taken off here.
+fn f32_high(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) & 0xfffff000u); }
 
 // WGSL promises a quotient within 2.5 units in the last place for divisors up to 2^126 only, and
 // nothing for denormal or zero divisors.
@@ -81,7 +91,7 @@ fn f32_div_extreme(a: f32, b: f32) -> f32 {
   let y = f32_magnitude(b);
   let sign = (bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u;
   let none = max(x, y) > 0x7f800000u || (x == y && (x == 0u || x == 0x7f800000u));
-  if (none) { return f32_of_bits(0x7fc00000u); }
+  if (none) { return f32_nan(); }
   if (x == 0x7f800000u || y == 0u) { return f32_of_bits(sign | 0x7f800000u); }
   if (x == 0u || y == 0x7f800000u) { return f32_of_bits(sign); }
   let n = f32_split(x);
@@ -93,7 +103,7 @@ fn f32_div_extreme(a: f32, b: f32) -> f32 {
 fn f32_rem(a: f32, b: f32) -> f32 {
   let x = f32_magnitude(a);
   let y = f32_magnitude(b);
-  if (x > 0x7f7fffffu || y > 0x7f800000u || y == 0u) { return f32_of_bits(0x7fc00000u); }
+  if (x > 0x7f7fffffu || y > 0x7f800000u || y == 0u) { return f32_nan(); }
   if (x < y) { return a; }
   let sign = bitcast<u32>(a) & 0x80000000u;
   let n = f32_split(x);
