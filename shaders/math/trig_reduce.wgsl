@@ -31,10 +31,17 @@ fn math_trig_reduce_large(x: f32) -> math_trig_reduce_result {
   product = u64_add(product, vec2<u32>(u64_product(m, bits[2]).y, m * bits[0]));
   // The highest two bits count quadrants; the fraction is taken from the nearest one.
   let quadrant = (product.y + 0x20000000u) >> 30u;
-  let fraction = f32_from_i64(vec2<u32>(product.x, product.y - (quadrant << 30u)));
-  let r = fraction * 3.4061217e-19; // pi/2 * 2^-62
-  if (f32_is_negative(x)) { return math_trig_reduce_result(-r, (4u - quadrant) & 3u); }
-  return math_trig_reduce_result(r, quadrant);
+  let fraction = vec2<u32>(product.x, product.y - (quadrant << 30u));
+  let negative = f32_is_negative(x);
+  let turned = select(quadrant, 0u - quadrant, negative);
+  let r = math_trig_reduce_angle(i64_abs(fraction));
+  return math_trig_reduce_result(select(r, -r, i64_is_negative(fraction) != negative), turned & 3u);
+}
+// fraction * 2^-62 * pi/2, rounded once.
+fn math_trig_reduce_angle(fraction: vec2<u32>) -> f32 {
+  let shift = select(countLeadingZeros(fraction.y), 32u, fraction.y == 0u);
+  let product = u64_product(u64_shl(fraction, shift).y, 0xc90fdaa2u);
+  return f32_scale(f32_from_u64(product), -61 - i32(shift));
 }
 // 32 zeros and then 2/pi.
 fn math_trig_reduce_word(k: u32) -> u32 {
