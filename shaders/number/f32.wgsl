@@ -1,0 +1,150 @@
+// The class f32: FLOAT32 values, which also hold FLOAT16 values; WGSL's own + - * and what its other
+// operators leave open.
+//
+// A driver may assume that no NaN and no infinity occurs and fold the tests for them away, so such
+// tests look at the bits: infinity is 0x7f800000, and every NaN is above it once the sign is cleared.
+fn f32_zero() -> f32 { return 0.0; }
+fn f32_one() -> f32 { return 1.0; }
+// A function, because a constant expression may not be infinite or NaN.
+fn f32_of_bits(bits: u32) -> f32 { return bitcast<f32>(bits); }
+fn f32_magnitude(a: f32) -> u32 { return bitcast<u32>(a) & 0x7fffffffu; }
+fn f32_is_negative(a: f32) -> bool { return bitcast<u32>(a) > 0x7fffffffu; }
+fn f32_add(a: f32, b: f32) -> f32 { return a + b; }
+fn f32_sub(a: f32, b: f32) -> f32 { return a - b; }
+fn f32_mul(a: f32, b: f32) -> f32 { return a * b; }
+fn f32_neg(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) ^ 0x80000000u); }
+fn f32_abs(a: f32) -> f32 { return bitcast<f32>(f32_magnitude(a)); }
+fn f32_sign(a: f32) -> f32 {
+  let magnitude = f32_magnitude(a);
+  if (magnitude == 0u || magnitude > 0x7f800000u) { return 0.0; }
+  return select(1.0, -1.0, f32_is_negative(a));
+}
+fn f32_min(a: f32, b: f32) -> f32 { return min(a, b); }
+fn f32_max(a: f32, b: f32) -> f32 { return max(a, b); }
+// Numbers in the order of their floats; both zeros are 0.
+fn f32_rank(a: f32) -> i32 {
+  let magnitude = bitcast<i32>(f32_magnitude(a));
+  return select(magnitude, -magnitude, f32_is_negative(a));
+}
+fn f32_ordered(a: f32, b: f32) -> bool {
+  return max(f32_magnitude(a), f32_magnitude(b)) <= 0x7f800000u;
+}
+fn f32_eq(a: f32, b: f32) -> bool { return f32_ordered(a, b) && f32_rank(a) == f32_rank(b); }
+fn f32_lt(a: f32, b: f32) -> bool { return f32_ordered(a, b) && f32_rank(a) < f32_rank(b); }
+fn f32_le(a: f32, b: f32) -> bool { return f32_ordered(a, b) && f32_rank(a) <= f32_rank(b); }
+fn f32_is_true(a: f32) -> bool { return f32_magnitude(a) != 0u; }
+fn f32_select(a: f32, b: f32, cond: bool) -> f32 { return select(a, b, cond); }
+
+fn f32_nan() -> f32 { return f32_of_bits(0x7fc00000u); }
+fn f32_infinity() -> f32 { return f32_of_bits(0x7f800000u); }
+fn f32_is_nan(a: f32) -> bool { return f32_magnitude(a) > 0x7f800000u; }
+// The magnitude of a with the sign of b.
+fn f32_signed(a: f32, b: f32) -> f32 {
+  return bitcast<f32>(f32_magnitude(a) | (bitcast<u32>(b) & 0x80000000u));
+}
+// a * 2^n for n from -252 to 252, beyond which the result is the same as there. Two factors, since
+// one power of two may be out of range where the product is not.
+fn f32_scale(a: f32, n: i32) -> f32 {
+  let whole = clamp(n, -252, 252);
+  let part = whole >> 1u;
+  return a * bitcast<f32>((part + 127) << 23u) * bitcast<f32>((whole - part + 127) << 23u);
+}
+// The magnitude of a finite number other than zero as x * 2^(y - 150), where x has bit 23 as its
+// highest bit; y may be below 1 for a denormal number.
+struct f32_parts {
+  significand: u32,
+  exponent: i32,
+}
+fn f32_split(magnitude: u32) -> f32_parts {
+  let fraction = magnitude & 0x7fffffu;
+  if (magnitude >= 0x800000u) {
+    return f32_parts(fraction | 0x800000u, i32(magnitude >> 23u));
+  }
+  let shift = countLeadingZeros(fraction) - 8u;
+  return f32_parts(fraction << shift, 1 - i32(shift));
+}
+// The bits of the float nearest to x * 2^(exponent - 158), ties to even, where x has bit 31 set.
+fn f32_nearest(x: u32, exponent: i32) -> u32 {
+  if (exponent > 254) { return 0x7f800000u; }
+  // A denormal number has fewer bits; what is shifted out only matters as "more than nothing".
+  let shift = u32(clamp(1 - exponent, 0, 25));
+  let lost = select(0u, 1u, (x & ((1u << shift) - 1u)) != 0u);
+  let kept = (x >> shift) | lost;
+  let rest = kept & 0xffu;
+  let whole = kept >> 8u;
+  let up = select(0u, 1u, rest + (whole & 1u) > 0x80u);
+  return (u32(max(exponent, 1) - 1) << 23u) + whole + up;
+}
+// The first 12 bits of a significand. The product of two such numbers is exact, whether or not the
+// driver fuses it with an addition, and no driver simplifies what is taken off here.
+fn f32_high(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) & 0xfffff000u); }
+
+// WGSL promises a quotient within 2.5 units in the last place for divisors up to 2^126 only, and
+// nothing for denormal or zero divisors.
+fn f32_div(a: f32, b: f32) -> f32 {
+  let exponent = f32_magnitude(b) >> 23u;
+  if (exponent > 7u && exponent < 248u) { return a / b; }
+  return f32_div_extreme(a, b);
+}
+fn f32_div_extreme(a: f32, b: f32) -> f32 {
+  let x = f32_magnitude(a);
+  let y = f32_magnitude(b);
+  let sign = (bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u;
+  let none = max(x, y) > 0x7f800000u || (x == y && (x == 0u || x == 0x7f800000u));
+  if (none) { return f32_nan(); }
+  if (x == 0x7f800000u || y == 0u) { return f32_of_bits(sign | 0x7f800000u); }
+  if (x == 0u || y == 0x7f800000u) { return f32_of_bits(sign); }
+  let n = f32_split(x);
+  let d = f32_split(y);
+  let quotient = f32_scale(f32(n.significand) / f32(d.significand), n.exponent - d.exponent);
+  return bitcast<f32>(bitcast<u32>(quotient) | sign);
+}
+// Exact: a long division that brings down eight bits at a time, at most 35 times.
+fn f32_rem(a: f32, b: f32) -> f32 {
+  let x = f32_magnitude(a);
+  let y = f32_magnitude(b);
+  if (x > 0x7f7fffffu || y > 0x7f800000u || y == 0u) { return f32_nan(); }
+  if (x < y) { return a; }
+  let sign = bitcast<u32>(a) & 0x80000000u;
+  let n = f32_split(x);
+  let d = f32_split(y);
+  var rest = n.significand % d.significand;
+  for (var left = n.exponent - d.exponent; left > 0; left -= 8) {
+    rest = (rest << u32(min(left, 8))) % d.significand;
+  }
+  if (rest == 0u) { return bitcast<f32>(sign); }
+  let shift = countLeadingZeros(rest);
+  return bitcast<f32>(sign | f32_nearest(rest << shift, d.exponent + 8 - i32(shift)));
+}
+fn f32_mod(a: f32, b: f32) -> f32 {
+  let rest = f32_rem(a, b);
+  if (f32_magnitude(rest) == 0u) { return bitcast<f32>(bitcast<u32>(b) & 0x80000000u); }
+  return select(rest, rest + b, f32_is_negative(rest) != f32_is_negative(b));
+}
+
+// The halves convert exactly whatever the driver's rounding, so the sum is rounded once.
+fn f32_from_i32(a: i32) -> f32 { return f32(a >> 16u) * 65536.0 + f32(a & 0xffff); }
+fn f32_from_u32(a: u32) -> f32 { return f32(a >> 16u) * 65536.0 + f32(a & 0xffffu); }
+fn f32_from_u64(a: vec2<u32>) -> f32 {
+  if (a.y == 0u) { return f32_from_u32(a.x); }
+  let shift = countLeadingZeros(a.y);
+  let low = a.x << shift;
+  let high = (a.y << shift) | ((a.x >> 1u) >> (31u - shift)) | select(0u, 1u, low != 0u);
+  return bitcast<f32>(f32_nearest(high, 190 - i32(shift)));
+}
+fn f32_from_i64(a: vec2<u32>) -> f32 {
+  if (a.y < 0x80000000u) { return f32_from_u64(a); }
+  let negated = vec2<u32>(0u - a.x, ~a.y + select(0u, 1u, a.x == 0u));
+  return -f32_from_u64(negated);
+}
+fn f32_from_f64(a: vec2<u32>) -> f32 {
+  let sign = a.y & 0x80000000u;
+  let magnitude = a.y & 0x7fffffffu;
+  let fraction = (a.y << 11u) | (a.x >> 21u);
+  if (magnitude > 0x7ff00000u || (magnitude == 0x7ff00000u && a.x != 0u)) {
+    return bitcast<f32>(sign | 0x7fc00000u | ((fraction & 0x7fffffffu) >> 8u)); // quiet
+  }
+  let lost = select(0u, 1u, (a.x & 0x1fffffu) != 0u);
+  let exponent = i32(magnitude >> 20u) - 896;
+  return bitcast<f32>(sign | f32_nearest(fraction | lost | 0x80000000u, exponent));
+}

@@ -1,0 +1,338 @@
+"""The functions of shaders/number and shaders/math against NumPy and Python, on the adapter.
+
+Integers, conversions, comparisons and + - * must be exact; other functions of floats have a bound
+in units in the last place (ulp) of the float64 result. Where an adapter flushes denormal numbers to
+zero, that and nothing else is allowed besides.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from number_harness import DTYPES, WGSL, Runner, open_runner
+
+pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::RuntimeWarning")]  # of NumPy
+
+INTEGERS = ["i32", "u32", "i64", "u64"]
+CLASSES = ["f32", *INTEGERS, "f64"]
+F32_EDGES = np.array(
+    [
+        0x00000000, 0x00000001, 0x00000003, 0x00400000, 0x007FFFFF, 0x00800000, 0x00800001,
+        0x01000000, 0x2EDBE6FF, 0x33000000, 0x337FFFFF, 0x33800000, 0x33800001, 0x387FC000,
+        0x387FFFFF, 0x38800000, 0x3EFFFFFF, 0x3F000000, 0x3F000001, 0x3F3504F3, 0x3F7FFFFF,
+        0x3F800000, 0x3F800001, 0x3FB504F3, 0x3FC00000, 0x3FC90FDB, 0x40000000, 0x40200000,
+        0x40490FDB, 0x40490FDA, 0x40600000, 0x42B17217, 0x42B17218, 0x42CFF1B5, 0x477FE000,
+        0x477FEFFF, 0x477FF000, 0x4AFFFFFF, 0x4B000000, 0x4B7FFFFF, 0x4B800000, 0x4EFFFFFF,
+        0x4F000000, 0x4F7FFFFF, 0x4F800000, 0x5EFFFFFF, 0x5F000000, 0x5F7FFFFF, 0x5F800000,
+        0x7D800000, 0x7E800000, 0x7EFFFFFF, 0x7F000000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000,
+    ],
+    np.uint32,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runner() -> Runner:
+    return open_runner()
+
+
+def edges(kind: str) -> Any:
+    if kind == "f32":
+        return np.concatenate([F32_EDGES, F32_EDGES | 0x80000000]).view(np.float32)
+    if kind == "f64":
+        near = edges("f32").astype(np.float64)
+        quiet = near[np.isfinite(near)]
+        steps = [np.nextafter(quiet, to) for to in (np.inf, -np.inf)]
+        halves = quiet * (1 + 2.0**-24)  # between two float32
+        more = [5e-324, 2.0**-1022, 2.0**-150, 1.7e308, 2.0**53 + 2, 4294967295.9, 2147483647.5]
+        return np.concatenate([near, *steps, halves, more, np.negative(more)])
+    info = np.iinfo(DTYPES[kind])
+    near = [n + d for n in (0, info.max // 2, info.max) for d in range(-3, 4)]
+    near += [2**k + d for k in (8, 16, 24, 25, 31, 32, 33, 48, 53, 54, 62) for d in (-1, 0, 1)]
+    signed = [n for n in near + [-n - 1 for n in near] if info.min <= n <= info.max]
+    return np.array(sorted(set(signed)), DTYPES[kind])
+
+
+def noise(kind: str, count: int, seed: int) -> Any:
+    """Random bits, and for integers random sizes too."""
+    rng = np.random.default_rng(seed)
+    dtype = np.dtype(DTYPES[kind])
+    bits = rng.integers(0, 2 ** (8 * dtype.itemsize), count, dtype=f"u{dtype.itemsize}")
+    if kind in INTEGERS:
+        small = rng.integers(0, 8 * dtype.itemsize, count).astype(dtype)
+        return bits.view(dtype) >> small
+    return bits.view(dtype)
+
+
+def single(kind: str, count: int = 6000) -> Any:
+    return np.concatenate([edges(kind), noise(kind, count, 1)])
+
+
+def pairs(kind: str, count: int = 6000) -> tuple[Any, Any]:
+    near = np.array(list(itertools.product(edges(kind), edges(kind))), DTYPES[kind])
+    a, b = noise(kind, count, 2), noise(kind, count, 3)
+    return np.concatenate([near[:, 0], a, a]), np.concatenate([near[:, 1], b, a])
+
+
+def wrapped(values: list[int], kind: str) -> Any:
+    """Integers modulo 2^bits."""
+    bits = 8 * np.dtype(DTYPES[kind]).itemsize
+    unsigned = np.array([v % 2**bits for v in values], f"u{bits // 8}")
+    return unsigned.view(DTYPES[kind])
+
+
+def truncated(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def bits_of(values: Any) -> Any:
+    return values.view(f"u{values.dtype.itemsize}")
+
+
+def same_floats(got: Any, expected: Any) -> Any:
+    """Equal to the sign of zero, or both NaN."""
+    return (bits_of(got) == bits_of(expected)) | (np.isnan(got) & np.isnan(expected))
+
+
+def flushed(values: Any) -> Any:
+    tiny = np.abs(values) < np.finfo(np.float32).tiny
+    return np.where(tiny, np.copysign(np.float32(0), values), values)
+
+
+BINARY: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: truncated(a, b) if b else a,
+    "rem": lambda a, b: a - truncated(a, b) * b if b else 0,
+    "mod": lambda a, b: a % b if b else 0,
+    "min": min,
+    "max": max,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+}
+UNARY: dict[str, Callable[[int], int]] = {
+    "neg": lambda a: -a,
+    "abs": abs,
+    "sign": lambda a: (a > 0) - (a < 0),
+    "not": lambda a: ~a,
+}
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "eq": np.equal,
+    "lt": np.less,
+    "le": np.less_equal,
+}
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_integers_of_two(runner: Runner, kind: str) -> None:
+    a, b = pairs(kind, 2000)
+    left, right = a.tolist(), b.tolist()
+    for names in (list(BINARY)[:3], list(BINARY)[3:6], list(BINARY)[6:]):
+        found = runner.several([kind, kind], {f"{kind}_{n}": kind for n in names}, a, b)
+        for name in names:
+            values = [BINARY[name](x, y) for x, y in zip(left, right, strict=True)]
+            wrong = np.nonzero(found[f"{kind}_{name}"] != wrapped(values, kind))[0]
+            assert not wrong.size, (name, a[wrong[0]], b[wrong[0]], values[wrong[0]])
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_integers_of_one(runner: Runner, kind: str) -> None:
+    a = single(kind)
+    found = runner.several([kind], {f"{kind}_{name}": kind for name in UNARY}, a)
+    for name, function in UNARY.items():
+        expected = wrapped([function(x) for x in a.tolist()], kind)
+        np.testing.assert_array_equal(found[f"{kind}_{name}"], expected, name)
+    truth = runner(f"{kind}_is_true", [kind], "bool", a)
+    np.testing.assert_array_equal(truth, a != 0)
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_shifts_take_the_count_modulo_the_width(runner: Runner, kind: str) -> None:
+    a = single(kind, 2000)
+    width = 8 * a.dtype.itemsize
+    count = np.random.default_rng(5).integers(0, 3 * width, len(a), dtype=np.uint32)
+    found = runner.several([kind, "u32"], {f"{kind}_shl": kind, f"{kind}_shr": kind}, a, count)
+    rows = list(zip(a.tolist(), (count % width).tolist(), strict=True))
+    for name, values in {
+        "shl": [x << n for x, n in rows],
+        "shr": [x >> n for x, n in rows],
+    }.items():
+        np.testing.assert_array_equal(found[f"{kind}_{name}"], wrapped(values, kind), name)
+
+
+@pytest.mark.parametrize("kind", ["u32", "u64"])
+def test_count_ones(runner: Runner, kind: str) -> None:
+    a = single(kind)
+    expected = [int(x).bit_count() for x in a]
+    np.testing.assert_array_equal(runner(f"{kind}_count_ones", [kind], "u32", a), expected)
+
+
+@pytest.mark.parametrize("kind", ["f32", *INTEGERS])
+def test_comparisons_and_choice(runner: Runner, kind: str) -> None:
+    a, b = pairs(kind)
+    found = runner.several([kind, kind], {f"{kind}_{name}": "bool" for name in COMPARE}, a, b)
+    for name, function in COMPARE.items():
+        np.testing.assert_array_equal(found[f"{kind}_{name}"], function(a, b), name)
+    cond = np.arange(len(a)) % 3 == 0
+    chosen = runner(f"{kind}_select", [kind, kind, "bool"], kind, a, b, cond)
+    np.testing.assert_array_equal(bits_of(chosen), bits_of(np.where(cond, b, a)))
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_constants(runner: Runner, kind: str) -> None:
+    text = f"fn constant(n: u32) -> {WGSL[kind]} {{\n"
+    text += f"  if (n == 0u) {{ return {kind}_zero(); }}\n  return {kind}_one();\n}}\n"
+    found = runner.several(["u32"], {"constant": kind}, np.arange(2), text=text)
+    assert found["constant"].tolist() == [0, 1]
+
+
+def test_f64_truth_equality_and_choice(runner: Runner) -> None:
+    a, b = pairs("f64", 500)
+    np.testing.assert_array_equal(runner("f64_eq", ["f64", "f64"], "bool", a, b), a == b)
+    np.testing.assert_array_equal(runner("f64_is_true", ["f64"], "bool", a), a != 0)
+    chosen = runner("f64_select", ["f64", "f64", "bool"], "f64", a, b, a == a)
+    np.testing.assert_array_equal(bits_of(chosen), bits_of(np.where(a == a, b, a)))
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul"])
+def test_float_arithmetic_is_exact(runner: Runner, name: str) -> None:
+    a, b = pairs("f32")
+    function = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[name]
+    expected = function(a, b)
+    found = runner(f"f32_{name}", ["f32", "f32"], "f32", a, b)
+    right = same_floats(found, expected)
+    if runner.flushes:
+        inputs_too = function(flushed(a), flushed(b))
+        right |= same_floats(found, flushed(expected))
+        right |= same_floats(found, inputs_too) | same_floats(found, flushed(inputs_too))
+    assert right.all(), (a[~right][:3], b[~right][:3], found[~right][:3])
+
+
+def test_float_signs_and_truth(runner: Runner) -> None:
+    a = single("f32")
+    found = runner.several(["f32"], {f"f32_{name}": "f32" for name in ("neg", "abs", "sign")}, a)
+    np.testing.assert_array_equal(bits_of(found["f32_neg"]), bits_of(a) ^ 0x80000000)
+    np.testing.assert_array_equal(bits_of(found["f32_abs"]), bits_of(a) & 0x7FFFFFFF)
+    sign = np.where(np.isnan(a), np.float32(0), np.sign(a)) + np.float32(0)
+    np.testing.assert_array_equal(bits_of(found["f32_sign"]), bits_of(sign))
+    np.testing.assert_array_equal(runner("f32_is_true", ["f32"], "bool", a), a != 0)
+
+
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_float_extremes(runner: Runner, name: str) -> None:
+    a, b = pairs("f32")
+    ordered = ~(np.isnan(a) | np.isnan(b))
+    a, b = a[ordered], b[ordered]
+    found = runner(f"f32_{name}", ["f32", "f32"], "f32", a, b)
+    function = {"min": np.minimum, "max": np.maximum}[name]
+    right = found == function(a, b)
+    if runner.flushes:
+        right |= found == function(flushed(a), flushed(b))
+    assert right.all()
+
+
+@pytest.mark.parametrize("name", ["rem", "mod"])
+def test_float_remainders_are_exact(runner: Runner, name: str) -> None:
+    a, b = pairs("f32")
+    close = noise("f32", 3000, 7)
+    a = np.concatenate([a, close])
+    b = np.concatenate([b, close / np.float32(3)])
+    expected = {"rem": np.fmod, "mod": np.mod}[name](a, b)
+    found = runner(f"f32_{name}", ["f32", "f32"], "f32", a, b)
+    right = same_floats(found, expected)
+    if runner.flushes:
+        right |= same_floats(found, flushed(expected))
+    assert right.all(), (a[~right][:3], b[~right][:3], found[~right][:3], expected[~right][:3])
+
+
+def nearest(value: Any, kind: str) -> Any:
+    """A Python number rounded once, to nearest, ties to even."""
+    if isinstance(value, float) and (kind == "f64" or not math.isfinite(value)):
+        return DTYPES[kind](value)
+    if kind == "f64":
+        return np.float64(value)  # Python rounds integers this way
+    if isinstance(value, float):
+        return np.float32(value)
+    exact = Fraction(value)
+    guess = np.float32(float(value))
+    around = [np.nextafter(guess, np.float32(to)) for to in (-np.inf, np.inf)]
+    return min([guess, *around], key=lambda f: (abs(Fraction(float(f)) - exact), bits_of(f) & 1))
+
+
+def cast(value: Any, kind: str) -> Any:
+    """What CAST gives for one Python number."""
+    if kind in ("f32", "f64"):
+        return nearest(value, kind)
+    if isinstance(value, float):
+        info = np.iinfo(DTYPES[kind])
+        if math.isnan(value):
+            return DTYPES[kind](0)
+        limit = min(max(value, -1e30), 1e30)
+        return DTYPES[kind](min(max(int(limit), info.min), info.max))
+    return wrapped([value], kind)[0]
+
+
+@pytest.mark.parametrize("source", CLASSES)
+def test_conversions(runner: Runner, source: str) -> None:
+    a = single(source, 1500)
+    if source in ("i64", "u64"):  # ties of FLOAT32 and FLOAT64, and their neighbours
+        high = noise(source, 300, 8) | 1
+        ties = (high << (a.itemsize * 4 - 6)) + noise(source, 300, 9) % 3 - 1
+        a = np.concatenate([a, ties.astype(a.dtype)])
+    targets = {f"{kind}_from_{source}": kind for kind in CLASSES if kind != source}
+    found = runner.several([source], targets, a)
+    for name, kind in targets.items():
+        expected = np.array([cast(x, kind) for x in a.tolist()], DTYPES[kind])
+        got = found[name]
+        right = same_floats(got, expected) if kind in ("f32", "f64") else got == expected
+        assert right.all(), (name, a[~right][:3], got[~right][:3], expected[~right][:3])
+
+
+DATA_TYPES = {
+    "float16": "f32",
+    "float32": "f32",
+    "float64": "f64",
+    **{f"int{n}": "i64" if n == 64 else "i32" for n in (8, 16, 32, 64)},
+    **{f"uint{n}": "u64" if n == 64 else "u32" for n in (8, 16, 32, 64)},
+}
+
+
+@pytest.mark.parametrize("name", DATA_TYPES)
+def test_elements(runner: Runner, name: str) -> None:
+    kind, dtype = DATA_TYPES[name], np.dtype(name)
+    width = 8 * dtype.itemsize
+    elements = np.arange(2**16, dtype=np.uint64) if width <= 16 else noise("u64", 4000, 4)
+    elements &= np.uint64(2**width - 1)
+    values = elements.astype(f"u{dtype.itemsize}").view(dtype)
+    decoded = runner(f"{name}_decode", ["bits"], kind, elements)
+    wide = values.astype(DTYPES[kind])
+    if dtype.kind == "f":
+        assert same_floats(decoded, wide).all()
+    else:
+        np.testing.assert_array_equal(decoded, wide)
+    a = np.concatenate([single(kind), wide])
+    found = runner.several([kind], {f"{name}_encode": "bits", f"{name}_wrap": kind}, a)
+    expected = a.astype(dtype)
+    back = found[f"{name}_encode"].astype(f"u{dtype.itemsize}").view(dtype)
+    np.testing.assert_array_equal(
+        found[f"{name}_encode"] >> np.uint64(width - 1) >> np.uint64(1), 0
+    )
+    assert same_floats(back, expected).all() if dtype.kind == "f" else (back == expected).all()
+    again = found[f"{name}_wrap"]
+    if dtype.kind == "f":
+        assert same_floats(again, expected.astype(DTYPES[kind])).all()
+    else:
+        np.testing.assert_array_equal(again, expected)
+
+
+def test_float16_nan_keeps_its_sign(runner: Runner) -> None:
+    nan = np.array([0x7F800001, 0xFF800001, 0x7FC12345, 0xFFFFFFFF], np.uint32).view(np.float32)
+    found = runner("float16_encode", ["f32"], "bits", nan)
+    assert found.tolist() == [0x7E00, 0xFE00, 0x7E00, 0xFE00]
