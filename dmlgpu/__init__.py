@@ -39,10 +39,12 @@ from dmlgpu.errors import (
     UnsupportedError,
 )
 from dmlgpu.functions import (
+    cast,
     cumulative_product,
     cumulative_summation,
     default_device,
     from_dlpack,
+    function_named,
     gather_nd,
     gather_nd1,
     infer,
@@ -52,7 +54,7 @@ from dmlgpu.functions import (
 )
 from dmlgpu.functions import slice as slice
 from dmlgpu.gpu.adapters import AdapterInfo, adapters
-from dmlgpu.ops import description_named, description_names
+from dmlgpu.ops import OPERATORS, description_named, description_names
 from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc
@@ -106,6 +108,7 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "adapters",
+    "cast",
     "cumulative_product",
     "cumulative_summation",
     "default_device",
@@ -121,12 +124,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Descriptions of operators that are not built: made from the catalogue when asked for."""
-    found = description_named(name)
+    """Descriptions and functions of all operators, made from their records when asked for."""
+    found: Any = description_named(name) or function_named(name)
     if found is None:
         raise AttributeError(f"module 'dmlgpu' has no attribute {name!r}")
+    globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "slice", *description_names()})
+    functions = (operator.name.lower() for operator in OPERATORS)
+    return sorted({*__all__, *functions, *description_names()})

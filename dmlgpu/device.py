@@ -17,7 +17,7 @@ from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.levels import feature_level as level_of
 from dmlgpu.desc.tensor import DataType, TensorDesc, check_desc
 from dmlgpu.desc.values import integer
-from dmlgpu.desc.views import packed
+from dmlgpu.desc.views import broadcast, broadcast_shape, packed
 from dmlgpu.errors import BindingError, InvalidDescError, InvalidTypeError
 from dmlgpu.gpu.adapters import AdapterInfo
 from dmlgpu.gpu.gpu import Gpu
@@ -25,6 +25,7 @@ from dmlgpu.gpu.interrupt import uninterrupted
 from dmlgpu.gpu.memory import Memory
 from dmlgpu.interop import imported
 from dmlgpu.ops import BY_DESC, BY_NAME, operator_of
+from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.operator import validate as validate_by_catalogue
 from dmlgpu.runtime.context import Context
 from dmlgpu.runtime.index_checks import Reports
@@ -252,31 +253,63 @@ class Device:
     def run(self, name: str, *inputs: Any, **attributes: Any) -> Any:
         """Runs the operator of this name on tensors or arrays, in the description's order.
 
-        Outputs are inferred; where DirectML wants leading dimensions of size 1 in them that
-        nobody asked for, the result is seen without.
+        Outputs are inferred. Inputs that DirectML wants in one size are broadcast as NumPy does,
+        and where DirectML wants leading dimensions of size 1 in a result, it is seen without.
         """
-        given = tuple(x if isinstance(x, Tensor) else native(x) for x in inputs)
-        descs = tuple(x.desc if isinstance(x, Tensor) else described(x) for x in given)
+        given = tuple(x if isinstance(x, Tensor) else self._given(x) for x in inputs)
+        descs = tuple(map(_desc_of, given))
         key: Any = (name, descs, key_of(*attributes.values()))
         try:
             known = self.remembered.get(key)
         except Exception:  # an argument that is not hashable is not an integer: reading says so
             key, known = (), None
         if known is None:
-            operator = BY_NAME[name]
-            fields = {f.name: d for f, d in zip(operator.inputs, descs, strict=True)}
-            compiled = self.operator(name, **fields, **attributes)
-            seen = None
-            if operator.natural_sizes is not None:
-                output: TensorDesc = compiled.desc.output_tensor
-                sizes = operator.natural_sizes(compiled.desc)
-                seen = None if sizes == output.sizes else packed(output.data_type, sizes)
-            known = (compiled, seen)
-            if key and is_fixed(key):
+            known = self._prepared(BY_NAME[name], descs, attributes)
+            if key and is_fixed((descs, key[2], tuple(attributes))):
                 self.remember(key, known)
-        compiled, seen = known
+        compiled, views, seen = known
+        if views is not None:
+            given = tuple(self._viewed(x, v) for x, v in zip(given, views, strict=True))
         result = compiled(*given)
         return result if seen is None else result.view(seen)
+
+    def _given(self, x: Any) -> Any:
+        """What stands for an input that is no tensor: an array, a list of inputs, or nothing."""
+        if x is None:
+            return None
+        if isinstance(x, (list, tuple)) and any(isinstance(item, Tensor) for item in x):
+            return tuple(item if isinstance(item, Tensor) else self.tensor(item) for item in x)
+        return native(x)
+
+    def _viewed(self, x: Any, desc: TensorDesc | None) -> Any:
+        if desc is None:
+            return x
+        return (x if isinstance(x, Tensor) else self.tensor(x)).view(desc)
+
+    def _prepared(
+        self, operator: Operator[Any], descs: tuple[Any, ...], attributes: dict[str, Any]
+    ) -> tuple[CompiledOperator, tuple[TensorDesc | None, ...] | None, TensorDesc | None]:
+        """The compiled operator, the views its inputs are seen in, and the result's."""
+        names = [field.name for field in operator.inputs]
+        if len(descs) > len(names):
+            raise BindingError(
+                f"{operator.name}: {len(descs)} inputs given; it takes {len(names)}: "
+                + ", ".join(names)
+            )
+        fields: dict[str, Any] = dict(zip(names, descs, strict=False))
+        shape = broadcast_shape(operator.name, [fields.get(n) for n in operator.equal_inputs])
+        views: dict[str, TensorDesc] = {}
+        for name in operator.equal_inputs:
+            if shape is not None and fields.get(name) is not None and fields[name].sizes != shape:
+                views[name] = fields[name] = broadcast(fields[name], shape)
+        compiled = self.operator(operator.name, **fields, **attributes)
+        seen = None
+        if operator.natural_sizes is not None:
+            output: TensorDesc = compiled.desc.output_tensor
+            sizes = operator.natural_sizes(compiled.desc)
+            seen = None if sizes == output.sizes else packed(output.data_type, sizes)
+        every = tuple(views.get(n) for n in names[: len(descs)]) if views else None
+        return compiled, every, seen
 
     def keep(self, operator: CompiledOperator) -> None:
         """Puts an operator among those kept: only they have bound calls, so these are bounded."""
@@ -324,3 +357,12 @@ class Device:
         """Measures GPU time: `with device.profile() as p: ...; print(p)`."""
         self.context.check_usable()
         return Profile(self.context, self._profiling)
+
+
+def _desc_of(x: Any) -> Any:
+    """The description of a tensor or an array, or of each in a list."""
+    if isinstance(x, Tensor):
+        return x.desc
+    if isinstance(x, tuple):
+        return tuple(map(_desc_of, x))
+    return None if x is None else described(x)

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from inspect import Parameter, Signature
 from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import AxisDirection
+from dmlgpu.desc.tensor import DataType
 from dmlgpu.device import Device
-from dmlgpu.errors import UnsupportedError
-from dmlgpu.ops import BY_DESC
+from dmlgpu.errors import InvalidTypeError, UnsupportedError
+from dmlgpu.ops import BY_DESC, BY_NAME
 from dmlgpu.tensor import Tensor
 
 Array: TypeAlias = Tensor | npt.ArrayLike
+empty = Parameter.empty
 
 _default: list[Device] = []
 _default_lock = threading.Lock()
@@ -212,3 +215,66 @@ def device_of(*values: Any) -> Device:
         if isinstance(value, Tensor):
             return value.device
     return default_device()
+
+
+def cast(x: Array, dtype: DataType | npt.DTypeLike) -> Tensor:
+    """CAST: the same numbers in another data type.
+
+    >>> dml.cast([1.7, -1.7], np.int32).tolist()
+    [1, -1]
+    """
+    data_type = dtype if isinstance(dtype, DataType) else DataType.from_numpy(dtype)
+    result: Tensor = device_of(x).run("CAST", x, output_data_type=data_type)
+    return result
+
+
+def function_named(name: str) -> Callable[..., Any] | None:
+    """The function of an operator that has none written by hand: `element_wise_add(a, b)`.
+
+    Tensors come first, in the description's order, then attributes by DirectML's names.
+    """
+    operator = BY_NAME.get(name.upper())
+    if operator is None or name != name.lower():
+        return None
+    inputs = [field.name for field in operator.inputs]
+    attributes = [field for field in operator.fields if not field.is_tensor]
+
+    def function(*args: Any, **named: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **named)
+        except TypeError as error:
+            raise InvalidTypeError(f"{operator.name}: {error}") from None
+        given = bound.arguments
+        tensors = [given.pop(f"{n}", None) for n in shorts]
+        while tensors and tensors[-1] is None:
+            tensors.pop()
+        flat = [x for t in tensors for x in (t if isinstance(t, (list, tuple)) else (t,))]
+        return device_of(*flat).run(operator.name, *tensors, **given)
+
+    shorts = [_argument(n) for n in inputs]
+    parameters = [
+        Parameter(short, Parameter.POSITIONAL_OR_KEYWORD, default=None if f.optional else empty)
+        for short, f in zip(shorts, operator.inputs, strict=True)
+    ]
+    optional = any(p.default is not empty for p in parameters)
+    for field in attributes:
+        default = getattr(operator.desc, field.name, empty)
+        kind = Parameter.KEYWORD_ONLY if optional else Parameter.POSITIONAL_OR_KEYWORD
+        optional = optional or default is not empty
+        kind = Parameter.KEYWORD_ONLY if optional and default is empty else kind
+        parameters.append(Parameter(field.name, kind, default=default))
+    parameters.append(Parameter("output_data_type", Parameter.KEYWORD_ONLY, default=None))
+    parameters.sort(key=lambda p: p.kind)
+    signature = Signature(parameters)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (operator.desc.__doc__ or "").replace("_OPERATOR_DESC", "", 1)
+    function.__module__ = "dmlgpu"
+    vars(function)["__signature__"] = signature
+    return function
+
+
+def _argument(field: str) -> str:
+    """A tensor field as the argument of a function: x, a, b, indices."""
+    if field == "input_tensor":
+        return "x"
+    return field.removesuffix("_tensor")

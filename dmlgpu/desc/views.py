@@ -215,3 +215,20 @@ def taken(desc: TensorDesc, index: TensorDesc, axis: int, picked: tuple[int, ...
         ),
         shape=shape,
     )
+
+
+def broadcast_shape(what: str, descs: Sequence[TensorDesc | None]) -> tuple[int, ...] | None:
+    """The sizes that tensors have when broadcast against each other; None where there are none."""
+    given = [desc for desc in descs if desc is not None]
+    if not given:
+        return None
+    rank = max(desc.rank for desc in given)
+    shapes = [(1,) * (rank - desc.rank) + desc.sizes for desc in given]
+    shape = tuple(max(sizes) for sizes in zip(*shapes, strict=True))
+    for sizes in shapes:
+        if any(n not in (1, wanted) for n, wanted in zip(sizes, shape, strict=True)):
+            told = " ".join(str(d.sizes) for d in given)
+            raise InvalidDescError(
+                f"{what}: operands could not be broadcast together with shapes {told}"
+            )
+    return shape

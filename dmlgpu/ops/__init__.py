@@ -8,10 +8,28 @@ from typing import Any
 from dmlgpu.desc.catalogue import described_by, entry, names
 from dmlgpu.desc.description import Description, from_catalogue
 from dmlgpu.errors import InvalidDescError, UnsupportedError
-from dmlgpu.ops import cumulative, gather_nd, slice
+from dmlgpu.ops import (
+    activation,
+    cumulative,
+    element_wise_binary,
+    element_wise_logical,
+    element_wise_other,
+    element_wise_unary,
+    gather_nd,
+    slice,
+)
 from dmlgpu.plan.operator import Operator
 
-FAMILIES = (cumulative, gather_nd, slice)
+FAMILIES = (
+    element_wise_unary,
+    element_wise_binary,
+    element_wise_logical,
+    element_wise_other,
+    activation,
+    cumulative,
+    gather_nd,
+    slice,
+)
 OPERATORS: tuple[Operator[Any], ...] = tuple(
     operator for family in FAMILIES for operator in family.OPERATORS
 )

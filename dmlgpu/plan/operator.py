@@ -21,6 +21,7 @@ from dmlgpu.desc.views import axes_of, axis_of
 from dmlgpu.errors import InvalidDescError, shown
 from dmlgpu.plan.dispatch import Adapter, Plan
 from dmlgpu.plan.index_values import IndexValues
+from dmlgpu.plan.parts import joined
 
 D = TypeVar("D", bound=Description)
 Given = SimpleNamespace  # the fields of a description without its outputs
@@ -34,6 +35,26 @@ class Work(Protocol):
 
     def traffic(self) -> Mapping[str, int]:
         """The least bytes that must be read or written, by tensor field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Several works of one call, one after the other, none of which needs another's results."""
+
+    works: tuple[Work, ...]
+
+    def plan(self, adapter: Adapter) -> Plan:
+        """All dispatches in a row."""
+        plans = [work.plan(adapter) for work in self.works]
+        return joined(plans, [{}] * len(plans))
+
+    def traffic(self) -> Mapping[str, int]:
+        """What the works move together."""
+        total: dict[str, int] = {}
+        for work in self.works:
+            for field, size in work.traffic().items():
+                total[field] = total.get(field, 0) + size
+        return total
 
 
 def no_rules(desc: Any) -> None:
@@ -78,6 +99,15 @@ class Operator(Generic[D]):
         """The fields whose tensors are written, in order."""
         return tuple(field for field in self.fields if field.direction == "out")
 
+    @cached_property
+    def equal_inputs(self) -> tuple[str, ...]:
+        """Inputs whose sizes must be equal: the ones that functions broadcast."""
+        for fact in self.entry.same:
+            if "sizes" in fact.of:
+                names = [f.name for f in self.inputs if f.name in fact.tensors and not f.is_array]
+                return tuple(names) if len(names) > 1 else ()
+        return ()
+
     def validate(self, desc: D, level: FeatureLevel) -> None:
         """Raises unless `desc` obeys every rule at `level`."""
         validate(desc, level)
@@ -89,7 +119,7 @@ class Operator(Generic[D]):
         An axis may count from the end. `output_sizes` replaces the sizes of the one output.
         """
         made = {name: value for name, value in given.items() if value is not None}
-        sizes = made.pop("output_sizes", None)
+        sizes, data_type = made.pop("output_sizes", None), made.pop("output_data_type", None)
         known = [field.name for field in self.fields]
         for name in made:
             if name not in known:
@@ -99,8 +129,11 @@ class Operator(Generic[D]):
         missing = [f.name for f in self.outputs if f.name not in made and not f.optional]
         if missing:
             read = self._read(made)
+            read.output_data_type = data_type
             try:
                 inferred = self.infer(read)
+                if data_type is not None:
+                    inferred = {n: _of_type(d, data_type) for n, d in inferred.items()}
                 if sizes is not None:
                     (name,) = missing
                     like = inferred[name]
@@ -144,6 +177,15 @@ class Operator(Generic[D]):
         if name == "axis":
             return axis_of(self.name, value, first.rank)
         return axes_of(self.name, value, first.rank)
+
+
+def _of_type(
+    desc: TensorDesc | tuple[TensorDesc, ...], data_type: Any
+) -> TensorDesc | tuple[TensorDesc, ...]:
+    """An inferred output with elements of another type."""
+    if isinstance(desc, tuple):
+        return tuple(TensorDesc(data_type, d.sizes) for d in desc)
+    return TensorDesc(data_type, desc.sizes)
 
 
 def validate(desc: Description, level: FeatureLevel) -> None:

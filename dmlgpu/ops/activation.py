@@ -1,0 +1,239 @@
+"""DML_OPERATOR_ACTIVATION_*: the element-wise ones, by themselves and fused into other operators.
+
+https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_activation_relu_operator_desc
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmlgpu.desc.description import Description, Output, entry_of
+from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.errors import InvalidDescError, UnsupportedError
+from dmlgpu.ops.elements import Row, records, text_for
+from dmlgpu.plan.elementwise import Parameter, class_of
+from dmlgpu.plan.operator import Operator
+
+
+class Activation(Description):
+    """A function of each element, which other operators can apply to their results.
+
+    Fields:
+        input_tensor (tensor): what is read; None in a fused activation.
+        output_tensor (tensor): what is written; may be the input itself; None in a fused one.
+        slope_tensor (tensor): the factors of elements below zero, of the same sizes.
+        alpha (FLOAT): the first coefficient.
+        beta (FLOAT): the second coefficient.
+        gamma (FLOAT): the factor of the whole.
+        steepness (FLOAT): how sharp the bend at zero is.
+        bias (FLOAT): how far elements move toward zero.
+        threshold (FLOAT): elements nearer to zero than this become zero.
+        sigmoid_input_scale (FLOAT): the factor inside the sigmoid.
+    """
+
+    input_tensor: TensorDesc = None  # type: ignore[assignment]  # a fused one has no tensors
+    output_tensor: Output = None  # type: ignore[assignment]
+
+
+class ActivationCeluDesc(Activation):
+    """DML_ACTIVATION_CELU_OPERATOR_DESC: max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+
+    alpha: float
+
+
+class ActivationEluDesc(Activation):
+    """DML_ACTIVATION_ELU_OPERATOR_DESC: x where x >= 0, else alpha * (exp(x) - 1)."""
+
+    alpha: float
+
+
+class ActivationScaledEluDesc(Activation):
+    """DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC: gamma times ELU."""
+
+    alpha: float
+    gamma: float
+
+
+class ActivationGeluDesc(Activation):
+    """DML_ACTIVATION_GELU_OPERATOR_DESC: x / 2 * (1 + erf(x / sqrt 2))."""
+
+
+class ActivationSigmoidDesc(Activation):
+    """DML_ACTIVATION_SIGMOID_OPERATOR_DESC: 1 / (1 + exp(-x))."""
+
+
+class ActivationHardSigmoidDesc(Activation):
+    """DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC: max(0, min(alpha * x + beta, 1))."""
+
+    alpha: float
+    beta: float
+
+
+class ActivationSwishDesc(Activation):
+    """DML_ACTIVATION_SWISH_OPERATOR_DESC: x * sigmoid(sigmoid_input_scale * x)."""
+
+    sigmoid_input_scale: float
+
+
+class ActivationHardSwishDesc(Activation):
+    """DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC: x * max(0, min(alpha * x + beta, 1))."""
+
+    alpha: float
+    beta: float
+
+
+class ActivationIdentityDesc(Activation):
+    """DML_ACTIVATION_IDENTITY_OPERATOR_DESC: x."""
+
+
+class ActivationLinearDesc(Activation):
+    """DML_ACTIVATION_LINEAR_OPERATOR_DESC: alpha * x + beta."""
+
+    alpha: float
+    beta: float
+
+
+class ActivationReluDesc(Activation):
+    """DML_ACTIVATION_RELU_OPERATOR_DESC: max(0, x)."""
+
+
+class ActivationLeakyReluDesc(Activation):
+    """DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC: x where x >= 0, else alpha * x."""
+
+    alpha: float
+
+
+class ActivationParameterizedReluDesc(Description):
+    """DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC: x where x >= 0, else slope * x."""
+
+    input_tensor: TensorDesc
+    slope_tensor: TensorDesc
+    output_tensor: Output
+
+
+class ActivationThresholdedReluDesc(Activation):
+    """DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC: x where x > alpha, else 0."""
+
+    alpha: float
+
+
+class ActivationShrinkDesc(Activation):
+    """DML_ACTIVATION_SHRINK_OPERATOR_DESC: toward zero by bias outside the threshold, else 0."""
+
+    bias: float
+    threshold: float
+
+
+class ActivationSoftplusDesc(Activation):
+    """DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC: ln(1 + exp(steepness * x)) / steepness."""
+
+    steepness: float
+
+
+class ActivationParametricSoftplusDesc(Activation):
+    """DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC: alpha * ln(1 + exp(beta * x))."""
+
+    alpha: float
+    beta: float
+
+
+class ActivationSoftsignDesc(Activation):
+    """DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC: x / (1 + |x|)."""
+
+
+class ActivationTanhDesc(Activation):
+    """DML_ACTIVATION_TANH_OPERATOR_DESC: the hyperbolic tangent."""
+
+
+class ActivationScaledTanhDesc(Activation):
+    """DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC: alpha * tanh(beta * x)."""
+
+    alpha: float
+    beta: float
+
+
+def check_alpha(d: ActivationCeluDesc) -> None:
+    """CELU divides by alpha."""
+    if d.alpha == 0:
+        raise InvalidDescError("ACTIVATION_CELU: alpha is 0; it must not be 0")
+
+
+def check_steepness(d: ActivationSoftplusDesc) -> None:
+    """SOFTPLUS divides by its steepness."""
+    if not d.steepness > 0:
+        raise InvalidDescError(
+            f"ACTIVATION_SOFTPLUS: steepness is {d.steepness}; it must be above 0"
+        )
+
+
+def shrink(d: ActivationShrinkDesc) -> str:
+    """Comparisons are FLOAT32's; integers move by a bias of their own type."""
+    kind = class_of(d.input_tensor.data_type) if d.input_tensor is not None else "f32"
+    value = "x" if kind == "f32" else f"f32_from_{kind}(x)"
+    bias = "p_bias" if kind == "f32" else f"{kind}_from_f32(p_bias)"
+    below = f"f32_lt({value}, -p_threshold)" if kind != "u32" else "false"
+    zero = f"{kind}_zero()"
+    moved = f"select({zero}, {kind}_add(x, {bias}), {below})"
+    return f"select({moved}, {kind}_sub(x, {bias}), f32_lt(p_threshold, {value}))"
+
+
+ROWS = (
+    Row(
+        ActivationCeluDesc,
+        "max(x, 0.0) + min(0.0, p_alpha * math_expm1(f32_div(x, p_alpha)))",
+        check=check_alpha,
+    ),
+    Row(ActivationEluDesc, "select(p_alpha * math_expm1(x), x, x >= 0.0)"),
+    Row(ActivationScaledEluDesc, "p_gamma * select(p_alpha * math_expm1(x), x, x > 0.0)"),
+    Row(ActivationGeluDesc, "0.5 * x * (1.0 + math_erf(x * 0.70710678118654752))"),
+    Row(ActivationSigmoidDesc, "math_sigmoid(x)"),
+    Row(ActivationHardSigmoidDesc, "max(0.0, min(p_alpha * x + p_beta, 1.0))"),
+    Row(ActivationSwishDesc, "x * math_sigmoid(p_sigmoid_input_scale * x)"),
+    Row(ActivationHardSwishDesc, "x * max(0.0, min(p_alpha * x + p_beta, 1.0))"),
+    Row(ActivationIdentityDesc, "x"),
+    Row(ActivationLinearDesc, "p_alpha * x + p_beta"),
+    Row(ActivationReluDesc, "T_max(x, T_zero())"),
+    Row(ActivationLeakyReluDesc, "select(p_alpha * x, x, x >= 0.0)"),
+    Row(ActivationThresholdedReluDesc, "select(0.0, x, x > p_alpha)"),
+    Row(ActivationShrinkDesc, shrink),
+    Row(
+        ActivationSoftplusDesc,
+        "f32_div(math_softplus(p_steepness * x), p_steepness)",
+        check=check_steepness,
+    ),
+    Row(ActivationParametricSoftplusDesc, "p_alpha * math_softplus(p_beta * x)"),
+    Row(
+        ActivationSoftsignDesc,
+        "select(f32_div(x, 1.0 + abs(x)), f32_sign(x), math_is_inf(x))",
+    ),
+    Row(ActivationTanhDesc, "math_tanh(x)"),
+    Row(ActivationScaledTanhDesc, "p_alpha * math_tanh(p_beta * x)"),
+)
+OPERATORS: tuple[Operator[Any], ...] = records(
+    (
+        *ROWS,
+        Row(ActivationParameterizedReluDesc, "T_select(T_mul(slope, x), x, T_le(T_zero(), x))"),
+    )
+)
+FUSABLE = {row.desc: row for row in ROWS if row.desc is not ActivationSwishDesc}
+del FUSABLE[ActivationHardSwishDesc]
+
+
+def fused(operator: str, desc: Description | None) -> tuple[str, tuple[Parameter, ...]]:
+    """A fused activation as an expression of x, FLOAT32 in and out, and its parameters."""
+    if desc is None:
+        return "x", ()
+    row = FUSABLE.get(type(desc))
+    name = entry_of(type(desc)).name
+    if row is None:
+        raise UnsupportedError(f"{operator}: fused_activation is {name}, which cannot be fused")
+    if desc.tensors():
+        raise InvalidDescError(
+            f"{operator}: fused_activation has tensors; those of a fused {name} must be None"
+        )
+    parameters = tuple(
+        Parameter(f"p_{field}", DataType.FLOAT32, value)
+        for field, value in vars(desc).items()
+        if isinstance(value, float)
+    )
+    return text_for(row.text, desc, "f32").replace("T_", "f32_"), parameters

@@ -1,0 +1,147 @@
+"""DML_OPERATOR_ELEMENT_WISE_*: functions of two tensors' elements at the same place.
+
+https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_element_wise_add_operator_desc
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmlgpu.desc.description import Description, Output
+from dmlgpu.desc.enumerations import ScaleBias
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.ops.activation import fused
+from dmlgpu.ops.elements import Row, like_first, records
+from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, class_of
+from dmlgpu.plan.operator import Operator
+
+
+class Binary(Description):
+    """A function of two elements.
+
+    Fields:
+        a_tensor (tensor): the left operand.
+        b_tensor (tensor): the right operand, of the same sizes; strides of 0 broadcast.
+        output_tensor (tensor): what is written; may be either operand itself.
+        input_tensor (tensor): the base.
+        exponent_tensor (tensor): the exponents, of the same sizes.
+        scale_bias (DML_SCALE_BIAS): the base is multiplied and added to before the function.
+    """
+
+    a_tensor: TensorDesc
+    b_tensor: TensorDesc
+    output_tensor: Output
+
+
+class ElementWiseAddDesc(Binary):
+    """DML_ELEMENT_WISE_ADD_OPERATOR_DESC: a + b; integers wrap."""
+
+
+class ElementWiseSubtractDesc(Binary):
+    """DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC: a - b; integers wrap."""
+
+
+class ElementWiseMultiplyDesc(Binary):
+    """DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC: a * b; integers wrap."""
+
+
+class ElementWiseDivideDesc(Binary):
+    """DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC: a / b; integers truncate, and x / 0 is x."""
+
+
+class ElementWiseMaxDesc(Binary):
+    """DML_ELEMENT_WISE_MAX_OPERATOR_DESC: the larger one."""
+
+
+class ElementWiseMinDesc(Binary):
+    """DML_ELEMENT_WISE_MIN_OPERATOR_DESC: the smaller one."""
+
+
+class ElementWiseMeanDesc(Binary):
+    """DML_ELEMENT_WISE_MEAN_OPERATOR_DESC: (a + b) / 2; the sum of integers wraps first."""
+
+
+class ElementWisePowDesc(Description):
+    """DML_ELEMENT_WISE_POW_OPERATOR_DESC: input to the power of exponent.
+
+    Integers to integer powers are exact and wrap; to negative ones, all but 1 and -1 give 0.
+    """
+
+    input_tensor: TensorDesc
+    exponent_tensor: TensorDesc
+    output_tensor: Output
+    scale_bias: ScaleBias | None = None
+
+
+class ElementWiseModulusTruncateDesc(Binary):
+    """DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC: the remainder with the sign of a."""
+
+
+class ElementWiseModulusFloorDesc(Binary):
+    """DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC: the remainder with the sign of b."""
+
+
+class ElementWiseAtanYxDesc(Binary):
+    """DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC: the angle of the point with y = a and x = b."""
+
+
+class ElementWiseAdd1Desc(Binary):
+    """DML_ELEMENT_WISE_ADD1_OPERATOR_DESC: an activation of a + b."""
+
+    fused_activation: Description | None = None
+
+
+class ElementWiseDifferenceSquareDesc(Binary):
+    """DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC: (a - b) squared."""
+
+
+def power(d: ElementWisePowDesc) -> str:
+    """Between integers by squaring, else as FLOAT32."""
+    base, exponent = (class_of(t.data_type) for t in (d.input_tensor, d.exponent_tensor))
+    if base != "f32" and exponent != "f32":
+        bits = "bitcast<u32>(x)"
+        minus_one = "0xffffffffu" if base == "i32" else "1u"
+        power = f"math_ipow({bits}, e)"
+        if exponent == "i32":
+            power = f"math_ipow_signed({bits}, e, {minus_one})"
+        return f"{base}_from_u32({power})"
+    return f"{base}_from_f32(math_pow(f32_from_{base}(x), f32_from_{exponent}(e)))"
+
+
+def add1(d: ElementWiseAdd1Desc) -> ElementWise:
+    """The sum, then the activation, in FLOAT32 and rounded once."""
+    inputs = {
+        n: Operand.of(f"{n}_tensor", t) for n, t in zip("ab", d.inputs().values(), strict=True)
+    }
+    text, parameters = fused("ELEMENT_WISE_ADD1", d.fused_activation)
+    made = Operand.of("output_tensor", d.output_tensor)
+    expression = Expression(text, "let x = f32_add(a, b);")
+    return ElementWise(inputs, ((made, expression),), parameters)
+
+
+def check_add1(d: ElementWiseAdd1Desc) -> None:
+    """The activation is one that can be fused."""
+    fused("ELEMENT_WISE_ADD1", d.fused_activation)
+
+
+ROWS = (
+    Row(ElementWiseAddDesc, "T_add(a, b)"),
+    Row(ElementWiseSubtractDesc, "T_sub(a, b)"),
+    Row(ElementWiseMultiplyDesc, "T_mul(a, b)"),
+    Row(ElementWiseDivideDesc, "T_div(a, b)"),
+    Row(ElementWiseMaxDesc, "T_max(a, b)"),
+    Row(ElementWiseMinDesc, "T_min(a, b)"),
+    Row(
+        ElementWiseMeanDesc,
+        {"f32": "(a + b) * 0.5", "i32": "i32_div(a + b, 2i)", "u32": "(a + b) / 2u"},
+    ),
+    Row(ElementWisePowDesc, power),
+    Row(ElementWiseModulusTruncateDesc, "T_rem(a, b)"),
+    Row(ElementWiseModulusFloorDesc, "T_mod(a, b)"),
+    Row(ElementWiseAtanYxDesc, "math_atan2(a, b)"),
+    Row(ElementWiseDifferenceSquareDesc, "T_mul(T_sub(a, b), T_sub(a, b))"),
+)
+OPERATORS: tuple[Operator[Any], ...] = (
+    *records(ROWS),
+    Operator(ElementWiseAdd1Desc, like_first, add1, check_add1),
+)

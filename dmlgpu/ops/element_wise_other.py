@@ -1,0 +1,175 @@
+"""DML_OPERATOR_ELEMENT_WISE_IF, the bit operators, VALUE_SCALE_2D and CAST.
+
+https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_element_wise_if_operator_desc
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmlgpu.desc.description import Description, Output
+from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.errors import InvalidDescError
+from dmlgpu.ops.element_wise_binary import Binary
+from dmlgpu.ops.element_wise_unary import Plain, copied
+from dmlgpu.ops.elements import Row, like_first, records, truth_like_first
+from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter, class_of
+from dmlgpu.plan.operator import Given, Operator, Together, Work
+
+
+class ElementWiseIfDesc(Description):
+    """DML_ELEMENT_WISE_IF_OPERATOR_DESC: a where the condition is not zero, else b.
+
+    Fields:
+        condition_tensor (tensor): bytes that say which one is taken.
+        a_tensor (tensor): what is taken where the condition is not zero.
+        b_tensor (tensor): what is taken elsewhere.
+        output_tensor (tensor): what is written.
+    """
+
+    condition_tensor: TensorDesc
+    a_tensor: TensorDesc
+    b_tensor: TensorDesc
+    output_tensor: Output
+
+
+class ElementWiseBitAndDesc(Binary):
+    """DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC: the bits that both have, whatever they mean."""
+
+
+class ElementWiseBitOrDesc(Binary):
+    """DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC: the bits that one of them has."""
+
+
+class ElementWiseBitXorDesc(Binary):
+    """DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC: the bits that just one of them has."""
+
+
+class ElementWiseBitNotDesc(Plain):
+    """DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC: every bit the other way."""
+
+
+class ElementWiseBitShiftLeftDesc(Binary):
+    """DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC: a << b; b counts modulo the width."""
+
+
+class ElementWiseBitShiftRightDesc(Binary):
+    """DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC: a >> b; b counts modulo the width."""
+
+
+class ElementWiseBitCountDesc(Plain):
+    """DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC: how many bits are 1."""
+
+
+class ValueScale2dDesc(Description):
+    """DML_VALUE_SCALE_2D_OPERATOR_DESC: x * scale + the bias of its channel.
+
+    Fields:
+        input_tensor (tensor): images {N, C, H, W} with one channel or three.
+        output_tensor (tensor): what is written.
+        scale (FLOAT): the factor.
+        bias (FLOAT[]): what is added, for each channel.
+    """
+
+    input_tensor: TensorDesc
+    output_tensor: Output
+    scale: float
+    bias: tuple[float, ...]
+
+
+class CastDesc(Plain):
+    """DML_CAST_OPERATOR_DESC: the same numbers in another data type.
+
+    Floats become integers by truncation and saturate; NaN becomes 0. Integers become narrower ones
+    by their low bits, and floats to the nearest, ties to even.
+    """
+
+
+def infer_if(given: Given) -> dict[str, TensorDesc]:
+    """What is chosen from."""
+    return {"output_tensor": TensorDesc(given.a_tensor.data_type, given.a_tensor.sizes)}
+
+
+def shift(name: str, d: Binary) -> str:
+    """A shift of raw bits by a count modulo the element's width."""
+    width = d.a_tensor.data_type.bits
+    kind = class_of(d.a_tensor.data_type)
+    count = "b.x" if kind == "u64" else "b"
+    return f"{kind}_{name}(a, {count} % {width}u)"
+
+
+def bit_count(d: ElementWiseBitCountDesc) -> str:
+    """How many bits of a word, or of two."""
+    return f"u{64 if d.input_tensor.data_type.bits == 64 else 32}_count_ones(x)"
+
+
+def check_value_scale(d: ValueScale2dDesc) -> None:
+    """One bias for each channel, of which there are one or three."""
+    channels = d.input_tensor.sizes[1]
+    if len(d.bias) != channels or channels not in (1, 3):
+        raise InvalidDescError(
+            f"VALUE_SCALE_2D: bias has {len(d.bias)} entries and input_tensor {channels} channels; "
+            "both must be 1 or 3"
+        )
+
+
+def value_scale(d: ValueScale2dDesc) -> Work:
+    """Channel by channel, each with a bias of its own."""
+    works = []
+    for channel, bias in enumerate(d.bias):
+        source = Operand.of("input_tensor", d.input_tensor).part(1, channel)
+        output = Operand.of("output_tensor", d.output_tensor).part(1, channel)
+        parameters = (
+            Parameter("p_scale", DataType.FLOAT32, d.scale),
+            Parameter("p_bias", DataType.FLOAT32, bias),
+        )
+        text = Expression("f32_add(f32_mul(x, p_scale), p_bias)")
+        works.append(ElementWise({"x": source}, ((output, text),), parameters))
+    return Together(tuple(works))
+
+
+def infer_cast(given: Given) -> dict[str, TensorDesc]:
+    """The input's sizes; the data type is what is asked for."""
+    if given.output_data_type is None:
+        raise InvalidDescError("CAST: output_data_type is missing")
+    return {"output_tensor": TensorDesc(given.output_data_type, given.input_tensor.sizes)}
+
+
+def cast(d: CastDesc) -> Work:
+    """A copy where the type stays; else every value converted."""
+    source, output = d.input_tensor, d.output_tensor
+    if source.data_type is output.data_type:
+        return copied(source, output)
+    inputs = {"x": Operand.of("input_tensor", source)}
+    made = Operand.of("output_tensor", output)
+    text = f"{class_of(output.data_type)}_from_{class_of(source.data_type)}(x)"
+    limits = saturated(text, source.data_type, output.data_type)
+    return ElementWise(inputs, ((made, Expression(limits)),))
+
+
+def saturated(text: str, source: DataType, output: DataType) -> str:
+    """A conversion of floats that ends at the limits of a narrow integer type."""
+    if not source.name.startswith("FLOAT") or output.bits > 16 or output is DataType.FLOAT16:
+        return text
+    if output.name.startswith("INT"):
+        low, high = -(2 ** (output.bits - 1)), 2 ** (output.bits - 1) - 1
+        return f"clamp({text}, {low}i, {high}i)"
+    return f"min({text}, {2**output.bits - 1}u)"
+
+
+OPERATORS: tuple[Operator[Any], ...] = (
+    *records(
+        (
+            Row(ElementWiseIfDesc, "select(b, a, c != 0u)", raw=True, infer=infer_if),
+            Row(ElementWiseBitAndDesc, "T_and(a, b)", raw=True),
+            Row(ElementWiseBitOrDesc, "T_or(a, b)", raw=True),
+            Row(ElementWiseBitXorDesc, "T_xor(a, b)", raw=True),
+            Row(ElementWiseBitNotDesc, "T_not(x)", raw=True),
+            Row(ElementWiseBitShiftLeftDesc, lambda d: shift("shl", d)),
+            Row(ElementWiseBitShiftRightDesc, lambda d: shift("shr", d)),
+            Row(ElementWiseBitCountDesc, bit_count, raw=True, infer=truth_like_first),
+        )
+    ),
+    Operator(ValueScale2dDesc, like_first, value_scale, check_value_scale),
+    Operator(CastDesc, infer_cast, cast),
+)

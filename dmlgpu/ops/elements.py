@@ -1,0 +1,129 @@
+"""What the element-wise families share: expressions as rows of a table, and their records.
+
+An expression is WGSL over the values of the inputs. It may call any function of the number and
+math libraries; `T_` stands for the class of the first input's values, `R_` for that of the output.
+Attributes are named with `p_` in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import partial
+from typing import Any
+
+from dmlgpu.desc.description import Description
+from dmlgpu.desc.enumerations import ScaleBias
+from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter, class_of
+from dmlgpu.plan.operator import Given, Operator, no_rules
+
+# One text for all types, one for each class of values, or a choice by the description.
+Text = str | Mapping[str, str] | Callable[[Any], str]
+SMALLEST = {DataType.INT8: -(2**7), DataType.INT16: -(2**15)}
+LARGEST = {
+    DataType.INT8: 2**7 - 1,
+    DataType.INT16: 2**15 - 1,
+    DataType.UINT8: 2**8 - 1,
+    DataType.UINT16: 2**16 - 1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One element-wise operator: its description class, and what an output element is."""
+
+    desc: type[Any]
+    text: Text
+    raw: bool = False  # on bits, whatever they mean
+    check: Callable[[Any], None] = no_rules
+    infer: Callable[[Given], Mapping[str, TensorDesc]] | None = None
+
+
+def records(rows: tuple[Row, ...], attributes_as_tensor: bool = False) -> tuple[Operator[Any], ...]:
+    """The operators of a table.
+
+    `attributes_as_tensor` says that attributes are numbers of the input's data type; else they
+    are FLOAT32.
+    """
+    return tuple(
+        Operator(
+            row.desc,
+            row.infer or like_first,
+            partial(work, row, attributes_as_tensor),
+            row.check,
+        )
+        for row in rows
+    )
+
+
+def like_first(given: Given) -> dict[str, TensorDesc]:
+    """The sizes and the data type of the first input."""
+    first = next(v for n, v in vars(given).items() if n != "operator" and v is not None)
+    return {"output_tensor": TensorDesc(first.data_type, first.sizes)}
+
+
+def truth_like_first(given: Given) -> dict[str, TensorDesc]:
+    """The sizes of the first input; 0 or 1 in a byte."""
+    return {"output_tensor": TensorDesc(DataType.UINT8, like_first(given)["output_tensor"].sizes)}
+
+
+def work(row: Row, attributes_as_tensor: bool, d: Description) -> ElementWise:
+    """A description as element-wise work."""
+    inputs = {
+        _short(field): Operand.of(field, tensor, raw=row.raw and field != "condition_tensor")
+        for field, tensor in d.inputs().items()
+    }
+    (field, tensor) = next(iter(d.outputs().items()))
+    first = next(iter(inputs.values()))
+    kind = first.data_type if attributes_as_tensor else DataType.FLOAT32
+    parameters = tuple(
+        Parameter(f"p_{name}", kind, value)
+        for name, value in vars(d).items()
+        if isinstance(value, (int, float)) and not isinstance(value, IntEnum)
+    )
+    made = Operand.of(field, tensor, raw=row.raw)
+    expression = Expression(text_for(row.text, d, class_of(first.data_type)))
+    scale_bias: ScaleBias | None = getattr(d, "scale_bias", None)
+    if scale_bias is not None:
+        steps, more = scaled(first.data_type, scale_bias)
+        expression = Expression(expression.result, steps)
+        parameters += more
+        inputs = {"x_" if name == "x" else name: operand for name, operand in inputs.items()}
+    return ElementWise(inputs, ((made, expression),), parameters)
+
+
+def text_for(text: Text, desc: Any, kind: str) -> str:
+    """The expression for a description whose first input has this class of values."""
+    if isinstance(text, Mapping):
+        return text[kind]
+    return text if isinstance(text, str) else text(desc)
+
+
+def _short(field: str) -> str:
+    """The name of an input in expressions."""
+    names = {"input_tensor": "x", "exponent_tensor": "e", "condition_tensor": "c"}
+    return names.get(field, field.removesuffix("_tensor"))
+
+
+def scaled(data_type: DataType, by: ScaleBias) -> tuple[str, tuple[Parameter, ...]]:
+    """Statements that replace x by x * scale + bias, calculated in FLOAT32.
+
+    Integers are converted, truncated toward zero and saturated to the tensor's type.
+    """
+    more = (
+        Parameter("p_scale", DataType.FLOAT32, by.scale),
+        Parameter("p_bias", DataType.FLOAT32, by.bias),
+    )
+    kind = class_of(data_type)
+    value = f"f32_add(f32_mul(f32_from_{kind}(x_), p_scale), p_bias)"
+    if kind == "f32":
+        return "let x = f32_add(f32_mul(x_, p_scale), p_bias);", more
+    value = f"{kind}_from_f32({value})"
+    if data_type in LARGEST:
+        suffix = "i" if kind == "i32" else "u"
+        value = f"min({value}, {LARGEST[data_type]}{suffix})"
+        if data_type in SMALLEST:
+            value = f"max({value}, {SMALLEST[data_type]}{suffix})"
+    return f"let x = {value};", more

@@ -1,0 +1,15 @@
+// Element-wise work: one invocation makes one group of neighbouring output elements. `struct Params`,
+// the bindings and `make_group` are written by dmlgpu/plan/elementwise.py, because they depend on how
+// many tensors there are, of which types, and on the operator's expression.
+override WG_SIZE: u32 = 128;
+@group(0) @binding(0) var<uniform> params: Params;
+
+@compute @workgroup_size(WG_SIZE)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let number = (group.x + group.y * groups.x) * WG_SIZE + lane;
+  if (number < params.count) { make_group(number); }
+}
