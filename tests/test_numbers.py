@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from number_harness import DTYPES, WGSL, Runner, open_runner
+from number_harness import DTYPES, SHADERS, WGSL, Runner, open_runner
 
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::RuntimeWarning")]  # of NumPy
 
@@ -332,7 +333,181 @@ def test_elements(runner: Runner, name: str) -> None:
         np.testing.assert_array_equal(again, expected)
 
 
+def test_float16_has_one_set_of_names() -> None:
+    files = [SHADERS / "number" / f"{name}.wgsl" for name in ("float16", "float16_hardware")]
+    ours, hardware = (re.findall(r"^fn .*?\{", file.read_text(), re.M) for file in files)
+    assert ours == hardware
+
+
+def test_names_carry_the_prefix_of_their_file() -> None:
+    for path in (SHADERS / "number").glob("*.wgsl"):
+        prefix = path.stem.removesuffix("_hardware") + "_"
+        names = re.findall(r"^(?:fn|struct|const|var\S*|alias) (\w+)", path.read_text(), re.M)
+        assert names
+        assert [name for name in names if not name.startswith(prefix)] == []
+    for path in (SHADERS / "math").glob("*.wgsl"):
+        names = re.findall(r"^(?:fn|struct|const|var\S*|alias) (\w+)", path.read_text(), re.M)
+        assert f"math_{path.stem}" in names
+        others = set(names) - {f"math_{path.stem}"}
+        assert [name for name in others if not name.startswith(f"math_{path.stem}_")] == []
+
+
 def test_float16_nan_keeps_its_sign(runner: Runner) -> None:
     nan = np.array([0x7F800001, 0xFF800001, 0x7FC12345, 0xFFFFFFFF], np.uint32).view(np.float32)
     found = runner("float16_encode", ["f32"], "bits", nan)
     assert found.tolist() == [0x7E00, 0xFE00, 0x7E00, 0xFE00]
+
+
+TINY = float(np.finfo(np.float32).tiny)
+
+
+def error(found: Any, exact: Any) -> Any:
+    """In units in the last place of the exact result; infinite where NaN or a sign is wrong."""
+    limit = 2.0**128  # what infinity stands for next to the largest number
+    to = np.clip(exact, -limit, limit)
+    distance = np.abs(np.clip(found.astype(np.float64), -limit, limit) - to)
+    unit = np.spacing(np.minimum(np.abs(to), np.finfo(np.float32).max).astype(np.float32))
+    units = distance / np.where(np.isnan(to), 1, unit)
+    units[np.isnan(found) & np.isnan(exact)] = 0
+    units[np.isnan(found) != np.isnan(exact)] = np.inf
+    units[(np.signbit(found) != np.signbit(exact)) & ~np.isnan(exact)] = np.inf
+    return units
+
+
+def check(
+    runner: Runner,
+    name: str,
+    function: Callable[..., Any],
+    bound: float,
+    *columns: Any,
+    absolute: float = 0,
+) -> None:
+    """The worst error must be within the bound, or the absolute one."""
+    found = runner(name, ["f32"] * len(columns), "f32", *columns)
+    exact = function(*(c.astype(np.float64) for c in columns))
+    right = (error(found, exact) <= bound) | (np.abs(found - exact) <= absolute)
+    if runner.flushes:
+        right |= (np.abs(exact) <= TINY) & (found == 0)
+        inputs_too = function(*(flushed(c).astype(np.float64) for c in columns))
+        right |= error(found, inputs_too) <= bound
+        right |= (np.abs(inputs_too) <= TINY) & (found == 0)
+    worst = np.nonzero(~right)[0][:3]
+    assert right.all(), ([c[worst] for c in columns], found[worst], exact[worst])
+
+
+def moderate(count: int, seed: int) -> Any:
+    """Numbers of either sign from e^-12 to e^5, where most functions bend, and some near 1."""
+    rng = np.random.default_rng(seed)
+    sizes = np.exp(rng.uniform(-12, 5, count))
+    near_one = 1 + rng.uniform(-1, 1, count) * 2.0 ** -rng.integers(0, 24, count)
+    values = np.concatenate([sizes * rng.choice([-1, 1], count), near_one])
+    return values.astype(np.float32)
+
+
+MATH: dict[str, Callable[[Any], Any]] = {
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "exp2": np.exp2,
+    "log": np.log,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sqrt": np.sqrt,
+    "recip": np.reciprocal,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "erf": np.vectorize(math.erf),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "softplus": lambda x: np.logaddexp(0, x),
+}
+ROUNDING: dict[str, Callable[[Any], Any]] = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round_even": np.rint,
+    "round_away": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
+}
+
+
+@pytest.mark.parametrize("name", MATH)
+def test_functions_of_one(runner: Runner, name: str) -> None:
+    x = np.concatenate([single("f32"), moderate(6000, 10)])
+    check(runner, f"math_{name}", MATH[name], 4, x)
+
+
+@pytest.mark.parametrize("name", ROUNDING)
+def test_rounding_is_exact(runner: Runner, name: str) -> None:
+    halves = np.arange(-40, 41, dtype=np.float32) / 4
+    x = np.concatenate([single("f32"), moderate(2000, 11), halves, halves + 2**21])
+    check(runner, f"math_{name}", ROUNDING[name], 0, x)
+
+
+def test_sine_and_cosine_near_multiples_of_a_right_angle(runner: Runner) -> None:
+    n = np.arange(1, 20000)
+    x = np.concatenate([n, n * 2.0**20, n * 2.0**80]) * (math.pi / 2)
+    x = x.astype(np.float32)
+    for name in ("sin", "cos", "tan"):
+        check(runner, f"math_{name}", MATH[name], 4, x, absolute=1e-9)
+
+
+def test_power(runner: Runner) -> None:
+    a, b = pairs("f32", 4000)
+    near_one = np.abs(moderate(6000, 12))
+    reach = np.random.default_rng(13).uniform(-150, 150, len(near_one))
+    far = (reach / np.log2(near_one.astype(np.float64))).astype(np.float32)
+    small = np.random.default_rng(14).integers(-9, 10, 6000).astype(np.float32)
+    x = np.concatenate([a, near_one, moderate(3000, 15)])
+    y = np.concatenate([b, far, small])
+    check(runner, "math_pow", np.power, 4, x, y)
+
+
+def test_angle_of_a_point(runner: Runner) -> None:
+    y, x = pairs("f32")
+    y = np.concatenate([y, moderate(3000, 16)])
+    x = np.concatenate([x, moderate(3000, 17)])
+    check(runner, "math_atan2", np.arctan2, 4, y, x)
+
+
+def test_hypotenuse(runner: Runner) -> None:
+    x, y = pairs("f32")
+    x = np.concatenate([x, moderate(3000, 18)])
+    y = np.concatenate([y, moderate(3000, 19)])
+    check(runner, "math_hypot", np.hypot, 4, x, y)
+
+
+def test_logaddexp(runner: Runner) -> None:
+    a, b = pairs("f32")
+    a = np.concatenate([a, moderate(3000, 20)])
+    b = np.concatenate([b, moderate(3000, 21)])
+    check(runner, "math_logaddexp", np.logaddexp, 4, a, b, absolute=1e-6)
+
+
+def test_float_division(runner: Runner) -> None:
+    a, b = pairs("f32")
+    with_quotients = moderate(6000, 22)
+    whole = np.random.default_rng(23).integers(1, 4096, len(with_quotients)).astype(np.float32)
+    check(runner, "f32_div", np.divide, 3, a, b)
+    check(runner, "f32_div", np.divide, 3, with_quotients, moderate(6000, 24))
+    short = bits_of(with_quotients) & 0xFFFFF000
+    found = runner("f32_div", ["f32", "f32"], "f32", short.view(np.float32) * whole, whole)
+    np.testing.assert_array_equal(found, short.view(np.float32))  # exact where that is a float
+
+
+def test_float_tests_and_neighbours(runner: Runner) -> None:
+    x, y = pairs("f32", 2000)
+    for name, function in {"is_nan": np.isnan, "is_inf": np.isinf, "signbit": np.signbit}.items():
+        np.testing.assert_array_equal(runner(f"math_{name}", ["f32"], "bool", x), function(x), name)
+    sign = runner("math_copysign", ["f32", "f32"], "f32", x, y)
+    np.testing.assert_array_equal(bits_of(sign), bits_of(np.copysign(x, y)))
+    after = runner("math_nextafter", ["f32", "f32"], "f32", x, y)
+    assert same_floats(after, np.nextafter(x, y)).all()
