@@ -42,15 +42,15 @@ fn f32_is_nan(a: f32) -> bool { return f32_magnitude(a) > 0x7f800000u; }
 fn f32_signed(a: f32, b: f32) -> f32 {
   return bitcast<f32>(f32_magnitude(a) | (bitcast<u32>(b) & 0x80000000u));
 }
-// a * 2^n for n from -252 to 252, beyond which the result is the same as there. Two factors, since
-// one power of two may be out of range where the product is not.
+// a * 2^n, with n clamped to -252 to 252. Two factors, since one power of two may be out of range
+// where the product is not.
 fn f32_scale(a: f32, n: i32) -> f32 {
   let whole = clamp(n, -252, 252);
   let part = whole >> 1u;
   return a * bitcast<f32>((part + 127) << 23u) * bitcast<f32>((whole - part + 127) << 23u);
 }
-// The magnitude of a finite number other than zero as x * 2^(y - 150), where x has bit 23 as its
-// highest bit; y may be below 1 for a denormal number.
+// The magnitude of a finite number other than zero as significand * 2^(exponent - 150), where the
+// significand's highest bit is bit 23; the exponent of a denormal number is below 1.
 struct f32_parts {
   significand: u32,
   exponent: i32,
