@@ -13,8 +13,8 @@ fn math_trig_reduce(x: f32) -> math_trig_reduce_result {
   let r = ((x - n * 1.570556640625) - n * 0.0002396702766418457) - n * 1.5890691429376602e-08;
   return math_trig_reduce_result(r - n * 2.5633440682570896e-12, bitcast<u32>(i32(n)) & 3u);
 }
-// By Payne and Hanek: the product of the significand and those bits of 2/pi that decide the quadrant
-// and the fraction. Bits further up add whole turns.
+// By Payne and Hanek: the product of the significand and those bits of 2/pi that decide the
+// quadrant and the fraction. Bits further up add whole turns.
 fn math_trig_reduce_large(x: f32) -> math_trig_reduce_result {
   let parts = f32_split(f32_magnitude(x));
   let place = u32(parts.exponent - 120); // of the first bit of 2/pi that matters, after 32 zeros

@@ -1,8 +1,8 @@
-// The class f32: FLOAT32 values, which also hold FLOAT16 values; WGSL's own + - * and what its other
-// operators leave open.
+// The class f32: FLOAT32 values, which also hold FLOAT16 values; WGSL's own + - * and what its
+// other operators leave open.
 //
 // A driver may assume that no NaN and no infinity occurs and fold the tests for them away, so such
-// tests look at the bits: infinity is 0x7f800000, and every NaN is above it once the sign is cleared.
+// tests look at the bits: infinity is 0x7f800000, and without its sign every NaN is above it.
 fn f32_zero() -> f32 { return 0.0; }
 fn f32_one() -> f32 { return 1.0; }
 // A function, because a constant expression may not be infinite or NaN.
