@@ -16,7 +16,9 @@ from dmlgpu.ops import (
     element_wise_other,
     element_wise_unary,
     gather_nd,
+    reduction,
     slice,
+    softmax,
 )
 from dmlgpu.plan.operator import Operator
 
@@ -26,6 +28,8 @@ FAMILIES = (
     element_wise_logical,
     element_wise_other,
     activation,
+    softmax,
+    reduction,
     cumulative,
     gather_nd,
     slice,

@@ -56,7 +56,7 @@ def wgsl_type(data_type: DataType) -> str:
 class Operand:
     """A tensor of element-wise work; `data_type` may be another one of the same width: raw bits."""
 
-    field: str
+    field: str  # empty: no tensor is read, the value is the place itself
     tensor: TensorDesc
     data_type: DataType
     start: int = 0  # element of the tensor's buffer where the work begins
@@ -66,6 +66,11 @@ class Operand:
         """A tensor by its own type, or as raw bits."""
         data_type = RAW[tensor.data_type.bits] if raw else tensor.data_type
         return cls(field, tensor, data_type)
+
+    @classmethod
+    def place(cls, sizes: Sequence[int], steps: Sequence[int], start: int = 0) -> Operand:
+        """No tensor, but a number that grows by `steps` along each dimension, from `start` on."""
+        return cls("", TensorDesc(DataType.UINT32, sizes, steps), DataType.UINT32, start)
 
     @property
     def bits(self) -> int:
@@ -141,15 +146,16 @@ class ElementWise:
 
     def traffic(self) -> dict[str, int]:
         """Every element once; broadcast ones are read once."""
-        read = {o.field: all_read(o.tensor) for o in self.inputs.values()}
+        read = {o.field: all_read(o.tensor) for o in self.inputs.values() if o.field}
         return read | {o.field: bytes_written(o.tensor) for o, _ in self.outputs}
 
     def plan(self, adapter: Adapter) -> Plan:
         """One dispatch, or as many as parts are needed to fit bindings."""
         loops = _fold(self._loops())
         shape = _shape(loops, self.operands, len(self.outputs), adapter)
-        largest = max(o.tensor.total_tensor_size_in_bytes for o in self.operands)
-        if largest > adapter.max_binding:
+        named = [o for o in self.operands if o.field]
+        largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
+        if largest > adapter.max_binding and len({o.field for o in named}) == len(self.operands):
             parts = self._parts(shape, adapter.max_binding)
             if parts is not None:
                 return parts
@@ -220,7 +226,7 @@ class ElementWise:
         halves = any(o.data_type is DataType.FLOAT16 for o in self.operands)
         if halves and shape.hardware_halves:
             slots["number/float16"] = "number/float16_hardware"
-        bindings = {f"in{t}": o.field for t, o in enumerate(self.inputs.values())}
+        bindings = {f"in{t}": o.field for t, o in enumerate(self.inputs.values()) if o.field}
         bindings |= {f"out{t}": o.field for t, (o, _) in enumerate(self.outputs)}
         return Dispatch(
             "elementwise/elements",
@@ -243,6 +249,8 @@ class ElementWise:
         lines += [f"  values{n}: array<vec4<u32>, 2>," for n in range(-(-words // 8))]
         lines += ["}"]
         for t, (name, access) in enumerate(zip(names, shape.access, strict=True)):
+            if access == "place":
+                continue
             written = t >= len(self.inputs)
             mode = "read" if not written else "atomic" if access == "merge" else "write"
             held = "vec4<u32>" if access == "units" else "u32"
@@ -356,19 +364,19 @@ def _shape(
     made = operands[-outputs:]
     firsts = len(operands) - outputs
     least = max(1, *(32 // o.bits for o in made))
-    widest = max(o.bits for o in operands)
+    widest = max(o.bits for o in operands if o.field)
     halves = adapter.exact_halves
     group = max(least, UNIT // widest)
     for size in dict.fromkeys((group, least)):
         if all(_in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
             access = tuple(_access(loops, t, o, size) for t, o in enumerate(operands))
             return Shape(loops, size, access, False, halves)
+    loads = tuple("each" if o.field else "place" for o in operands[:firsts])
     packed = all(not o.start and _is_packed(loops, firsts + n) for n, o in enumerate(made))
     if packed:
-        access = ("each",) * firsts + ("words",) * outputs
-        return Shape(loops, least, access, True, halves)
+        return Shape(loops, least, loads + ("words",) * outputs, True, halves)
     stores = tuple("merge" if o.bits < 32 else "words" for o in made)
-    return Shape(loops, 1, ("each",) * firsts + stores, False, halves)
+    return Shape(loops, 1, loads + stores, False, halves)
 
 
 def _in_groups(loops: tuple[Loop, ...], t: int, start: int, group: int) -> bool:
@@ -385,6 +393,8 @@ def _in_groups(loops: tuple[Loop, ...], t: int, start: int, group: int) -> bool:
 
 def _access(loops: tuple[Loop, ...], t: int, operand: Operand, group: int) -> str:
     bits = operand.bits
+    if not operand.field:
+        return "place"
     if loops[-1].steps[t] == 0:
         return "splat"
     if group > 1 and _in_groups(loops, t, operand.start, group) and group * bits % 32 == 0:
@@ -472,6 +482,8 @@ def _load(operand: Operand, t: int, k: int, shape: Shape, access: str) -> list[s
         inner = len(shape.loops) - 1
         step = f" + {k}u * params.strides{t}[{inner // 4}][{inner % 4}]" if k else ""
         at = f"(at{t}_{step})"
+    if access == "place":
+        return [f"  let {value} = {at};"]
     if bits >= 32:
         words = bits // 32
         low = f"load_in{t}({at} * {words}u)"
