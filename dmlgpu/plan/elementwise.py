@@ -226,7 +226,12 @@ class ElementWise:
         halves = any(o.data_type is DataType.FLOAT16 for o in self.operands)
         if halves and shape.hardware_halves:
             slots["number/float16"] = "number/float16_hardware"
-        bindings = {f"in{t}": o.field for t, o in enumerate(self.inputs.values()) if o.field}
+        shares = shape.shares(self.operands)
+        bindings = {
+            f"in{t}": o.field
+            for t, o in enumerate(self.inputs.values())
+            if o.field and shares[t] == t
+        }
         bindings |= {f"out{t}": o.field for t, (o, _) in enumerate(self.outputs)}
         return Dispatch(
             "elementwise/elements",
@@ -248,8 +253,9 @@ class ElementWise:
         lines += [f"  strides{t}: array<vec4<u32>, 2>," for t in range(len(names))]
         lines += [f"  values{n}: array<vec4<u32>, 2>," for n in range(-(-words // 8))]
         lines += ["}"]
+        shares = shape.shares(self.operands)
         for t, (name, access) in enumerate(zip(names, shape.access, strict=True)):
-            if access == "place":
+            if access == "place" or shares[t] != t:
                 continue
             written = t >= len(self.inputs)
             mode = "read" if not written else "atomic" if access == "merge" else "write"
@@ -290,7 +296,7 @@ class ElementWise:
 
     def _group(self, shape: Shape, names: Sequence[str]) -> list[str]:
         lines = ["fn make_group(number: u32) {"]
-        group = shape.group
+        group, shares = shape.group, shape.shares(self.operands)
         if shape.linear:
             for k in range(group):
                 lines.append(
@@ -304,7 +310,7 @@ class ElementWise:
             for t, (operand, access) in enumerate(
                 zip(self.inputs.values(), shape.access, strict=False)
             ):
-                lines += _load(operand, t, k, shape, access)
+                lines += _load(operand, t, k, shape, access, shares[t])
             calls.append(
                 ", ".join(f"x{t}_{k if a != 'splat' else 0}" for t, a in shape.used(names))
             )
@@ -339,6 +345,13 @@ class Shape:
     access: tuple[str, ...]
     linear: bool  # groups run on across rows: every element has coordinates of its own
     hardware_halves: bool
+
+    def shares(self, operands: Sequence[Operand]) -> list[int]:
+        """For each tensor the first one that is the same and is reached by the same binding."""
+        keys = [
+            (o.field, "" if a != "units" else a) for o, a in zip(operands, self.access, strict=True)
+        ]
+        return [keys.index(key) for key in keys]
 
     def used(self, names: Sequence[str]) -> list[tuple[int, str]]:
         """(number, access) of the inputs."""
@@ -448,8 +461,8 @@ def _places(shape: Shape, names: Sequence[str], index: str, suffix: str, group: 
     return lines
 
 
-def _load(operand: Operand, t: int, k: int, shape: Shape, access: str) -> list[str]:
-    """Element `k` of the group as the value `x{t}_{k}`."""
+def _load(operand: Operand, t: int, k: int, shape: Shape, access: str, binding: int) -> list[str]:
+    """Element `k` of the group as the value `x{t}_{k}`, through the binding of a number."""
     bits, name = operand.bits, operand.data_type.name.lower()
     value = f"x{t}_{k}"
     if access == "splat" and k > 0:
@@ -459,7 +472,7 @@ def _load(operand: Operand, t: int, k: int, shape: Shape, access: str) -> list[s
         lines = []
         if k % per == 0:
             first = f"at{t}_ / {per}u + {k // per}u"
-            lines.append(f"  let u{t}_{k // per} = load_in{t}({first});")
+            lines.append(f"  let u{t}_{k // per} = load_in{binding}({first});")
         word = k % per * bits // 32
         unit = f"u{t}_{k // per}"
         low, high = f"{unit}[{word}]", f"{unit}[{min(3, word + 1)}]"
@@ -469,9 +482,9 @@ def _load(operand: Operand, t: int, k: int, shape: Shape, access: str) -> list[s
         lines = []
         base = f"at{t}_ * {bits // 32}u" if bits >= 32 else f"at{t}_ / {32 // bits}u"
         if bits >= 32 or k % (32 // bits) == 0:
-            lines.append(f"  let w{t}_{word} = load_in{t}({base} + {word}u);")
+            lines.append(f"  let w{t}_{word} = load_in{binding}({base} + {word}u);")
         if bits == 64:
-            lines.append(f"  let w{t}_{word + 1} = load_in{t}({base} + {word + 1}u);")
+            lines.append(f"  let w{t}_{word + 1} = load_in{binding}({base} + {word + 1}u);")
         return [
             *lines,
             f"  let {value} = {name}_decode({_bits(bits, k, f'w{t}_{word}', f'w{t}_{word + 1}')});",
@@ -486,11 +499,11 @@ def _load(operand: Operand, t: int, k: int, shape: Shape, access: str) -> list[s
         return [f"  let {value} = {at};"]
     if bits >= 32:
         words = bits // 32
-        low = f"load_in{t}({at} * {words}u)"
-        high = f"load_in{t}({at} * {words}u + 1u)" if bits == 64 else "0u"
+        low = f"load_in{binding}({at} * {words}u)"
+        high = f"load_in{binding}({at} * {words}u + 1u)" if bits == 64 else "0u"
         return [f"  let {value} = {name}_decode(vec2<u32>({low}, {high}));"]
     per, mask = 32 // bits, (1 << bits) - 1
-    element = f"load_in{t}({at} / {per}u) >> ({at} % {per}u * {bits}u)"
+    element = f"load_in{binding}({at} / {per}u) >> ({at} % {per}u * {bits}u)"
     return [f"  let {value} = {name}_decode(vec2<u32>(({element}) & {mask}u, 0u));"]
 
 
