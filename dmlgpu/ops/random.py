@@ -23,7 +23,7 @@ class RandomGeneratorDesc(Description):
         out[4 * b + j] = word j of Philox 4x32-10 (counter + b, key)
 
     Fields:
-        input_state_tensor (tensor): six words, four of the counter, lowest first, and two of the key.
+        input_state_tensor (tensor): four words of the counter, lowest first, and two of the key.
         output_tensor (tensor): what is written.
         output_state_tensor (tensor): the state to go on with: the counter plus the blocks used.
         type (DML_RANDOM_GENERATOR_TYPE): PHILOX_4X32_10.
@@ -37,14 +37,13 @@ class RandomGeneratorDesc(Description):
 
 def check(d: RandomGeneratorDesc) -> None:
     """A state has six words in its last dimension."""
-    for name, tensor in (
-        ("input_state", d.input_state_tensor),
-        ("output_state", d.output_state_tensor),
-    ):
-        if tensor is not None and (tensor.sizes[-1] != WORDS or tensor.element_count != WORDS):
+    states = {"input_state_tensor": d.input_state_tensor}
+    states |= {"output_state_tensor": d.output_state_tensor} if d.output_state_tensor else {}
+    for name, tensor in states.items():
+        if tensor.sizes[-1] != WORDS or tensor.element_count != WORDS:
             raise InvalidDescError(
-                f"RANDOM_GENERATOR: {name}_tensor has sizes {tensor.sizes}; the last dimension must "
-                f"be {WORDS} and all others 1"
+                f"RANDOM_GENERATOR: {name} has sizes {tensor.sizes}; the last dimension must be "
+                f"{WORDS} and all others 1"
             )
 
 
