@@ -101,7 +101,7 @@ def hardmax(d: _Last | _Axes) -> ByLine:
     kind = d.input_tensor.data_type
     place = extreme(kind, DataType.UINT32, largest=True, last=False)
     types = (DataType.FLOAT32, DataType.UINT32)
-    expression = "select(0.0, 1.0, w1 == i)"
+    expression = "select(0.0, 1.0, select(w1, 0u, w1 == 0xffffffffu) == i)"
     return ByLine(d.input_tensor, d.output_tensor, _axes(d), place, types, expression)
 
 

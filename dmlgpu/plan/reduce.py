@@ -35,8 +35,8 @@ class Accumulator:
     """How a function reduces, as WGSL.
 
     `words` is how many 32-bit words an accumulator takes between passes. `lift` makes one from an
-    element `x` at place `i` among those reduced; `combine` joins `a` and `b`, of which `a` comes
-    first; `finish` is the result of `a`, with `n` elements reduced.
+    element `x` at place `i` among those reduced; `combine` joins `a` and `b`, all of which comes
+    behind `a`; `finish` is the result of `a`, with `n` elements reduced.
     """
 
     type: str  # WGSL type of an accumulator
@@ -48,6 +48,7 @@ class Accumulator:
     pack: tuple[str, ...]  # the words of `a`
     unpack: str  # an accumulator of the words w0, w1, ...
     declarations: str = ""
+    join: str = ""  # as `combine`, where neither comes first: lanes interleave
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,8 @@ class Reduction:
         lines.append(
             f"fn combine(a: {acc.type}, b: {acc.type}) -> {acc.type} {{ return {acc.combine}; }}"
         )
+        joins = acc.join or acc.combine
+        lines.append(f"fn join(a: {acc.type}, b: {acc.type}) -> {acc.type} {{ return {joins}; }}")
         if from_elements:
             value = wgsl_type(self.source.data_type)
             lines.append(f"fn lift(x: {value}, i: u32) -> {acc.type} {{ return {acc.lift}; }}")
@@ -420,13 +423,12 @@ def _segment(shape: Shape, acc: Accumulator, wg: int) -> list[str]:
         lines.append(f"  let spot = ({base}{spot}) * {columns}u;")
         lines += [f"  wg_values[spot + {k}u] = acc{k};" for k in range(columns)]
         lines.append("  workgroupBarrier();")
-        # The lower lane comes first, and has what comes first: order stays for all that follow.
         width = lanes // 2
         while width:
             lines.append(f"  if (lane < {width}u) {{")
             for k in range(columns):
                 other = f"wg_values[spot + {width * gap * columns + k}u]"
-                lines.append(f"    acc{k} = combine(acc{k}, {other});")
+                lines.append(f"    acc{k} = join(acc{k}, {other});")
                 lines.append(f"    wg_values[spot + {k}u] = acc{k};")
             lines.append("  }")
             lines.append("  workgroupBarrier();")
