@@ -1,7 +1,6 @@
 """DirectML's operators on any GPU: WGSL compute shaders through wgpu, with NumPy in and out."""
 
-from typing import Any
-
+from dmlgpu import ops
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import (
@@ -52,7 +51,6 @@ from dmlgpu.functions import (
 )
 from dmlgpu.functions import slice as slice
 from dmlgpu.gpu.adapters import AdapterInfo, adapters
-from dmlgpu.ops import description_named, description_names
 from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc
@@ -120,13 +118,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> type[Description]:
     """Descriptions of operators that are not built: made from the catalogue when asked for."""
-    found = description_named(name)
+    found = ops.description_named(name)
     if found is None:
         raise AttributeError(f"module 'dmlgpu' has no attribute {name!r}")
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "slice", *description_names()})
+    return sorted({*__all__, "slice", *ops.description_names()})

@@ -255,15 +255,19 @@ class Device:
         Outputs are inferred; where DirectML wants leading dimensions of size 1 in them that
         nobody asked for, the result is seen without.
         """
-        given = tuple(x if isinstance(x, Tensor) else native(x) for x in inputs)
+        operator = BY_NAME[name]
+        given = tuple(
+            x if isinstance(x, Tensor) else native(x, _argument(field.name))
+            for field, x in zip(operator.inputs, inputs, strict=True)
+        )
         descs = tuple(x.desc if isinstance(x, Tensor) else described(x) for x in given)
-        key: Any = (name, descs, key_of(*attributes.values()))
+        values = key_of(*attributes.values())
+        key = (name, descs, tuple(attributes), values)
         try:
             known = self.remembered.get(key)
         except Exception:  # an argument that is not hashable is not an integer: reading says so
-            key, known = (), None
+            known = None
         if known is None:
-            operator = BY_NAME[name]
             fields = {f.name: d for f, d in zip(operator.inputs, descs, strict=True)}
             compiled = self.operator(name, **fields, **attributes)
             seen = None
@@ -272,7 +276,7 @@ class Device:
                 sizes = operator.natural_sizes(compiled.desc)
                 seen = None if sizes == output.sizes else packed(output.data_type, sizes)
             known = (compiled, seen)
-            if key and is_fixed(key):
+            if is_fixed(values):
                 self.remember(key, known)
         compiled, seen = known
         result = compiled(*given)
@@ -324,3 +328,9 @@ class Device:
         """Measures GPU time: `with device.profile() as p: ...; print(p)`."""
         self.context.check_usable()
         return Profile(self.context, self._profiling)
+
+
+def _argument(field: str) -> str:
+    """What functions call the tensor of a field: `x`, `indices`."""
+    name = field.removesuffix("_tensor")
+    return "x" if name == "input" else name

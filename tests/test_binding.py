@@ -14,7 +14,7 @@ import wgpu
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
-from dmlgpu.runtime.compiled import CompiledOperator
+from dmlgpu.compiled import CompiledOperator
 
 ERRORS: dict[str, tuple[type[Exception], int]] = {
     "InvalidDescError": (ValueError, 0x80070057),

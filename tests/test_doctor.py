@@ -18,12 +18,12 @@ from test_plans import ADAPTERS
 import dmlgpu as dml
 from dmlgpu import cli
 from dmlgpu.cli.doctor import NO_ADAPTER
-from dmlgpu.device import operator_of
+from dmlgpu.ops import operator_of
 from dmlgpu.doctor import answers, probes, verdicts
 from dmlgpu.doctor.answers import Outcome
 from dmlgpu.doctor.probes import GUARD, LOOP_TURNS, Binding, Bounds
 from dmlgpu.doctor.verdicts import ABSENT, AVOIDED, BROKEN, WORKS
-from dmlgpu.gpu import gpu
+from dmlgpu.gpu import adapters
 from dmlgpu.ops import OPERATORS
 from dmlgpu.plan.dispatch import Adapter
 
@@ -319,7 +319,7 @@ def test_a_refused_description_is_a_fault(device: dml.Device) -> None:
 def test_no_adapter_is_status_2(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu, "_listed", tuple)
+    monkeypatch.setattr(adapters, "_listed", tuple)
     status, out, err = command(capsys)
     assert (status, out) == (2, "")
     assert err.startswith("dmlgpu: no GPU adapter found")

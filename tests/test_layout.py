@@ -10,7 +10,7 @@ import pytest
 from test_plans import every_plan
 
 from dmlgpu.plan import scan
-from dmlgpu.wgsl import assembly as wgsl
+from dmlgpu.wgsl import assembly, source
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "dmlgpu"
@@ -75,7 +75,7 @@ def test_a_shader_opens_with_what_it_does(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(SHADERS.rglob("*.wgsl")), ids=name_of)
 def test_every_directive_is_one_that_assembly_knows(path: Path) -> None:
     """A misspelt one would stay in the text, for the driver to refuse."""
-    known = (wgsl._IMPORT, wgsl._BIND, wgsl._REPEAT)
+    known = (source._IMPORT, assembly._BIND, source._REPEAT)
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.lstrip().startswith("#"):
             assert any(pattern.match(line) for pattern in known), line

@@ -24,7 +24,7 @@ PROGRAM = """\
 from pathlib import Path
 import numpy as np
 import dmlgpu as dml
-from dmlgpu.wgsl.assembly import shader_folder
+from dmlgpu.wgsl.source import shader_folder
 
 package = Path(dml.__file__).resolve().parent
 print(package)
