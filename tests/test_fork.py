@@ -8,7 +8,7 @@ import pytest
 from programs import says
 
 import dmlgpu as dml
-from dmlgpu.gpu import adapters
+from dmlgpu.gpu import adapters, gpu
 
 pytestmark = [
     pytest.mark.gpu,
@@ -109,6 +109,6 @@ def test_a_driver_that_refuses_a_child_is_named(
 
     info, adapter = adapters.choose(device.adapter)
     monkeypatch.setattr(type(adapter), "request_device_sync", lost)
-    monkeypatch.setattr(adapters, "forks", [os.getpid()])
+    monkeypatch.setattr(gpu, "forks", [os.getpid()])
     with pytest.raises(dml.DeviceError, match="cannot be opened in a process forked from one"):
         dml.Device(info)

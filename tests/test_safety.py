@@ -199,7 +199,9 @@ def test_shaders_are_made_of_files_and_numbers() -> None:
     for _, plan in every_plan():
         for dispatch in plan.dispatches:
             assert dispatch.shader in files
-            assert {f"shared/{name}" for name in dispatch.slots.values()} <= files
+            folder = dispatch.shader.rpartition("/")[0]
+            for name in dispatch.slots.values():
+                assert {name, f"{folder}/{name}", f"shared/{name}"} & files, name
             assert all(type(value) is int for value in dispatch.constants.values())
             for value in dispatch.params.values():
                 assert all(type(v) is int for v in (value if isinstance(value, tuple) else [value]))

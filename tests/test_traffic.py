@@ -30,10 +30,6 @@ def addresses(desc: dml.TensorDesc) -> np.ndarray[Any, Any]:
     return np.tensordot(np.array(desc.effective_strides), grids, 1)
 
 
-def test_every_operator_has_its_traffic() -> None:
-    assert set(_TRAFFIC) == {operator.desc for operator in OPERATORS}
-
-
 @pytest.mark.parametrize("data_type", ["UINT8", "FLOAT16", "FLOAT32", "INT64"])
 @pytest.mark.parametrize(
     ("sizes", "strides", "window"),
