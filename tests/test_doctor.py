@@ -236,13 +236,13 @@ def test_the_cases_reach_every_kernel(adapter: str) -> None:
     }
     reached: dict[str, set[str]] = {name: set() for name in wanted}
     for case in CASES:
-        reached[case.operator] |= answers.kernels(operator_of(case.desc).plan(case.desc, facts))
+        reached[case.operator] |= answers.kernels(operator_of(case.desc).work(case.desc).plan(facts))
     assert reached == wanted
 
 
 @pytest.mark.parametrize("adapter", ["discrete", "integrated", "mobile"])
 def test_the_cases_reach_every_pass_over_long_lines(adapter: str) -> None:
-    plans = [operator_of(case.desc).plan(case.desc, ADAPTERS[adapter]) for case in CASES]
+    plans = [operator_of(case.desc).work(case.desc).plan(ADAPTERS[adapter]) for case in CASES]
     passes = {d.entry for made in plans for d in made.dispatches if d.shader == "cumulative_groups"}
     # There it takes dozens of columns of over four million elements.
     two_passes = set() if adapter == "discrete" else {"scan_after"}
