@@ -186,7 +186,7 @@ class Gpu:
             subgroup_min=lanes[0],
             subgroup_max=lanes[1],
             exact_halves=int(adapter.info.get("vendor_id", 0)) == NVIDIA,
-            keeps_running=info.kind == "discrete" and info.backend in ("Vulkan", "D3D12"),
+            forward_progress=info.kind == "discrete" and info.backend in ("Vulkan", "D3D12"),
             max_workgroup_size=int(limits["max-compute-invocations-per-workgroup"]),
             max_workgroup_storage=int(limits["max-compute-workgroup-storage-size"]),
             max_binding=self.max_binding,

@@ -29,7 +29,7 @@ class Adapter:
     subgroup_min: int = 0  # 0: no subgroup operations
     subgroup_max: int = 0
     exact_halves: bool = False  # pack2x16float and unpack2x16float do what IEEE 754 says
-    keeps_running: bool = False  # a workgroup that has started is not starved by one that waits
+    forward_progress: bool = False  # a workgroup that has started is not starved by one that waits
     max_workgroup_size: int = 256
     max_workgroup_storage: int = 16384
     max_binding: int = 1 << 27  # bytes of a buffer that a shader reaches through one binding

@@ -26,6 +26,7 @@ WALKERS = 32768  # invocations that fill a GPU
 ROW_ROUNDS = 4  # units per lane, as in cumulative_rows.wgsl and cumulative_lanes.wgsl
 ROW_WG = 256
 TICKETS = (1 << 20) - 256  # of one call, as in publish.wgsl; a grid may be a few more
+SPINS = 1 << 14  # looks of an invocation at what is not published yet: milliseconds, a tile takes us
 CHAIN_LANES = 32  # fewest lanes of a subgroup that a single-pass scan runs with
 COLUMNS_WG = 128
 COLUMNS_AHEAD = 8  # as in cumulative_columns.wgsl
@@ -57,7 +58,7 @@ PARTIALS = 64  # partials that end on what a binding may start on
 
 def can_chain(adapter: Adapter) -> bool:
     """Whether workgroups may wait for those that started before them."""
-    return adapter.keeps_running and adapter.subgroup_min >= CHAIN_LANES
+    return adapter.forward_progress and adapter.subgroup_min >= CHAIN_LANES
 
 
 def choose(scan: Scan, adapter: Adapter) -> str:
@@ -113,11 +114,16 @@ def _fits_binding(scan: Scan, adapter: Adapter) -> bool:
 
 
 def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
-    """The dispatches of one scan, whose larger tensor has `largest` bytes."""
+    """The dispatches of one scan, whose larger tensor has `largest` bytes.
+
+    In place no workgroup waits for another: the input that it would compute a late value from may be
+    overwritten by then. Nor does a unit hold elements of two lines.
+    """
     made = _in_parts(scan, adapter, largest)
-    if not fits_packed(scan):
+    if not (made.shared or fits_packed(scan)):
         return made
-    in_place = _in_parts(replace(scan, alone=False), adapter, largest)
+    alone, patient = replace(scan, alone=False), replace(adapter, forward_progress=False)
+    in_place = _in_parts(alone, patient, largest)
     return made if in_place == made else replace(made, in_place=in_place)
 
 
@@ -210,7 +216,7 @@ def _columns_chain(scan: Scan, _: Adapter) -> Plan:
         "tiles_down": down,
         "places": places,
     }
-    constants = {"WG_SIZE": wg, "STEPS": steps, "BLOCK": block}
+    constants = {"WG_SIZE": wg, "STEPS": steps, "BLOCK": block, "SPINS": SPINS}
     constants |= {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"
@@ -237,7 +243,7 @@ def _stream(scan: Scan, adapter: Adapter) -> Plan:
         "axis_units": scan.axis_units,
     }
     slots, constants = along_lines(scan)
-    constants |= {**shape, "FAN": STREAM_FAN}
+    constants |= {**shape, "FAN": STREAM_FAN, "SPINS": SPINS}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     groups = lines * tiles + shape["AHEAD"]
     run = Dispatch("cumulative_stream", groups, params, bindings, slots, constants)
@@ -254,7 +260,7 @@ def _linked(scan: Scan, _: Adapter) -> Plan:
         "axis_units": scan.axis_units,
     }
     slots, constants = along_lines(scan)
-    constants["WG_SIZE"] = ROW_WG
+    constants |= {"WG_SIZE": ROW_WG, "SPINS": SPINS}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     run = Dispatch("cumulative_linked", lines * tiles, params, bindings, slots, constants)
     return Plan((run,), shared=_status(scan, lines * tiles))

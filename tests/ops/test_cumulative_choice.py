@@ -33,7 +33,7 @@ def problem(shape: tuple[int, ...], axis: int, data_type: T = T.FLOAT32) -> Scan
 GPU = Adapter(
     subgroup_min=32,
     subgroup_max=32,
-    keeps_running=True,
+    forward_progress=True,
     max_workgroup_size=1024,
     max_workgroup_storage=49152,
     max_binding=1 << 31,
@@ -81,12 +81,12 @@ def test_a_gpu_chooses(shape: tuple[int, ...], axis: int, kernel: str) -> None:
 def test_without_subgroups_or_progress_long_lines_are_walked() -> None:
     chosen = {
         scan.choose(problem((1 << 28,), 0), Adapter()),
-        scan.choose(problem((65536, 4096), 0), replace(GPU, keeps_running=False)),
+        scan.choose(problem((65536, 4096), 0), replace(GPU, forward_progress=False)),
         scan.choose(problem((65536, 4096), 0), replace(GPU, subgroup_min=16)),
     }
     assert chosen == {"walk"}
     waits = {
-        n: scan.choose(problem((n, 4096), 0), replace(GPU, keeps_running=False)) for n in (512, 513)
+        n: scan.choose(problem((n, 4096), 0), replace(GPU, forward_progress=False)) for n in (512, 513)
     }
     assert waits == {512: "columns", 513: "walk"}
 
@@ -126,7 +126,7 @@ def test_a_cpu_chooses_long_private_runs(shape: tuple[int, ...], axis: int, kern
 def test_few_long_lines_take_more_than_one_pass(
     shape: tuple[int, int], segments: int, passes: int
 ) -> None:
-    made = scan.plan_scan(problem(shape, 1), replace(GPU, keeps_running=False))
+    made = scan.plan_scan(problem(shape, 1), replace(GPU, forward_progress=False))
     assert {dispatch.shader for dispatch in made.dispatches} == {"cumulative_groups"}
     entries = {1: ["scan"], 2: ["reduce", "scan_after"], 3: ["reduce", "scan", "scan_carried"]}
     assert [dispatch.entry for dispatch in made.dispatches] == entries[passes]

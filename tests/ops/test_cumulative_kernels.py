@@ -193,8 +193,8 @@ def usable(kernel: str, device: dml.Device) -> bool:
     """Some kernels wait for other workgroups, which only some adapters keep running."""
     facts = device.gpu.facts
     if kernel in WAITING:
-        keeps_running = facts.keeps_running and facts.subgroup_min >= scan.CHAIN_LANES
-        return keeps_running or in_turn(device)
+        forward_progress = facts.forward_progress and facts.subgroup_min >= scan.CHAIN_LANES
+        return forward_progress or in_turn(device)
     return kernel in ("walk", "columns", "columns_early") or facts.subgroup_min >= LEAST_LANES
 
 
