@@ -31,22 +31,6 @@ struct Params {
 var<workgroup> wg_ticket: u32;
 var<workgroup> wg_before: array<Num, 64>; // what each subgroup found of the tiles before
 
-// An invocation's share of the sums before tile `number` when some are late: each is looked for once
-// more, and computed from the input where it is still missing. For the whole workgroup.
-fn share_computed(origin: u32, number: u32, line: Line, lanes: Lanes) -> Num {
-  let invocation = lanes.group * lanes.size + lanes.id;
-  var share = identity();
-  for (var i = origin; i < number; i++) {
-    var seen = look_together(i, invocation);
-    if (!seen.here) {
-      seen.value = sum_of_tile(line, i - origin, lanes);
-      if (invocation == 0u) { publish(i, seen.value); }
-    }
-    if ((i - origin) % WG_SIZE == invocation) { share = combine(share, seen.value); }
-  }
-  return share;
-}
-
 @compute @workgroup_size(WG_SIZE)
 fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
@@ -74,14 +58,28 @@ fn main(
   var run = identity();
   #repeat 4: let round$ = add_round(held$, run, lanes); run = round$.after;
   var share = identity();
-  var here = true;
-  for (var i = origin + invocation; i < number && here; i += WG_SIZE) {
-    let seen = wait_for(i);
-    share = combine(share, seen.value);
-    here = seen.here;
+  var i = origin + invocation; // the next sum that this invocation adds
+  loop {
+    for (; i < number; i += WG_SIZE) {
+      let seen = wait_for(i);
+      if (!seen.here) { break; }
+      share = combine(share, seen.value);
+    }
+    // The whole workgroup computes one of the sums that are late, and goes on.
+    if (i < number) { atomicMax(&wg_late, i + 1u); }
+    let late = workgroupUniformLoad(&wg_late);
+    if (late == 0u) { break; }
+    let sum = sum_of_tile(line, late - 1u - origin, lanes);
+    if (invocation == 0u) {
+      publish(late - 1u, sum);
+      atomicStore(&wg_late, 0u);
+    }
+    if (i == late - 1u) {
+      share = combine(share, sum);
+      i += WG_SIZE;
+    }
+    workgroupBarrier();
   }
-  if (!here) { note_late(); }
-  if (anyone_late()) { share = share_computed(origin, number, line, lanes); }
   share = sum_lanes(share, lanes);
   if (lane == 0u) { wg_before[subgroup] = share; }
   workgroupBarrier();

@@ -17,7 +17,7 @@ struct Published {
 var<private> flag: u32; // of this call, in the upper half of a word
 var<private> looks_left: u32; // at values that are not here yet
 var<private> caught_up: bool; // this workgroup has published all that it waits for
-var<workgroup> wg_late: atomic<u32>; // 1: a value was not here in time
+var<workgroup> wg_late: atomic<u32>; // 0: every value was here in time
 var<workgroup> wg_here: u32; // what look_together found
 var<workgroup> wg_value: Num;
 
