@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class CompiledOperator:
                     f"{operator.name}: {name} is OWNED_BY_DML, which needs an initializer; "
                     "this device binds every tensor at execution"
                 )
-        self.plan: Plan = operator.plan(desc, device.gpu.facts)
+        self.plan: Plan = device.gpu.plan(partial(operator.plan, desc))
         self._size = self.output_desc.total_tensor_size_in_bytes
         self._number = device.desc_number(self.output_desc)
         self.shown: dict[Any, TensorDesc] = {}  # of results that are seen in other sizes

@@ -12,16 +12,18 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from dataclasses import replace
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 import wgpu
 
+from dmlgpu import forward_progress
 from dmlgpu.adapter import NVIDIA, AdapterInfo, described, subgroup_sizes
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, DmlError, OutOfMemoryError
 from dmlgpu.interrupt import uninterrupted
-from dmlgpu.operator import Adapter
+from dmlgpu.operator import Adapter, Plan
 from dmlgpu.recording import Recording
 from dmlgpu.transfer import Transfers
 from dmlgpu.wgsl import Shader
@@ -186,7 +188,7 @@ class Gpu:
             subgroup_min=lanes[0],
             subgroup_max=lanes[1],
             exact_halves=int(adapter.info.get("vendor_id", 0)) == NVIDIA,
-            forward_progress=info.kind == "discrete" and info.backend in ("Vulkan", "D3D12"),
+            forward_progress=forward_progress.is_candidate(info),  # a guess, until it is probed
             max_workgroup_size=int(limits["max-compute-invocations-per-workgroup"]),
             max_workgroup_storage=int(limits["max-compute-workgroup-storage-size"]),
             max_binding=self.max_binding,
@@ -243,6 +245,25 @@ class Gpu:
                 f"wgpu_device is {type(device).__name__}; it must be a wgpu.GPUDevice"
             )
         return cls(described(-1, device.adapter), device)
+
+    @cached_property
+    def has_forward_progress(self) -> bool:
+        """Whether workgroups that waited for each other on this adapter all went on."""
+        return forward_progress.holds(self)
+
+    def probed_facts(self) -> Adapter:
+        """The facts, of which forward progress is no longer a guess."""
+        if self.facts.forward_progress and not self.has_forward_progress:
+            self.facts = replace(self.facts, forward_progress=False)
+        return self.facts
+
+    def plan(self, planned: Callable[[Adapter], Plan]) -> Plan:
+        """A plan for this adapter; before the first one that waits, forward progress is probed."""
+        guessed = self.facts
+        made = planned(guessed)
+        if made.waits and self.probed_facts() is not guessed:
+            made = planned(self.facts)
+        return made
 
     @property
     def is_destroyed(self) -> bool:
@@ -314,6 +335,23 @@ class Gpu:
                 if self.is_destroyed or "device is lost" in str(error).lower():
                     raise
                 raise DeviceError(_refusal(shader, self.info, str(error))) from None
+
+    def run_apart(self, shader: Shader, words: int, workgroups: int) -> np.ndarray[Any, Any]:
+        """What a shader leaves in a buffer of zeros; recorded calls have no part in it."""
+        pipeline = self.pipeline(shader, "main", {})
+        buffer = self.buffer(4 * words)
+        group = self.bind_group(pipeline, [], [(0, buffer, 0, 4 * words)])
+        with self.doing(f"running {shader.label}"):
+            encoder = self.device.create_command_encoder()
+            compute = encoder.begin_compute_pass()
+            compute.set_pipeline(pipeline)
+            compute.set_bind_group(0, group)
+            compute.dispatch_workgroups(workgroups)
+            compute.end()
+            self.queue.submit([encoder.finish()])
+            found = np.frombuffer(self.queue.read_buffer(buffer, 0, 4 * words), np.uint32)
+        buffer.destroy()
+        return found
 
     def bind_group(
         self,

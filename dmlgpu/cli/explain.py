@@ -130,10 +130,12 @@ def target(args: argparse.Namespace) -> Target:
     with opened as device:
         gpu = device.gpu
         if given:
-            return Target(str(device.adapter), gpu.facts, gpu.max_groups, given, "--bandwidth")
+            facts = gpu.probed_facts()
+            return Target(str(device.adapter), facts, gpu.max_groups, given, "--bandwidth")
         nbytes = COPY_BYTES.get(device.adapter.kind, COPY_BYTES_ELSEWHERE)
         rate = copy_rate(device, nbytes) / 1e9
-        return Target(str(device.adapter), gpu.facts, gpu.max_groups, rate, "its own copy")
+        facts = gpu.probed_facts()
+        return Target(str(device.adapter), facts, gpu.max_groups, rate, "its own copy")
 
 
 def run(args: argparse.Namespace) -> int:

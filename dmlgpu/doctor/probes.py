@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dmlgpu import forward_progress
 from dmlgpu.device import Device
 from dmlgpu.errors import DmlError
+from dmlgpu.forward_progress import Waits
 from dmlgpu.gpu import Gpu
 from dmlgpu.ops.cumulative import CumulativeSummationDesc
 from dmlgpu.recording import Call
@@ -98,6 +100,11 @@ def loops(gpu: Gpu) -> tuple[int, bool]:
     for _ in range(min(turns, LOOP_TURNS)):
         expected = (expected * 1664525 + 1013904223) & 0xFFFFFFFF
     return turns, value == expected
+
+
+def waits(gpu: Gpu) -> Waits:
+    """What workgroups saw that waited for earlier ones."""
+    return forward_progress.probe(gpu)
 
 
 def integers(gpu: Gpu) -> Words:
