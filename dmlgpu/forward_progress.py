@@ -1,8 +1,8 @@
 """Whether workgroups of an adapter may wait for each other: asked of the adapter itself, once.
 
 WebGPU does not promise forward progress: that a workgroup that has started goes on while another
-one waits for it. Scans that wait are right without it, but slow, so they are used only where a probe
-has found it. DMLGPU_WAITING_KERNELS=0 turns them off; =1 has the probe tried on every adapter.
+one waits for it. Scans that wait are right without it, but slow, so they are used only where a
+probe has found it. DMLGPU_WAITING_KERNELS=0 turns them off; =1 has the probe tried on every adapter.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Waits:
         return (self.seen, self.missed) == (WORKGROUPS - TEAM, 0)
 
 
-_found: dict[AdapterInfo, bool] = {}  # of this process: adapters, with their drivers, that were asked
+_found: dict[
+    AdapterInfo, bool
+] = {}  # of this process: adapters, with their drivers, that were asked
 
 
 def is_candidate(info: AdapterInfo) -> bool:

@@ -1,9 +1,9 @@
-// CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT: a subgroup scans one line, ROUNDS units per lane at a
-// time, or two short lines at once, reading and writing each element once; no subgroup waits for
-// another.
+// CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT of short lines: a subgroup scans whole lines, reading and
+// writing each element once, and waits for no other one. Its lanes hold ROUNDS units of 16 bytes each:
+// of one line, of two that take half of the rounds, or, in every round, of as many lines as there are
+// lanes for.
 override WG_SIZE: u32 = 256;
-override PAIRS: bool = false; // two lines, neither longer than half the rounds
-override AT_ONCE: u32 = select(1u, 2u, PAIRS);
+override LINE_ROUNDS: u32 = 4; // of each line: 4, 2, or 1 for lines side by side
 const ROUNDS = 4u;
 
 struct Params {
@@ -34,42 +34,31 @@ fn main(
   @builtin(subgroup_size) lane_count: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
-  let lanes = Lanes(lane, lane_count, subgroup);
+  let end = params.axis_units;
+  var beside = 1u; // lines of one round
+  var which = 0u; // the one that this lane holds a unit of
+  if (LINE_ROUNDS == 1u) {
+    beside = lane_count / end;
+    which = lane / end;
+  }
+  let lanes = Lanes(lane - which * end, lane_count, subgroup); // numbered within the line
   // The grid is made for the largest subgroups; smaller ones take further lines.
   let subgroups = WG_SIZE / lane_count;
-  let step = groups.x * groups.y * subgroups * AT_ONCE;
-  let end = params.axis_units;
-  for (var number = ((group.x + group.y * groups.x) * subgroups + subgroup) * AT_ONCE;
-    number < params.lines; number += step) {
-    let line = line_at(number);
-    var other = line; // of the later rounds
-    var other_end = end;
-    if (PAIRS) {
-      other = line_at(min(number + 1u, params.lines - 1u));
-      other_end = select(0u, end, number + 1u < params.lines);
-    }
+  let at_once = beside * (ROUNDS / LINE_ROUNDS);
+  let step = groups.x * groups.y * subgroups * at_once;
+  for (var first = ((group.x + group.y * groups.x) * subgroups + subgroup) * at_once;
+    first < params.lines; first += step) {
+    #repeat 4: let number$ = first + $u / LINE_ROUNDS * beside + which; let line$ = line_at(min(number$, params.lines - 1u));
+    #repeat 4: let end$ = select(0u, end, which < beside && number$ < params.lines);
     var carry = identity();
     // The same for all lanes: drivers are slow to shuffle where some may have left a loop.
-    for (var base = 0u; base < end; base += lane_count * ROUNDS) {
-      let p0 = base + lane;
-      let p1 = p0 + lane_count;
-      let p2 = select(p1 + lane_count, p0, PAIRS);
-      let p3 = p2 + lane_count;
-      let raw0 = take_round(line.source, p0, end);
-      let raw1 = take_round(line.source, p1, end);
-      let raw2 = take_round(other.source, p2, other_end);
-      let raw3 = take_round(other.source, p3, other_end);
-      let round0 = add_round(settled(raw0, line.source, p0), identity(), lanes);
-      let round1 = add_round(settled(raw1, line.source, p1), round0.after, lanes);
-      var run = round1.after;
-      if (PAIRS) { run = identity(); }
-      let round2 = add_round(settled(raw2, other.source, p2), run, lanes);
-      let round3 = add_round(settled(raw3, other.source, p3), round2.after, lanes);
-      write_round(line.target_, p0, end, round0, carry);
-      write_round(line.target_, p1, end, round1, carry);
-      write_round(other.target_, p2, other_end, round2, carry);
-      write_round(other.target_, p3, other_end, round3, carry);
-      carry = combine(carry, round3.after);
+    for (var base = 0u; base < end; base += lane_count * LINE_ROUNDS) {
+      #repeat 4: let p$ = base + $u % LINE_ROUNDS * lane_count + lanes.id;
+      #repeat 4: let raw$ = take_round(line$.source, p$, end$);
+      var run = identity();
+      #repeat 4: if ($u % LINE_ROUNDS == 0u) { run = identity(); } let round$ = add_round(settled(raw$, line$.source, p$), run, lanes); run = round$.after;
+      #repeat 4: write_round(line$.target_, p$, end$, round$, carry);
+      carry = combine(carry, run);
     }
   }
 }

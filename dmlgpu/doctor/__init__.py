@@ -19,10 +19,7 @@ def examine(device: Device) -> Iterator[Verdict]:
     """Every check, in an order that leaves the most dangerous one to the end."""
     gpu: Gpu = device.gpu
     facts = gpu.facts
-    ask = {
-        name: partial(probes.answer, partial(getattr(probes, name), gpu))
-        for name in ASKED
-    }
+    ask = {name: partial(probes.answer, partial(getattr(probes, name), gpu)) for name in ASKED}
     yield from verdicts.operators(answers.run(device, case) for case in answers.cases())
     yield verdicts.loops(ask["loops"](), facts, gpu.info)
     setting = os.environ.get(forward_progress.VARIABLE, "")
