@@ -2,7 +2,7 @@
 
 WebGPU does not promise forward progress: that a workgroup that has started goes on while another
 one waits for it. Scans that wait are right without it, but slow, so they are used only where a
-probe has found it. DMLGPU_WAITING_KERNELS=0 turns them off; =1 has the probe tried on every adapter.
+probe has found it. DMLGPU_WAITING_KERNELS=0 turns them off; =1 has every adapter probed.
 """
 
 from __future__ import annotations

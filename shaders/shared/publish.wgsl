@@ -23,6 +23,7 @@ var<workgroup> wg_value: Num;
 
 // For one invocation of every workgroup; the last one makes the count ready for the next call.
 fn take_ticket(groups: vec3<u32>) -> u32 {
+  atomicStore(&wg_late, 0u); // not every driver starts with zeros, as WGSL says
   let ticket = add_status(0u, 1u);
   let call = ticket >> COUNT_BITS;
   if (ticket - (call << COUNT_BITS) == groups.x * groups.y - 1u) {
@@ -37,6 +38,7 @@ fn number_of(ticket: u32, invocation: u32, invocations: u32) -> u32 {
   let number = ticket - (call << COUNT_BITS);
   flag = (call + 1u) << 16u;
   looks_left = SPINS;
+  caught_up = false;
   if (number == 0u) {
     let words = arrayLength(&status) - 4u;
     let share = (words + SHARES - 1u) / SHARES;
