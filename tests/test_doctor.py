@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_plans import ADAPTERS
+from support.plans import ADAPTERS
 
 import dmlgpu as dml
 from dmlgpu import cli
 from dmlgpu.cli.doctor import NO_ADAPTER
-from dmlgpu.ops import operator_of
 from dmlgpu.doctor import answers, probes, verdicts
 from dmlgpu.doctor.answers import Outcome
 from dmlgpu.doctor.probes import GUARD, LOOP_TURNS, Binding, Bounds
 from dmlgpu.doctor.verdicts import ABSENT, AVOIDED, BROKEN, WORKS
 from dmlgpu.gpu import adapters
-from dmlgpu.ops import OPERATORS
+from dmlgpu.ops import OPERATORS, operator_of
 from dmlgpu.plan.dispatch import Adapter
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -236,7 +235,9 @@ def test_the_cases_reach_every_kernel(adapter: str) -> None:
     }
     reached: dict[str, set[str]] = {name: set() for name in wanted}
     for case in CASES:
-        reached[case.operator] |= answers.kernels(operator_of(case.desc).work(case.desc).plan(facts))
+        reached[case.operator] |= answers.kernels(
+            operator_of(case.desc).work(case.desc).plan(facts)
+        )
     assert reached == wanted
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from test_cli import is_one_sentence, run
+from support.commands import is_one_sentence, run
 
 import dmlgpu as dml
 from dmlgpu.cli import explain

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_plans import every_plan
+from support.plans import every_plan
 
 from dmlgpu.plan import scan
 from dmlgpu.wgsl import assembly, source

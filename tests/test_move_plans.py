@@ -7,14 +7,14 @@ from math import prod
 from typing import Any
 
 import pytest
-from test_plans import ADAPTERS, copy, one, plan, rows
+from support.plans import ADAPTERS, copy, one, plan, rows
 
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
+from dmlgpu.plan.dispatch import Copy, eight
 from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import COPY_RUNS as RUNS
 from dmlgpu.plan.move import CPU_WG_SIZE, LONG_ROW, RUN, UNITS_WG_SIZE, WG_SIZE
-from dmlgpu.plan.dispatch import Copy, eight
 
 SOFTWARE = ADAPTERS["software"]
 MANY = 64 * RUN * WG_SIZE  # units
@@ -144,9 +144,7 @@ def test_a_plan_says_where_rows_lie_on_units(
     assert (constants["EDGES"], constants["ALIGNED"]) == (edges, aligned)
 
 
-@pytest.mark.parametrize(
-    ("most", "kernel"), [(1 << 16, "rows"), ((1 << 16) - 256, "dense")]
-)
+@pytest.mark.parametrize(("most", "kernel"), [(1 << 16, "rows"), ((1 << 16) - 256, "dense")])
 def test_tensors_beyond_a_binding_are_moved_the_general_way(most: int, kernel: str) -> None:
     """Loads that choose between windows are much to compile for kernels that load often."""
     desc = copy(TensorDesc(T.UINT8, (16, 1 << 12)), steps=(1, -1))

@@ -13,20 +13,20 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
-from test_plans import copy, rows
+from support import oracle
+from support.plans import copy, rows
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu import device as device_module
+from dmlgpu.compiled import CompiledOperator
 from dmlgpu.ops import operator_of
 from dmlgpu.plan import move
 from dmlgpu.plan.loops import widen
 from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import RUN
-from dmlgpu.compiled import CompiledOperator
 
 BY_ELEMENT = ("sparse", "dense", "dense in pairs", "dense in runs")
 BY_UNIT = ("units", "units in pairs", "units in runs")

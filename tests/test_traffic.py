@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_plans import every_plan
+from support.plans import every_plan
 
 import dmlgpu as dml
 from dmlgpu.desc.tensor import packed_strides
-from dmlgpu.ops import OPERATORS
 from dmlgpu.ops import traffic
 from dmlgpu.plan.traffic import SECTOR
 

@@ -50,10 +50,18 @@ def text() -> str:
         (f"`{operator.desc.__name__}`", f"[{operator.name}](operators/{operator.name.lower()}.md)")
         for operator in OPERATORS
     ]
+    base = (
+        "`Description`",
+        f"The base of all: {paragraph(dml.Description)[:1].lower()}"
+        f"{paragraph(dml.Description)[1:]}",
+    )
     parts += [
         "## Descriptions",
         "Frozen, with keywords only; None stands for what is left out.",
-        table("description", [("`Description`", f"{paragraph(dml.Description)} The base of all."), *rows]),
+        table(
+            "description",
+            [("`Description`", f"{paragraph(dml.Description)} The base of all."), *rows],
+        ),
         "DirectML's other operators have descriptions too, such as `dml.ConvolutionDesc`: "
         "`validate` holds them against feature levels and equal sizes, but nothing runs them yet.",
     ]

@@ -16,14 +16,14 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
+from support import oracle
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
+from dmlgpu.compiled import CompiledOperator
 from dmlgpu.ops import operator_of
 from dmlgpu.plan import scan
-from dmlgpu.compiled import CompiledOperator
 
 TYPES = ("float32", "float16", "uint16", "int32", "uint64")  # one for each way to calculate
 # Of the two cases of each type: backward, exclusive, product, in place.
