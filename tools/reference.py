@@ -50,11 +50,6 @@ def text() -> str:
         (f"`{operator.desc.__name__}`", f"[{operator.name}](operators/{operator.name.lower()}.md)")
         for operator in OPERATORS
     ]
-    base = (
-        "`Description`",
-        f"The base of all: {paragraph(dml.Description)[:1].lower()}"
-        f"{paragraph(dml.Description)[1:]}",
-    )
     parts += [
         "## Descriptions",
         "Frozen, with keywords only; None stands for what is left out.",
