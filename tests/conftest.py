@@ -2,7 +2,8 @@
 
 DMLGPU_REQUIRE_GPU=1 makes a missing adapter a failure instead of a skip.
 HYPOTHESIS_PROFILE=long runs 2,000 random descriptions per operator instead of the quick number.
---fault-table prints at the end which fault at which stage had which outcome.
+--fault-table prints at the end which fault at which stage had which outcome; without xdist.
+-m smoke takes ten seconds, -m "not slow" two minutes on two cores.
 """
 
 from __future__ import annotations
@@ -48,7 +49,19 @@ def pytest_terminal_summary(
             terminalreporter.write_line(line)
 
 
+# Files that start processes, wait for threads or run hundreds of cases: seconds each.
+SLOW = {
+    *("test_cumulative_kernels", "test_docs_site", "test_documents", "test_doctor"),
+    *("test_endurance", "test_examples_dir", "test_exit", "test_faults", "test_fork"),
+    *("test_fuzz", "test_interop", "test_interrupt", "test_loss", "test_packaging", "test_parts"),
+    *("test_safety", "test_size", "test_terminal", "test_threads", "test_types"),
+}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.stem in SLOW:
+            item.add_marker(pytest.mark.slow)
     unmarked = [
         item.nodeid
         for item in items
