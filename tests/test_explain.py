@@ -294,7 +294,6 @@ def test_on_this_adapter_its_copy_is_measured(capsys: Capture, device: dml.Devic
     found = as_json(capsys, SLICE1)
     assert found["adapter"] == str(device.adapter)
     assert found["bandwidth_from"] == "its own copy"
-    assert found["bandwidth_gb_per_s"] > 0
     expected = found["bytes_least"] / found["bandwidth_gb_per_s"] / 1e9
     assert found["seconds_least"] == pytest.approx(expected)
     assert found["facts"]["is_cpu"] == (device.adapter.kind == "cpu")
