@@ -288,6 +288,7 @@ def test_without_an_adapter_it_says_what_needs_none(
 
 
 @pytest.mark.gpu
+@pytest.mark.slow
 def test_on_this_adapter_its_copy_is_measured(capsys: Capture, device: dml.Device) -> None:
     found = as_json(capsys, SLICE1)
     assert found["adapter"] == str(device.adapter)

@@ -63,7 +63,7 @@ def test_a_few_descriptions_of_each_type(execute: Any, name: str, data_type: T) 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_wrong_field_is_refused_in_a_sentence(name: str) -> None:
-    @settings(max_examples=150)
+    @settings(max_examples=100)
     @given(faults(name))
     def run(fault: Fault) -> None:
         oracle.assert_refused(fault.validate, fault.operator, fault.error)

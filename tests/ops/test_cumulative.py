@@ -305,12 +305,14 @@ def wrong(draw: Draw, kwargs: Kwargs) -> list[Kwargs]:
     return changes
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(own_faults(SUM, wrong))
 def test_random_faults_of_summation(fault: Fault) -> None:
     oracle.assert_refused(fault.validate, fault.operator, fault.error)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(own_faults(PRODUCT, wrong))
 def test_random_faults_of_product(fault: Fault) -> None:

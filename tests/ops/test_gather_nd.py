@@ -342,12 +342,14 @@ def wrong(draw: Draw, kwargs: Kwargs) -> list[Kwargs]:
     return changes
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(own_faults("GATHER_ND", wrong))
 def test_random_faults_of_gather_nd(fault: Fault) -> None:
     oracle.assert_refused(fault.validate, fault.operator, fault.error)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(own_faults("GATHER_ND1", wrong))
 def test_random_faults_of_gather_nd1(fault: Fault) -> None:

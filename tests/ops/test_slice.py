@@ -311,12 +311,14 @@ def wrong(draw: Draw, kwargs: Kwargs) -> list[Kwargs]:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(own_faults("SLICE", wrong))
 def test_random_faults_of_slice(fault: Fault) -> None:
     oracle.assert_refused(fault.validate, fault.operator, fault.error)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(own_faults("SLICE1", wrong))
 def test_random_faults_of_slice1(fault: Fault) -> None:

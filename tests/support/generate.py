@@ -31,7 +31,7 @@ ENUMS: dict[str, Any] = {**ENUMERATIONS, "DML_TENSOR_DATA_TYPE": T}
 
 def attribute(draw: Draw, field: Field, rank: int) -> Any:
     """A value of an attribute that needs no more than its kind to be valid."""
-    if field.optional and draw(st.booleans()):
+    if field.optional and (field.kind == "operator desc" or draw(st.booleans())):
         return None
     if field.name == "axis":
         return draw(st.integers(0, rank - 1))
