@@ -185,7 +185,7 @@ ROWS = (
     ),
     Row(ActivationEluDesc, "select(p_alpha * math_expm1(x), x, x >= 0.0)"),
     Row(ActivationScaledEluDesc, "p_gamma * select(p_alpha * math_expm1(x), x, x > 0.0)"),
-    Row(ActivationGeluDesc, "0.5 * x * (1.0 + math_erf(x * 0.70710678118654752))"),
+    Row(ActivationGeluDesc, "math_gelu(x)"),
     Row(ActivationSigmoidDesc, "math_sigmoid(x)"),
     Row(ActivationHardSigmoidDesc, "max(0.0, min(p_alpha * x + p_beta, 1.0))"),
     Row(ActivationSwishDesc, "x * math_sigmoid(p_sigmoid_input_scale * x)"),
