@@ -161,7 +161,8 @@ def test_float_arithmetic_is_exact(runner: Runner, name: str) -> None:
         for x, y in ((a, b), (flushed(a), flushed(b))):
             exact = function(x.astype(np.float64), y.astype(np.float64))
             right |= same_floats(found, function(x, y))
-            right |= (np.abs(exact) < TINY) & same_floats(found, flushed(exact * 0))
+            zero = np.copysign(np.float32(0), exact.astype(np.float32))
+            right |= (np.abs(exact) < TINY) & same_floats(found, zero)
     assert right.all(), (a[~right][:3], b[~right][:3], found[~right][:3])
 
 
@@ -310,7 +311,7 @@ MATH: dict[str, tuple[Callable[[Any], Any], float]] = {
     "gelu": (lambda x: x * 0.5 * np.vectorize(math.erfc)(x * -math.sqrt(0.5)), 4),
 }
 # Where the bound may be passed by this much, near 1 and in the tail of a bell.
-ABSOLUTE = {"tanh": 4e-7, "erf": 4e-7, "softplus": 5e-7, "gelu": 3e-8}
+ABSOLUTE = {"tanh": 4e-7, "erf": 4e-7, "gelu": 3e-8}
 ROUNDING: dict[str, Callable[[Any], Any]] = {
     "floor": np.floor,
     "ceil": np.ceil,
@@ -351,10 +352,11 @@ def test_functions_for_float16_take_any_float32(runner: Runner, name: str) -> No
     """An expression may scale its argument first."""
     x = np.concatenate([single("f32"), moderate(3000, 25)])
     found = runner(f"math_{name}_half", ["f32"], "f32", x)
-    exact = MATH[name][0](flushed(x).astype(np.float64) if runner.flushes else x.astype(np.float64))
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
-    near = np.isclose(found, exact.astype(np.float32), rtol=2.0**-12, atol=2.0**-25)
-    assert (near | np.isnan(exact)).all(), (x[~near][:3], found[~near][:3], exact[~near][:3])
+    right = np.zeros(len(x), bool)
+    for taken in (x, flushed(x)) if runner.flushes else (x,):
+        exact = MATH[name][0](taken.astype(np.float64)).astype(np.float32)
+        right |= np.isclose(found, exact, rtol=2.0**-12, atol=2.0**-25, equal_nan=True)
+    assert right.all(), (x[~right][:3], found[~right][:3])
 
 
 def test_float16_results_are_made_by_the_functions_for_float16() -> None:
