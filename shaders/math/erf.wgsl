@@ -1,9 +1,7 @@
 // The error function.
 fn math_erf(x: f32) -> f32 {
-  if (f32_magnitude(x) > 0x407b0000u) { // 3.92, or NaN
-    return select(f32_signed(1.0, x), x, f32_is_nan(x));
-  }
-  let z = x * x;
+  let a = clamp(x, -4.2, 4.2); // from 4 on the quotient is 1 or more
+  let z = a * a;
   var p = 2.041996e-6;
   p = p * z + 0.00028480784;
   p = p * z + 0.0037795424;
@@ -16,5 +14,5 @@ fn math_erf(x: f32) -> f32 {
   q = q * z + 0.11425688;
   q = q * z + 0.50240904;
   q = q * z + 1.0;
-  return clamp(x * f32_quotient(p, q), -1.0, 1.0);
+  return select(clamp(a * f32_quotient(p, q), -1.0, 1.0), x, f32_is_nan(x));
 }

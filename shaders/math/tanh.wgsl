@@ -1,9 +1,7 @@
 // The hyperbolic tangent.
 fn math_tanh(x: f32) -> f32 {
-  if (f32_magnitude(x) > 0x41100000u) { // 9, or NaN
-    return select(f32_signed(1.0, x), x, f32_is_nan(x));
-  }
-  let z = x * x;
+  let a = clamp(x, -10.0, 10.0); // from 9 on the quotient is 1 or more
+  let z = a * a;
   var p = 1.3319136e-8;
   p = p * z + 2.0583584e-5;
   p = p * z + 0.0034940408;
@@ -14,5 +12,5 @@ fn math_tanh(x: f32) -> f32 {
   q = q * z + 0.025871098;
   q = q * z + 0.4671304;
   q = q * z + 1.0;
-  return clamp(x * f32_quotient(p, q), -1.0, 1.0);
+  return select(clamp(a * f32_quotient(p, q), -1.0, 1.0), x, f32_is_nan(x));
 }
