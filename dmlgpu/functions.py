@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
+from dmlgpu.desc.catalogue import SYNONYMS
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import AxisDirection
 from dmlgpu.desc.tensor import DataType
@@ -233,7 +234,7 @@ def function_named(name: str) -> Callable[..., Any] | None:
 
     Tensors come first, in the description's order, then attributes by DirectML's names.
     """
-    operator = BY_NAME.get(name.upper())
+    operator = BY_NAME.get(SYNONYMS.get(name.upper(), name.upper()))
     if operator is None or name != name.lower():
         return None
     inputs = [field.name for field in operator.inputs]
@@ -246,6 +247,10 @@ def function_named(name: str) -> Callable[..., Any] | None:
             raise InvalidTypeError(f"{operator.name}: {error}") from None
         given = bound.arguments
         tensors = [given.pop(f"{n}", None) for n in shorts]
+        for i, field in enumerate(operator.inputs):
+            if field.is_array and isinstance(tensors[i], (list, tuple)):
+                own = device_of(*tensors[i])
+                tensors[i] = [x if isinstance(x, Tensor) else own.tensor(x) for x in tensors[i]]
         while tensors and tensors[-1] is None:
             tensors.pop()
         flat = [x for t in tensors for x in (t if isinstance(t, (list, tuple)) else (t,))]
@@ -264,6 +269,7 @@ def function_named(name: str) -> Callable[..., Any] | None:
         kind = Parameter.KEYWORD_ONLY if optional and default is empty else kind
         parameters.append(Parameter(field.name, kind, default=default))
     parameters.append(Parameter("output_data_type", Parameter.KEYWORD_ONLY, default=None))
+    parameters.append(Parameter("output_sizes", Parameter.KEYWORD_ONLY, default=None))
     parameters.sort(key=lambda p: p.kind)
     signature = Signature(parameters)
     function.__name__ = function.__qualname__ = name

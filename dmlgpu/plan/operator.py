@@ -8,7 +8,7 @@ the outputs, the rules that no table holds, and what kind of work a description 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Generic, Protocol, TypeVar
@@ -44,9 +44,12 @@ class Together:
     works: tuple[Work, ...]
 
     def plan(self, adapter: Adapter) -> Plan:
-        """All dispatches in a row."""
+        """All dispatches in a row; plain copies where every work has some."""
         plans = [work.plan(adapter) for work in self.works]
-        return joined(plans, [{}] * len(plans))
+        made = joined(plans, [{}] * len(plans))
+        if not all(plan.copies for plan in plans):
+            return made
+        return replace(made, copies=tuple(copy for plan in plans for copy in plan.copies))
 
     def traffic(self) -> Mapping[str, int]:
         """What the works move together."""
@@ -134,11 +137,9 @@ class Operator(Generic[D]):
                 inferred = self.infer(read)
                 if data_type is not None:
                     inferred = {n: _of_type(d, data_type) for n, d in inferred.items()}
-                if sizes is not None:
-                    (name,) = missing
-                    like = inferred[name]
-                    assert isinstance(like, TensorDesc)
-                    inferred = {name: TensorDesc(like.data_type, sizes)}
+                like = inferred[missing[0]]
+                if sizes is not None and isinstance(like, TensorDesc):
+                    inferred = {missing[0]: TensorDesc(like.data_type, sizes)}
             except InvalidDescError as error:
                 detail = str(error).replace("TensorDesc:", f"{self.name}: {missing[0]}:")
                 raise InvalidDescError(detail) from None
