@@ -56,7 +56,7 @@ class UnfoldDesc(Description):
 
 
 class FoldDesc(Description):
-    """DML_FOLD_OPERATOR_DESC: columns put back as the windows of an image, added where they overlap.
+    """DML_FOLD_OPERATOR_DESC: columns put back as windows of an image, added where they overlap.
 
     Every element of the input is added to the output where UNFOLD would have read it; what falls
     into the padding is left out.
@@ -243,7 +243,7 @@ def work_unfold(d: UnfoldDesc) -> ElementWise:
 
 
 def work_fold(d: FoldDesc) -> ElementWise:
-    """Every element adds up what the windows over it hold for it, in the order of their elements."""
+    """Every element adds up what the windows over it hold for it, in a window's order."""
     source, output, count = d.input_tensor, d.output_tensor, len(d.window_sizes)
     sizes, strides = output.sizes, source.effective_strides
     first = output.rank - count - 2

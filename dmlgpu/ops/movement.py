@@ -313,9 +313,7 @@ def work_split(d: SplitDesc) -> Work:
         steps = zip(piece.sizes, piece.effective_strides, strides, strict=True)
         loops = tuple(Dim(*step) for step in steps)
         field = f"output_tensors[{i}]"
-        works.append(
-            Move(d.input_tensor, piece, loops, at * strides[d.axis], output_field=field)
-        )
+        works.append(Move(d.input_tensor, piece, loops, at * strides[d.axis], output_field=field))
         at += piece.sizes[d.axis]
     return Together(tuple(works))
 
@@ -345,8 +343,8 @@ def work_tile(d: TileDesc) -> Work:
     """A move whose source stands still from one repeat to the next."""
     source, output = d.input_tensor, d.output_tensor
     loops = []
-    steps = zip(source.sizes, d.repeats, output.effective_strides, source.effective_strides)
-    for size, repeat, out, step in steps:
+    strides = output.effective_strides, source.effective_strides
+    for size, repeat, out, step in zip(source.sizes, d.repeats, *strides, strict=True):
         loops += [Dim(repeat, out * size, 0), Dim(size, out, step)]
     if len(fold(loops)) <= MAX_RANK:
         return Move(source, output, tuple(loops))
@@ -553,14 +551,10 @@ OPERATORS: tuple[Operator[Any], ...] = (
     Operator(SplitDesc, infer_split, work_split, check_split),
     Operator(JoinDesc, infer_join, work_join, check_join),
     Operator(TileDesc, infer_tile, work_tile, check_tile),
-    *(
-        Operator(desc, infer_depth_to_space, work_depth_to_space, check_depth_to_space)
-        for desc in (DepthToSpaceDesc, DepthToSpace1Desc)
-    ),
-    *(
-        Operator(desc, infer_space_to_depth, work_space_to_depth, check_space_to_depth)
-        for desc in (SpaceToDepthDesc, SpaceToDepth1Desc)
-    ),
+    Operator(DepthToSpaceDesc, infer_depth_to_space, work_depth_to_space, check_depth_to_space),
+    Operator(DepthToSpace1Desc, infer_depth_to_space, work_depth_to_space, check_depth_to_space),
+    Operator(SpaceToDepthDesc, infer_space_to_depth, work_space_to_depth, check_space_to_depth),
+    Operator(SpaceToDepth1Desc, infer_space_to_depth, work_space_to_depth, check_space_to_depth),
     Operator(SliceGradDesc, infer_slice_grad, work_slice_grad, check_slice_grad),
     Operator(ReverseSubsequencesDesc, infer_reverse, work_reverse, check_reverse),
 )

@@ -253,9 +253,7 @@ def _linear(d: Upsample2dDesc) -> ElementWise:
 
 
 OPERATORS: tuple[Operator[Any], ...] = (
-    *(
-        Operator(desc, infer_padding, work_padding, check_padding)
-        for desc in (PaddingDesc, Padding1Desc)
-    ),
+    Operator(PaddingDesc, infer_padding, work_padding, check_padding),
+    Operator(Padding1Desc, infer_padding, work_padding, check_padding),
     Operator(Upsample2dDesc, infer_upsample, work_upsample, check_upsample),
 )

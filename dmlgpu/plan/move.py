@@ -419,6 +419,4 @@ def _copies(
     runs = [(source_base, out_base)]
     for d in outer:
         runs = [(s + c * d.source, o + c * d.out) for s, o in runs for c in range(d.size)]
-    return tuple(
-        Copy(SOURCE, s * bits // 8, OUTPUT, o * bits // 8, size) for s, o in runs
-    )
+    return tuple(Copy(SOURCE, s * bits // 8, OUTPUT, o * bits // 8, size) for s, o in runs)

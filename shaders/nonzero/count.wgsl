@@ -16,6 +16,8 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
 ) {
   let number = group.x + group.y * groups.x;
+  if (lane == 0u) { atomicStore(&total, 0u); }
+  workgroupBarrier();
   let found = found_from((number * WG_SIZE + lane) * PER_LANE);
   if (found != 0u) { atomicAdd(&total, countOneBits(found)); }
   workgroupBarrier();
