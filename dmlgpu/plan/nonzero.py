@@ -27,26 +27,29 @@ class NonZero:
     def plan(self, adapter: Adapter) -> Plan:
         """Three dispatches."""
         source = self.source
+        loops = _folded(source)
         blocks = -(-source.element_count // (WG_SIZE * PER_LANE))
         is_float = source.data_type.name.startswith("FLOAT")
         bits = source.data_type.bits
         constants = {
             "WG_SIZE": WG_SIZE,
-            "RANK": source.rank,
+            "RANK": len(loops),
             "BITS": bits,
             "MASK": (1 << (bits - 1 if is_float else bits)) - 1,
             "PER_LANE": PER_LANE,
         }
         params: dict[str, Value] = {
             "count": source.element_count,
-            "sizes": eight(source.sizes),
-            "strides": eight(source.effective_strides),
+            "sizes": eight([size for size, _ in loops]),
+            "strides": eight([step for _, step in loops]),
         }
+        columns = self.coordinates.sizes[-1]
         row, column = self.coordinates.effective_strides[-2:]
         rows: dict[str, Value] = {
-            "first": source.rank - self.coordinates.sizes[-1],
+            "columns": columns,
             "row": row,
             "column": column,
+            "column_sizes": eight(source.sizes[source.rank - columns :]),
         }
         found = {"input": "input_tensor", "blocks": BLOCKS}
         count = Dispatch("nonzero/count", blocks, params, found, {}, constants)
@@ -69,3 +72,14 @@ class NonZero:
             "output_count_tensor": 4,
             "output_coordinates_tensor": bytes_written(self.coordinates),
         }
+
+
+def _folded(tensor: TensorDesc) -> list[tuple[int, int]]:
+    """(size, stride) of the fewest loops that walk a tensor row by row."""
+    folded: list[tuple[int, int]] = []
+    for size, stride in tensor.steps:
+        if folded and folded[-1][1] == size * stride:
+            folded[-1] = (folded[-1][0] * size, stride)
+        else:
+            folded.append((size, stride))
+    return folded or [(1, 1)]

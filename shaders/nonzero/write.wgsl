@@ -1,11 +1,12 @@
 // NONZERO_COORDINATES, last of three: the coordinates of each element that is not zero, in order.
 struct Params {
   count: u32,
-  first: u32, // dimension whose coordinate a row begins with
+  columns: u32, // coordinates in a row
   row: u32, // steps through the output
   column: u32,
   sizes: array<vec4<u32>, 2>,
   strides: array<vec4<u32>, 2>,
+  column_sizes: array<vec4<u32>, 2>, // of the dimensions that the coordinates are of
 }
 @group(0) @binding(0) var<uniform> params: Params;
 #import elements
@@ -15,12 +16,10 @@ struct Params {
 
 fn write(position: u32, row: u32) {
   var rest = position;
-  for (var k = 0u; k < RANK; k++) {
-    let d = RANK - 1u - k;
-    let size = params.sizes[d / 4u][d % 4u];
-    if (d >= params.first) {
-      store_output(row * params.row + (d - params.first) * params.column, rest % size);
-    }
+  for (var k = params.columns; k > 0u; k--) {
+    let d = k - 1u;
+    let size = params.column_sizes[d / 4u][d % 4u];
+    store_output(row * params.row + d * params.column, rest % size);
     rest /= size;
   }
 }
