@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,3 +98,12 @@ def same_bits(got: oracle.Array, wanted: oracle.Array) -> None:
     np.testing.assert_array_equal(
         np.ascontiguousarray(got).view(raw), np.ascontiguousarray(wanted).view(raw)
     )
+
+
+@contextmanager
+def small_bindings(device: dml.Device, most: int) -> Iterator[dml.Device]:
+    """A device of the same adapter that binds at most so many bytes of a buffer at once."""
+    with dml.Device(device.adapter) as made:
+        made.context.gpu.max_binding = most
+        made.context.facts = replace(made.context.facts, max_binding=most)
+        yield made

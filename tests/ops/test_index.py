@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layouts import layout, random_values, run, same_bits
+from layouts import layout, random_values, run, same_bits, small_bindings
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -316,6 +316,31 @@ def test_index_values_on_a_debug_device_are_checked(device: dml.Device) -> None:
         ):
             with pytest.raises(dml.IndexRangeError, match=r"indices_tensor\[.*2\] is 7"):
                 call().numpy()
+
+
+@pytest.mark.gpu
+def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
+    rng = rng_of(0)
+    with small_bindings(device, 8192) as small:
+        x = random_values(rng, T.UINT8, (30, 400))
+        index = rng.integers(0, 30, (10, 400)).astype(np.int32)
+        wanted = np.take_along_axis(x, index, 0)
+        where = small.tensor(index)
+        same_bits(np.asarray(dml.gather_elements(small.tensor(x), where, 0)), wanted)
+        zeros = small.tensor(np.zeros_like(x))
+        got = np.asarray(dml.scatter_elements(zeros, where, small.tensor(wanted), 0))
+        again = np.zeros_like(x)
+        np.put_along_axis(again, index, wanted, 0)
+        same_bits(got, again)
+        rows = rng.permutation(30)[:20].reshape(20, 1)
+        got = np.asarray(dml.scatter_nd(zeros, small.tensor(rows), small.tensor(x[:20])))
+        again[:] = 0
+        again[rows[:, 0]] = x[:20]
+        same_bits(got, again)
+        count, found = dml.nonzero_coordinates(small.tensor(x))
+        listed = np.argwhere(x).astype(np.uint32)
+        assert count.tolist() == [len(listed)]
+        same_bits(np.asarray(found)[: len(listed)], listed)
 
 
 def f32(*sizes: int) -> dml.TensorDesc:

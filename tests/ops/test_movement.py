@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layouts import layout, random_values, run, same_bits
+from layouts import layout, random_values, run, same_bits, small_bindings
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -454,6 +454,28 @@ def test_upsample_2d(device: dml.Device, scale: tuple[int, int], data_type: T) -
     got = moved(device, rng, dml.Upsample2dDesc, x, nearest.shape, **named)
     tolerance = 1e-6 if data_type is T.FLOAT32 else 2e-3
     np.testing.assert_allclose(got.astype(np.float32), wanted, tolerance, tolerance)
+
+
+@pytest.mark.gpu
+def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
+    rng = rng_of(0)
+    with small_bindings(device, 4096) as small:
+        for data_type in (T.UINT8, T.FLOAT32):
+            pieces = [random_values(rng, data_type, (n, 37)) for n in (30, 111, 64)]
+            tensors = [small.tensor(p) for p in pieces]
+            whole = dml.join(tensors, 0)
+            assert whole.desc.total_tensor_size_in_bytes > 4096
+            same_bits(np.asarray(whole), np.concatenate(pieces))
+            cut = dml.split(whole, [111, 30, 64], 0)
+            same_bits(np.concatenate([np.asarray(c) for c in cut]), np.concatenate(pieces))
+            turned = [t.transpose(1, 0) for t in tensors]
+            same_bits(np.asarray(dml.join(turned, 1)), np.concatenate([p.T for p in pieces], 1))
+        x = random_values(rng, T.UINT16, (50, 50))
+        padded = dml.padding(small.tensor(x), dml.PaddingMode.WRAP, 0, (3, 1), (2, 7))
+        same_bits(np.asarray(padded), np.pad(x, ((3, 2), (1, 7)), "wrap"))
+        filled = dml.fill_value_constant(T.UINT8, 7, output_sizes=(70, 100))
+        assert np.all(np.asarray(filled) == 7)
+        same_bits(np.asarray(dml.tile(small.tensor(x), (1, 2))), np.tile(x, (1, 2)))
 
 
 def f32(*sizes: int) -> dml.TensorDesc:
