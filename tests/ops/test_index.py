@@ -243,6 +243,38 @@ def test_one_hot(device: dml.Device, seed: int) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(
+    ("index", "values", "axis", "wanted"),
+    [
+        ([[0], [3], [2]], [[0, 1]], 1, [[1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]),
+        ([[0, 2, 1, 0]], [[0, 1]], 0, [[1, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0]]),
+        ([[0], [3], [2]], [[4], [2], [9]], 1, [[2, 4, 4, 4], [4, 4, 4, 2], [4, 4, 2, 4]]),
+        ([[-3], [100], [3]], [[0, 1]], 1, [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]]),
+    ],
+)
+def test_one_hot_as_documented(
+    device: dml.Device, index: Any, values: Any, axis: int, wanted: Any
+) -> None:
+    made = np.array(values, np.float32)
+    got = dml.one_hot(device.tensor(np.int32(index)), made, axis, output_sizes=(3, 4))
+    assert got.tolist() == wanted
+
+
+@pytest.mark.gpu
+def test_nonzero_coordinates_as_documented(device: dml.Device) -> None:
+    x = np.array([[1.0, 0.0, 0.0, 2.0], [-0.0, 3.5, 0.0, -5.2]], np.float32)
+    desc = dml.NonzeroCoordinatesDesc(
+        input_tensor=f32(1, 1, 2, 4),
+        output_count_tensor=u32(1, 1, 1, 1),
+        output_coordinates_tensor=u32(1, 1, 8, 3),
+    )
+    dml.validate(desc, dml.FeatureLevel.FL_3_0)
+    count, rows = device.compile(desc)(device.tensor(x))
+    assert np.asarray(count).item() == 4
+    assert rows.tolist()[0][0][:4] == [[0, 0, 0], [0, 0, 3], [0, 1, 1], [0, 1, 3]]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
     ("data_type", "sizes"),
     [
         (T.UINT8, (1,)),

@@ -457,6 +457,51 @@ def test_upsample_2d(device: dml.Device, scale: tuple[int, int], data_type: T) -
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("columns", "padding", "wanted"),
+    [
+        ((1, 9, 4), 0, [[0, 5, 13, 9], [14, 38, 54, 32], [38, 86, 102, 56], [26, 57, 65, 35]]),
+        (
+            (1, 9, 8),
+            1,
+            [[26, 70, 102, 60], [78, 183, 231, 129], [84, 195, 243, 135], [82, 182, 214, 116]],
+        ),
+        (
+            (1, 18, 8),
+            1,
+            [
+                [170, 358, 390, 204],
+                [294, 615, 663, 345],
+                [300, 627, 675, 351],
+                [226, 470, 502, 260],
+            ],
+        ),
+    ],
+)
+def test_fold_as_documented(
+    device: dml.Device, columns: tuple[int, ...], padding: int, wanted: list[list[int]]
+) -> None:
+    x = np.arange(np.prod(columns), dtype=np.float32).reshape(columns)
+    ones, rows = (1, 1), (padding, 0)
+    sizes = (1, columns[1] // 9, 4, 4)
+    got = dml.fold(device.tensor(x), (3, 3), ones, ones, rows, rows, output_sizes=sizes)
+    assert got.tolist()[0][-1] == wanted
+
+
+@pytest.mark.gpu
+def test_slice_grad_as_documented(device: dml.Device) -> None:
+    x = device.tensor(np.array([[1, 3], [9, 11]], np.int32))
+    got = dml.slice_grad(x, (0, 0), (4, 4), (2, 2), output_sizes=(4, 4))
+    assert got.tolist() == [[1, 0, 3, 0], [0, 0, 0, 0], [9, 0, 11, 0], [0, 0, 0, 0]]
+
+
+@pytest.mark.gpu
+def test_a_sequence_may_descend_in_an_unsigned_type(device: dml.Device) -> None:
+    named = {"value_data_type": T.UINT8, "value_start": 10, "value_delta": -2}
+    assert dml.fill_value_sequence(**named, output_sizes=(7,)).tolist() == [10, 8, 6, 4, 2, 0, 254]
+
+
+@pytest.mark.gpu
 def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
     rng = rng_of(0)
     with small_bindings(device, 4096) as small:
