@@ -101,6 +101,14 @@ def same_bits(got: oracle.Array, wanted: oracle.Array) -> None:
 
 
 @contextmanager
+def as_gpu(device: dml.Device) -> Iterator[dml.Device]:
+    """A device of the same adapter that runs the kernels of a GPU."""
+    with dml.Device(device.adapter) as made:
+        made.context.facts = replace(made.context.facts, is_cpu=False)
+        yield made
+
+
+@contextmanager
 def small_bindings(device: dml.Device, most: int) -> Iterator[dml.Device]:
     """A device of the same adapter that binds at most so many bytes of a buffer at once."""
     with dml.Device(device.adapter) as made:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layouts import layout, random_values, run, same_bits, small_bindings
+from layouts import as_gpu, layout, random_values, run, same_bits, small_bindings
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -225,6 +225,28 @@ def test_depth_to_space_and_back(device: dml.Device, seed: int, order: dml.Depth
         forward = dml.depth_to_space(device.tensor(x), block)
         same_bits(np.asarray(forward), wanted)
         same_bits(np.asarray(dml.space_to_depth(forward, block)), x)
+
+
+@pytest.mark.gpu
+def test_blocks_and_repeats_with_the_kernels_of_a_gpu(device: dml.Device) -> None:
+    rng = rng_of(9)
+    with as_gpu(device) as gpu:
+        for data_type in (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64):
+            x = random_values(rng, data_type, (2, 12, 3, 5))
+            wanted = depth_to_space(x, 2, 0)
+            named: dict[str, Any] = {"block_size": 2}
+            same_bits(moved(gpu, rng, dml.DepthToSpaceDesc, x, wanted.shape, **named), wanted)
+            same_bits(moved(gpu, rng, dml.SpaceToDepthDesc, wanted, x.shape, **named), x)
+
+
+@pytest.mark.gpu
+def test_long_rows_are_joined_and_split(device: dml.Device) -> None:
+    rng = rng_of(4)
+    pieces = [random_values(rng, T.FLOAT32, (3, n)) for n in (600, 1024, 513)]
+    whole = dml.join([device.tensor(p) for p in pieces], 1)
+    same_bits(np.asarray(whole), np.concatenate(pieces, 1))
+    for piece, got in zip(pieces, dml.split(whole, [600, 1024, 513], 1), strict=True):
+        same_bits(np.asarray(got), piece)
 
 
 @pytest.mark.gpu
