@@ -11,8 +11,9 @@ from typing import Any
 
 from dmlgpu.desc.description import Description, Output, Scalar, entry_of
 from dmlgpu.desc.enumerations import InterpolationMode, PaddingMode, Size2D
+from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.errors import InvalidDescError
+from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.ops.movement import check_sizes, require
 from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter, converted
 from dmlgpu.plan.loops import Dim
@@ -117,6 +118,19 @@ def check_padding(d: AnyPadding) -> None:
     if isinstance(d, Padding1Desc):
         name = "padding_value_data_type"
         check_value_type(operator, name, d.padding_value_data_type, source.data_type)
+
+
+SINCE = {PaddingMode.SYMMETRIC: FeatureLevel.FL_3_0, PaddingMode.WRAP: FeatureLevel.FL_6_4}
+
+
+def check_mode(d: AnyPadding, level: FeatureLevel) -> None:
+    """Some modes came later."""
+    since = SINCE.get(d.padding_mode, level)
+    if level < since:
+        raise UnsupportedError(
+            f"{entry_of(type(d)).name}: padding_mode is {d.padding_mode.name}, allowed from "
+            f"{since.name}; the level in force is {level.name}"
+        )
 
 
 def _padded(
@@ -253,7 +267,7 @@ def _linear(d: Upsample2dDesc) -> ElementWise:
 
 
 OPERATORS: tuple[Operator[Any], ...] = (
-    Operator(PaddingDesc, infer_padding, work_padding, check_padding),
-    Operator(Padding1Desc, infer_padding, work_padding, check_padding),
+    Operator(PaddingDesc, infer_padding, work_padding, check_padding, check_level=check_mode),
+    Operator(Padding1Desc, infer_padding, work_padding, check_padding, check_level=check_mode),
     Operator(Upsample2dDesc, infer_upsample, work_upsample, check_upsample),
 )

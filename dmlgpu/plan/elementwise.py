@@ -24,6 +24,9 @@ from dmlgpu.plan.traffic import all_read, bytes_written
 
 WG_SIZE = 128
 UNIT = 128  # bits of the widest access
+# Elements of a group whose expression looks others up. It is long: written out for more elements,
+# or for more than a word's on CPU adapters, it would take drivers long to compile.
+LOOKUPS = 4
 
 CLASSES = {
     DataType.FLOAT16: "f32",
@@ -158,9 +161,10 @@ class ElementWise:
     def plan(self, adapter: Adapter) -> Plan:
         """One dispatch, or as many as parts are needed to fit bindings."""
         loops = _fold(self._loops())
-        # An expression with lookups is long: written out for many elements it takes CPU drivers
-        # minutes to compile.
-        shape = _shape(loops, self.operands, len(self.outputs), adapter, least=bool(self.lookups))
+        most = UNIT
+        if self.lookups:
+            most = 1 if adapter.is_cpu else LOOKUPS
+        shape = _shape(loops, self.operands, len(self.outputs), adapter, most)
         named = [o for o in self.operands if o.field]
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
         alone = not self.lookups and len({o.field for o in named}) == len(self.operands)
@@ -384,31 +388,26 @@ def _fold(loops: Sequence[Loop]) -> tuple[Loop, ...]:
 
 
 def _shape(
-    loops: tuple[Loop, ...],
-    operands: Sequence[Operand],
-    outputs: int,
-    adapter: Adapter,
-    *,
-    least: bool = False,
+    loops: tuple[Loop, ...], operands: Sequence[Operand], outputs: int, adapter: Adapter, most: int
 ) -> Shape:
     """The largest groups that every output allows, and the best access of each tensor to them.
 
-    `least` asks for the smallest ones instead: whole words.
+    Groups have at most `most` elements, or as many as fill a word.
     """
     made = operands[-outputs:]
     firsts = len(operands) - outputs
-    smallest = max(1, *(32 // o.bits for o in made))
+    least = max(1, *(32 // o.bits for o in made))
     widest = max(o.bits for o in operands if o.field)
     halves = adapter.exact_halves
-    group = smallest if least else max(smallest, UNIT // widest)
-    for size in dict.fromkeys((group, smallest)):
+    group = max(least, min(most, UNIT // widest))
+    for size in dict.fromkeys((group, least)):
         if all(_in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
             access = tuple(_access(loops, t, o, size) for t, o in enumerate(operands))
             return Shape(loops, size, access, False, halves)
     loads = tuple("each" if o.field else "place" for o in operands[:firsts])
     packed = all(not o.start and _is_packed(loops, firsts + n) for n, o in enumerate(made))
     if packed:
-        return Shape(loops, smallest, loads + ("words",) * outputs, True, halves)
+        return Shape(loops, least, loads + ("words",) * outputs, True, halves)
     stores = tuple("merge" if o.bits < 32 else "words" for o in made)
     return Shape(loops, 1, loads + stores, False, halves)
 

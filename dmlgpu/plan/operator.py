@@ -64,6 +64,10 @@ def no_rules(desc: Any) -> None:
     """For operators whose rules are all in the catalogue."""
 
 
+def no_level_rules(desc: Any, level: FeatureLevel) -> None:
+    """For operators whose levels are all in the catalogue."""
+
+
 @dataclass(frozen=True)
 class Operator(Generic[D]):
     """One DirectML operator that the library runs."""
@@ -76,6 +80,8 @@ class Operator(Generic[D]):
     index_values: Callable[[D], IndexValues] | None = None
     # The output's sizes without leading 1s that only DirectML's rule of equal ranks puts there.
     natural_sizes: Callable[[D], tuple[int, ...]] | None = None
+    # Values of attributes that came with a later level than the operator.
+    check_level: Callable[[D, FeatureLevel], None] = no_level_rules
 
     @cached_property
     def entry(self) -> Entry:
@@ -114,6 +120,7 @@ class Operator(Generic[D]):
     def validate(self, desc: D, level: FeatureLevel) -> None:
         """Raises unless `desc` obeys every rule at `level`."""
         validate(desc, level)
+        self.check_level(desc, level)
         self.check(desc)
 
     def complete(self, given: Mapping[str, Any]) -> D:

@@ -12,6 +12,7 @@ from layouts import as_gpu, layout, random_values, run, same_bits, small_binding
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
+from dmlgpu import FeatureLevel as L
 
 Invalid = dml.InvalidDescError
 TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)
@@ -237,6 +238,10 @@ def test_blocks_and_repeats_with_the_kernels_of_a_gpu(device: dml.Device) -> Non
             named: dict[str, Any] = {"block_size": 2}
             same_bits(moved(gpu, rng, dml.DepthToSpaceDesc, x, wanted.shape, **named), wanted)
             same_bits(moved(gpu, rng, dml.SpaceToDepthDesc, wanted, x.shape, **named), x)
+            pads = [(0, 0), (2, 1), (1, 2), (4, 7)]
+            wanted = np.pad(x.view(f"u{x.itemsize}"), pads, "reflect").view(x.dtype)
+            got = dml.padding(gpu.tensor(x), 2, 0, *zip(*pads, strict=True))
+            same_bits(np.asarray(got), wanted)
 
 
 @pytest.mark.gpu
@@ -685,6 +690,24 @@ def test_refusals(make: Callable[[], Any], words: str) -> None:
     desc = make()
     with pytest.raises(Invalid, match=words):
         operator_of(desc).validate(desc, dml.FeatureLevel.FL_6_4)
+
+
+@pytest.mark.parametrize(
+    ("mode", "level"), [("SYMMETRIC", L.FL_2_1), ("WRAP", L.FL_6_3), ("WRAP", L.FL_3_1)]
+)
+def test_padding_modes_that_came_later(mode: str, level: L) -> None:
+    sizes = (1, 1, 1, 3)
+    desc = dml.PaddingDesc(
+        input_tensor=f32(*sizes),
+        output_tensor=f32(*sizes),
+        padding_mode=dml.PaddingMode[mode],
+        padding_value=0,
+        start_padding=(0,) * 4,
+        end_padding=(0,) * 4,
+    )
+    dml.validate(desc)
+    with pytest.raises(dml.UnsupportedError, match=f"PADDING: padding_mode is {mode}, allowed"):
+        dml.validate(desc, level)
 
 
 @pytest.mark.parametrize(
