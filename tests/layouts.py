@@ -47,47 +47,59 @@ def run(
 ) -> list[oracle.Array]:
     """The outputs of a description for arrays in the order of its inputs, lists of them, or None.
 
-    Every tensor lies in a buffer of its own with other bytes around it, which must not change.
+    The tensors lie in buffers of their own, or all in one, with other bytes around them, which
+    must not change.
     """
     flat = [a for given in arrays for a in (given if isinstance(given, list) else [given])]
     flat = [a for a in flat if a is not None]
     inputs, outputs = list(desc.inputs().values()), list(desc.outputs().values())
-    bound, kept = [], []
-    for k, tensor in enumerate([*inputs, *outputs]):
-        start = 16 * int(rng.integers(1, 6))
-        image = bytearray(rng.bytes(start + tensor.total_tensor_size_in_bytes + GUARD))
+    tensors = [*inputs, *outputs]
+    together = rng.integers(4) == 0
+    images = [bytearray() for _ in range(1 if together else len(tensors))]
+    places = []
+    for k, tensor in enumerate(tensors):
+        image = images[0 if together else k]
+        image += rng.bytes(-len(image) % 16 + 16 * int(rng.integers(1, 6)))
+        places.append((0 if together else k, len(image)))
+        part = bytearray(rng.bytes(tensor.total_tensor_size_in_bytes))
         if k < len(inputs):
-            part = bytearray(image[start : start + tensor.total_tensor_size_in_bytes])
             oracle.write(part, tensor, np.ascontiguousarray(flat[k]))
-            image[start : start + len(part)] = part
-        image += bytes(-len(image) % 4)
+        image += part
+    arenas = []
+    for image in images:
+        image += rng.bytes(-len(image) % 4 + GUARD)
         whole = dml.TensorDesc(dml.DataType.UINT8, (len(image),))
-        arena = device.upload(whole, bytes(image))
-        bound.append(device.wrap(arena.buffer, tensor, arena.offset + start))
-        kept.append((arena, bytes(image), start))
-    args: list[Any] = []
-    at = 0
-    for given in arrays:
-        if given is None:
-            args.append(None)
-        elif isinstance(given, list):
-            args.append(bound[at : at + len(given)])
-            at += len(given)
-        else:
-            args.append(bound[at])
-            at += 1
-    outs = tuple(bound[len(inputs) :])
-    device.compile(desc)(*args, out=outs[0] if len(outs) == 1 else outs)
+        arenas.append(device.upload(whole, bytes(image)))
+    bound = [
+        device.wrap(arenas[n].buffer, tensor, arenas[n].offset + start)
+        for tensor, (n, start) in zip(tensors, places, strict=True)
+    ]
+    device.compile(desc)(*_arguments(arrays, bound), out=_outs(bound[len(inputs) :]))
+    after = [bytearray(arena.tobytes()) for arena in arenas]
     made = []
-    for k, (arena, image, start) in enumerate(kept):
-        after = arena.tobytes()
-        tensor = [*inputs, *outputs][k]
+    for tensor, (n, start) in list(zip(tensors, places, strict=True))[len(inputs) :]:
         end = start + tensor.total_tensor_size_in_bytes
-        if k >= len(inputs):
-            made.append(oracle.read(after[start:end], tensor))
-            after = after[:start] + image[start:end] + after[end:]
-        assert after == image, f"bytes outside of the output changed around tensor {k}"
+        made.append(oracle.read(bytes(after[n][start:end]), tensor))
+        after[n][start:end] = images[n][start:end]
+    assert after == images, "bytes outside of the outputs changed"
     return made
+
+
+def _arguments(arrays: Sequence[Any], bound: list[dml.Tensor]) -> list[Any]:
+    """The tensors of a call, in lists and with gaps where the arrays are so."""
+    left = iter(bound)
+    return [
+        None
+        if given is None
+        else [next(left) for _ in given]
+        if isinstance(given, list)
+        else next(left)
+        for given in arrays
+    ]
+
+
+def _outs(bound: list[dml.Tensor]) -> Any:
+    return bound[0] if len(bound) == 1 else tuple(bound)
 
 
 def same_bits(got: oracle.Array, wanted: oracle.Array) -> None:
