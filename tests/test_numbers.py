@@ -38,7 +38,7 @@ from number_harness import (
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.ops import BY_NAME
 from dmlgpu.ops.element_wise_unary import ElementWiseExpDesc
-from dmlgpu.ops.elements import halved
+from dmlgpu.ops.elements import FASTER, halved
 from dmlgpu.plan.elementwise import ElementWise
 
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::RuntimeWarning")]  # of NumPy
@@ -360,6 +360,7 @@ def test_functions_for_float16_take_any_float32(runner: Runner, name: str) -> No
 
 
 def test_float16_results_are_made_by_the_functions_for_float16() -> None:
+    assert sorted(FASTER) == HALF
     assert halved("x * math_sigmoid(x)") == "x * math_sigmoid_half(x)"
     assert halved("math_round_even(x)") == "math_round_even(x)"
     for data_type, name in ((DataType.FLOAT16, "math_exp_half"), (DataType.FLOAT32, "math_exp")):
