@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dmlgpu import numpy as numpy  # tensors answer NumPy through it
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import (
