@@ -129,7 +129,7 @@ class Operator(Generic[D]):
         missing = [f.name for f in self.outputs if f.name not in made and not f.optional]
         if missing:
             read = self._read(made)
-            read.output_data_type = data_type
+            read.output_data_type, read.output_sizes = data_type, sizes
             try:
                 inferred = self.infer(read)
                 if data_type is not None:

@@ -33,7 +33,8 @@ fn f64_from_f32(a: f32) -> vec2<u32> {
   let magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f7fffffu) { // infinity, and NaN with its payload, made quiet
     let quiet = select(0u, 0x80000u, magnitude > 0x7f800000u);
-    return vec2<u32>(magnitude << 29u, sign | 0x7ff00000u | quiet | ((magnitude & 0x7fffffu) >> 3u));
+    let payload = (magnitude & 0x7fffffu) >> 3u;
+    return vec2<u32>(magnitude << 29u, sign | 0x7ff00000u | quiet | payload);
   }
   if (magnitude < 0x800000u) { // a count of multiples of 2^-149
     let count = f64_from_u32(magnitude);
