@@ -99,6 +99,8 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
     _check_writable(target)
     if isinstance(source, Tensor) and source.size and source.storage is target.storage:
         source = source.copy()
+    if not target.ndim:
+        window = Window((0,), (1,), (1,), window.shape)
     strides = target.desc.effective_strides
     backward = [step < 0 for step in window.strides]
     place = Place(

@@ -85,15 +85,18 @@ class Tensor(Region):
         tensor._dtype = dtype
         return tensor
 
-    def __getattr__(self, name: str) -> Any:
-        if name in Region.__slots__:
+    if not TYPE_CHECKING:  # a type checker would believe in every name
+
+        def __getattr__(self, name: str) -> Any:
+            """For what a tensor without elements lacks."""
             if name == "context":
                 return self.device.context
-            raise InvalidDescError(
-                f"a tensor of shape {self._shape} has no elements and so no {name}: it never "
-                "reaches the GPU"
-            )
-        raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+            if name in Region.__slots__:
+                raise InvalidDescError(
+                    f"a tensor of shape {self._shape} has no elements and so no {name}: it never "
+                    "reaches the GPU"
+                )
+            raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
     def marked(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """This tensor, seen with a shape and a type that its description cannot say."""
@@ -454,7 +457,7 @@ class Tensor(Region):
             )
             seen = views.packed(self.desc.data_type, window.shape or (1,))
             known = (op, seen, window.shape)
-            if key and is_fixed(key):
+            if key and is_fixed(key[3]):
                 self.device.remember(key, known)
         op, seen, shape = known
         result: Tensor = op(self)
@@ -868,7 +871,8 @@ class Tensor(Region):
         raise InvalidTypeError("a Tensor is pickled by dmlgpu.functions; import dmlgpu first")
 
     def __repr__(self) -> str:
-        facts = f"shape={self.shape}, dtype={self.dtype}"
+        dtype = self._dtype or self.desc.data_type.name.lower()
+        facts = f"shape={self.shape}, dtype={dtype}"
         values = self._shown()
         return f"Tensor({values}{facts}, device={self.device.adapter.name!r})"
 

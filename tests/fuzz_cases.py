@@ -195,21 +195,21 @@ def describe(draw: Callable[[Any], Any], device: dml.Device) -> Callable[[], obj
 def run_description(device: dml.Device, name: str, desc: Any) -> None:
     """Runs a valid description on small numbers, or asks for more than the adapter holds."""
     op = device.compile(desc)
-    tensors = [*op.input_descs, op.output_desc]
+    tensors = [*op.desc.tensors().values()]
     if max(t.total_tensor_size_in_bytes for t in tensors) > ROOM:
         for t in tensors:
             if t.total_tensor_size_in_bytes > ROOM:
                 device.empty(t)
         return
-    values = [np.arange(t.element_count).reshape(t.sizes) % 3 for t in op.input_descs]
+    values = [np.arange(t.element_count).reshape(t.sizes) % 3 for t in op.desc.inputs().values()]
     bound, read = [], []
-    for t, v in zip(op.input_descs, values, strict=True):
+    for t, v in zip(op.desc.inputs().values(), values, strict=True):
         image = bytearray(t.total_tensor_size_in_bytes)
         oracle.write(image, t, v.astype(oracle.NUMPY_TYPES[t.data_type]))
         bound.append(device.upload(t, bytes(image)))
         read.append(oracle.read(bytes(image), t))
     out = op(*bound)
-    got = oracle.read(out.tobytes(), op.output_desc)
+    got = oracle.read(out.tobytes(), op.desc.output_tensor)
     np.testing.assert_array_equal(got, expected(name, desc, read))
 
 

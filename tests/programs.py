@@ -10,9 +10,11 @@ from pathlib import Path
 
 FORKING = "ignore:This process:DeprecationWarning"  # that threads do not survive a fork is tested
 START = """
-import atexit, os, signal, sys, threading, time
+import atexit, logging, os, signal, sys, threading, time
 import numpy as np
 import dmlgpu as dml
+
+logging.getLogger("wgpu").setLevel(logging.ERROR)  # what an adapter lacks is no fault
 
 def summed(device, size=1 << 18, times=4):
     y = device.tensor(np.ones(size, np.float32))

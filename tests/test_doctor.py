@@ -18,13 +18,12 @@ from test_plans import ADAPTERS
 import dmlgpu as dml
 from dmlgpu import cli
 from dmlgpu.cli.doctor import NO_ADAPTER
-from dmlgpu.device import operator_of
 from dmlgpu.doctor import answers, probes, verdicts
 from dmlgpu.doctor.answers import Outcome
 from dmlgpu.doctor.probes import GUARD, LOOP_TURNS, Binding, Bounds
 from dmlgpu.doctor.verdicts import ABSENT, AVOIDED, BROKEN, WORKS
-from dmlgpu.gpu import gpu
-from dmlgpu.ops import OPERATORS
+from dmlgpu.gpu import adapters
+from dmlgpu.ops import OPERATORS, operator_of
 from dmlgpu.plan.dispatch import Adapter
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -236,13 +235,15 @@ def test_the_cases_reach_every_kernel(adapter: str) -> None:
     }
     reached: dict[str, set[str]] = {name: set() for name in wanted}
     for case in CASES:
-        reached[case.operator] |= answers.kernels(operator_of(case.desc).plan(case.desc, facts))
+        reached[case.operator] |= answers.kernels(
+            operator_of(case.desc).work(case.desc).plan(facts)
+        )
     assert reached == wanted
 
 
 @pytest.mark.parametrize("adapter", ["discrete", "integrated", "mobile"])
 def test_the_cases_reach_every_pass_over_long_lines(adapter: str) -> None:
-    plans = [operator_of(case.desc).plan(case.desc, ADAPTERS[adapter]) for case in CASES]
+    plans = [operator_of(case.desc).work(case.desc).plan(ADAPTERS[adapter]) for case in CASES]
     passes = {d.entry for made in plans for d in made.dispatches if d.shader == "cumulative_groups"}
     # There it takes dozens of columns of over four million elements.
     two_passes = set() if adapter == "discrete" else {"scan_after"}
@@ -319,7 +320,7 @@ def test_a_refused_description_is_a_fault(device: dml.Device) -> None:
 def test_no_adapter_is_status_2(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu, "_listed", tuple)
+    monkeypatch.setattr(adapters, "_listed", tuple)
     status, out, err = command(capsys)
     assert (status, out) == (2, "")
     assert err.startswith("dmlgpu: no GPU adapter found")

@@ -20,7 +20,7 @@ from stages import STAGES, Bench, Stage
 from wgpu.backends.wgpu_native import _api as native
 
 import dmlgpu as dml
-from dmlgpu.context.recording import BATCH_LIMIT
+from dmlgpu.gpu.recording import BATCH_LIMIT
 
 pytestmark = pytest.mark.gpu
 

@@ -8,7 +8,7 @@ import pytest
 from programs import says
 
 import dmlgpu as dml
-from dmlgpu.gpu import gpu
+from dmlgpu.gpu import adapters, gpu
 
 pytestmark = [
     pytest.mark.gpu,
@@ -107,8 +107,8 @@ def test_a_driver_that_refuses_a_child_is_named(
     def lost(*_: object, **__: object) -> None:
         raise RuntimeError("Parent device is lost")
 
-    info, adapter = gpu.choose(device.adapter)
+    info, adapter = adapters.choose(device.adapter)
     monkeypatch.setattr(type(adapter), "request_device_sync", lost)
-    monkeypatch.setattr(gpu, "_forks", [os.getpid()])
+    monkeypatch.setattr(gpu, "forks", [os.getpid()])
     with pytest.raises(dml.DeviceError, match="cannot be opened in a process forked from one"):
         dml.Device(info)

@@ -139,11 +139,11 @@ class Small:
         largest = max(tensor.total_tensor_size_in_bytes for tensor in tensors)
         most = max(1024, largest // 5 // 256 * 256)
         together = sum(tensor.total_tensor_size_in_bytes for tensor in tensors)
-        while together // most + 4 > self.device.context.gpu.max_bindings:  # windows of all, if none is cut
+        context = self.device.context
+        while together // most + 4 > context.gpu.max_bindings:  # windows of all, if none is cut
             most += 256
-        gpu = self.device.context.gpu
-        gpu.max_binding = most
-        gpu.facts = replace(gpu.facts, max_binding=most)
+        context.gpu.max_binding = most
+        context.facts = replace(context.facts, max_binding=most)
         self.device._compiled.clear()
 
     def run(self, desc: object, tensors: Sequence[TensorDesc], *rest: Any, **how: Any) -> bytes:

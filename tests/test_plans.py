@@ -13,13 +13,13 @@ import pytest
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
-from dmlgpu.device import operator_of
-from dmlgpu.ops import OPERATORS
-from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, widen
+from dmlgpu.ops import OPERATORS, operator_of
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, eight
+from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, widen
 from dmlgpu.plan.scan import COLUMNS_AHEAD
 from dmlgpu.runtime.reach import grid
-from dmlgpu.wgsl.assembly import Shader, assemble, binds, pack_params
+from dmlgpu.wgsl.assembly import Shader, assemble, binds
+from dmlgpu.wgsl.params import pack_params
 
 PORTABLE = Adapter()
 _ROOMY: dict[str, Any] = {"max_workgroup_size": 1024, "max_workgroup_storage": 32768}
@@ -40,7 +40,7 @@ ADAPTERS = {
 
 def plan(desc: Any, adapter: Adapter = PORTABLE) -> Plan:
     dml.validate(desc)
-    made: Plan = operator_of(desc).plan(desc, adapter)
+    made: Plan = operator_of(desc).work(desc).plan(adapter)
     return made
 
 
@@ -98,8 +98,8 @@ def running(
 
 def descriptions() -> Iterator[Any]:
     """Descriptions that between them reach every way of planning."""
-    slices = max(OPERATORS[-1].support)
-    types = sorted(OPERATORS[-1].support[slices]["input_tensor"].data_types)
+    slices = max(OPERATORS[-1].entry.support)
+    types = sorted(OPERATORS[-1].entry.support[slices]["input_tensor"].data_types)
     for data_type in types:
         source = TensorDesc(data_type, (3, 5, 64))
         yield copy(source)
@@ -140,12 +140,12 @@ def every_plan() -> Iterator[tuple[Any, Plan]]:
         operator = operator_of(desc)
         operator.validate(desc, dml.FeatureLevel.FL_6_4)
         for adapter in ADAPTERS.values():
-            made = operator.plan(desc, adapter)
+            made = operator.work(desc).plan(adapter)
             yield desc, made
             if made.in_place is not None:
                 yield desc, made.in_place
-        if operator.check_indices is not None:
-            yield desc, Plan(operator.check_indices(desc))
+        if operator.index_values is not None:
+            yield desc, Plan(operator.index_values(desc).dispatches())
 
 
 def test_every_dispatch_fits_its_shader() -> None:
@@ -287,14 +287,14 @@ def test_a_reversed_slice_starts_at_the_far_end() -> None:
 def test_a_gather_decodes_its_index_type(index_type: T) -> None:
     dispatch = one(rows(TensorDesc(T.FLOAT32, (100, 8, 32)), (5, 2), index_type))
     snippet = index_type.name.lower().replace("uint", "u").replace("int", "i")
-    assert dispatch.shader == "gather_nd"
+    assert dispatch.shader == "move/gather"
     assert dispatch.slots["index"] == f"index_{snippet}"
     assert dispatch.constants["TUPLE"] == 2
     sizes, strides = dispatch.params["gather_sizes"], dispatch.params["gather_strides"]
     assert isinstance(sizes, tuple)
     assert isinstance(strides, tuple)
     assert (sizes[:2], strides[:2]) == ((100, 8), (8 * 32 // 4, 32 // 4))  # in units
-    assert dispatch.slots["move"] == "move_units"
+    assert dispatch.slots["move"] == "units"
     assert dispatch.params["count"] == 5 * 32 * 4 // 16
 
 
@@ -302,7 +302,7 @@ def test_a_gather_decodes_its_index_type(index_type: T) -> None:
 def test_a_gather_steps_in_units_where_all_blocks_are_whole(last: int, scale: int) -> None:
     """Blocks of 33 and 34 words start within a unit: they move by the word."""
     dispatch = one(rows(TensorDesc(T.FLOAT32, (100, 8, last)), (5, 2), T.INT32))
-    assert dispatch.slots["move"] == ("move_units" if scale == 4 else "move_dense")
+    assert dispatch.slots["move"] == ("units" if scale == 4 else "dense")
     params = dispatch.params
     assert params["sizes"] == eight([5, last // scale])
     assert params["gather_strides"] == eight([8 * last // scale, last // scale])

@@ -36,14 +36,14 @@ def plain(table: Any) -> dict[L, dict[str, tuple[set[int], set[T]]]]:
 def test_the_registry_holds_these_operators() -> None:
     assert FACTS.keys() <= BY_NAME.keys()
     assert len(BY_NAME) == len(OPERATORS)
-    values = [operator.value for operator in OPERATORS]
+    values = [operator.entry.value for operator in OPERATORS]
     assert len(set(values)) == len(values)
 
 
 @pytest.mark.parametrize("name", FACTS)
 def test_operator_facts(name: str) -> None:
     operator = BY_NAME[name]
-    assert (operator.value, operator.in_place) == FACTS[name]
+    assert (operator.entry.value, bool(operator.entry.alias)) == FACTS[name]
     assert operator.desc is DESCS[name]
 
 
@@ -53,12 +53,12 @@ def test_tables_equal_the_specification(name: str) -> None:
         level: {field: (set(ranks), set(types)) for field, (ranks, types) in row.items()}
         for level, row in TABLES[name].items()
     }
-    assert plain(BY_NAME[name].support) == expected
+    assert plain(BY_NAME[name].entry.support) == expected
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
 def test_no_level_is_narrower_than_the_one_before(operator: Any) -> None:
-    table = plain(operator.support)
+    table = plain(operator.entry.support)
     assert list(table) == sorted(table)
     for (_, before), (level, after) in pairwise(sorted(table.items())):
         assert before.keys() == after.keys()
@@ -70,7 +70,7 @@ def test_no_level_is_narrower_than_the_one_before(operator: Any) -> None:
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
 def test_every_tensor_field_has_a_row_at_every_level(operator: Any) -> None:
     tensors = {name for name in operator.desc.__annotations__ if name.endswith("_tensor")}
-    for level, rows in operator.support.items():
+    for level, rows in operator.entry.support.items():
         assert rows.keys() == tensors, level.name
 
 

@@ -117,15 +117,15 @@ def test_many_threads_share_a_device_without_growth() -> None:
         run_all(works, 100)
         gc.collect()
         before, held = resident(), device.memory
-        pipelines = len(device._pipelines)
+        pipelines = len(device.context._pipelines)
         run_all(works, CALLS)
         gc.collect()
         grown, after = resident() - before, device.memory
         sizes = {
             "operators": len(device._compiled),
             "remembered": len(device.remembered),
-            "new pipelines": len(device._pipelines) - pipelines,
-            "bound calls": sum(len(op._calls) for op in device._compiled.values()),
+            "new pipelines": len(device.context._pipelines) - pipelines,
+            "bound calls": sum(len(op._executable.calls) for op in device._compiled.values()),
         }
         print(f"\n{THREADS} x {CALLS} calls: {grown >> 20} MiB more resident, {after}, {sizes}")
         assert after.in_use <= held.in_use + THREADS * 4096

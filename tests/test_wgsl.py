@@ -10,7 +10,9 @@ import pytest
 import dmlgpu as dml
 from dmlgpu.plan.dispatch import eight
 from dmlgpu.wgsl import assembly as wgsl
-from dmlgpu.wgsl.assembly import Access, Shader, Slot, assemble, pack_params, params_layout
+from dmlgpu.wgsl import source
+from dmlgpu.wgsl.assembly import Access, Shader, Slot, assemble
+from dmlgpu.wgsl.params import pack_params, params_layout
 
 KERNEL = """\
 // Adds params.bias to every word.
@@ -96,7 +98,7 @@ FILES = {
 
 
 def read_file(name: str) -> str:
-    """Stands in for wgsl.read."""
+    """Stands in for source.read."""
     if name not in FILES:
         raise dml.DeviceError(f"shader {name}.wgsl cannot be read")
     return FILES[name]
@@ -109,7 +111,7 @@ def slots_of(kernel: str) -> dict[str, str]:
 @pytest.fixture(autouse=True)
 def shaders(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests assemble their own small kernels."""
-    monkeypatch.setattr(wgsl, "read", read_file)
+    monkeypatch.setattr(source, "read", read_file)
 
 
 def made(kernel: str = "unit", **access: Access) -> Shader:
@@ -209,7 +211,7 @@ def test_kernels_and_snippets_repeat_without_moving_other_lines() -> None:
 def test_a_missing_shader_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     with pytest.raises(dml.DeviceError, match=r"^shader nowhere\.wgsl cannot be read: "):
-        wgsl.read("nowhere")
+        source.read("nowhere")
 
 
 def test_binds_lists_names_of_kernel_and_snippets() -> None:

@@ -172,7 +172,8 @@ def _shape(a: Any) -> tuple[int, ...]:
 
 
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    x, y = (creation.asarray(a) for a in (a1, a2))
+    device = device_of(a1, a2)
+    x, y = (creation.asarray(a, device=device) for a in (a1, a2))
     if equal_nan:
         raise InvalidTypeError("np.array_equal: a tensor takes no argument equal_nan")
     return x.shape == y.shape and bool((x == y).all())

@@ -142,6 +142,10 @@ class Info:
     def dtypes(
         self, *, device: Device | None = None, kind: str | Sequence[str] | None = None
     ) -> dict[str, DType]:
-        """All types by name, or those of a kind; float64 is stored but not computed with."""
+        """The standard's types that are computed with, by name, or those of a kind.
+
+        float16 is there too, which the standard does not know, and float64 is stored only.
+        """
         kinds = None if kind is None else (kind,) if isinstance(kind, str) else tuple(kind)
-        return {t.name: t for t in DTYPES if kinds is None or isdtype(t, kinds)}
+        listed = [t for t in DTYPES if t not in (float16, float64)]
+        return {t.name: t for t in listed if kinds is None or isdtype(t, kinds)}

@@ -24,6 +24,7 @@ from dmlgpu.plan.traffic import all_read, bytes_written
 
 WG_SIZE = 128
 UNIT = 128  # bits of the widest access
+MOST_UNITS = 4  # of one tensor in a group
 
 CLASSES = {
     DataType.FLOAT16: "f32",
@@ -377,10 +378,14 @@ def _shape(
     made = operands[-outputs:]
     firsts = len(operands) - outputs
     least = max(1, *(32 // o.bits for o in made))
-    widest = max(o.bits for o in operands if o.field)
+    widths = [o.bits for o in operands if o.field]
     halves = adapter.exact_halves
-    group = max(least, UNIT // widest)
-    for size in dict.fromkeys((group, least)):
+    # On GPUs the narrowest tensor is reached in whole units too, unless that takes too many of the
+    # widest: a conversion of FLOAT32 to FLOAT16 took 0.80 of the limit with half units. Software
+    # adapters compile long shaders slowly.
+    narrow, wide = UNIT // min(widths), UNIT // max(widths)
+    group = max(least, wide if adapter.is_cpu else min(narrow, MOST_UNITS * wide))
+    for size in dict.fromkeys((group, max(least, wide), least)):
         if all(_in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
             access = tuple(_access(loops, t, o, size) for t, o in enumerate(operands))
             return Shape(loops, size, access, False, halves)

@@ -11,8 +11,8 @@ from test_plans import ADAPTERS, descriptions, every_plan, plan, running
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.plan import scan
-from dmlgpu.plan.lines import Scan
 from dmlgpu.plan.dispatch import Adapter, Plan
+from dmlgpu.plan.lines import Scan
 from dmlgpu.runtime.reach import grid
 
 

@@ -21,9 +21,9 @@ import pytest
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
-from dmlgpu.device import operator_of
+from dmlgpu.compiled import CompiledOperator
+from dmlgpu.ops import operator_of
 from dmlgpu.plan import scan
-from dmlgpu.runtime.compiled import CompiledOperator
 
 TYPES = ("float32", "float16", "uint16", "int32", "uint64")  # one for each way to calculate
 # Of the two cases of each type: backward, exclusive, product, in place.
@@ -278,7 +278,7 @@ def test_linked_agrees_with_numpy_when_its_flags_come_again(
 
     large, small = summed(600_000), summed(5_000)
     x, y = (np.arange(n, dtype=np.int32) for n in (600_000, 5_000))
-    given, out = opened.tensor(y), opened.empty(small.output_desc)
+    given, out = opened.tensor(y), opened.empty(small.desc.output_tensor)
     np.testing.assert_array_equal(large(opened.tensor(x)).numpy(), np.cumsum(x, dtype=np.int32))
     assert np.count_nonzero(flags()) >= 2 * 147  # a flag in each piece of each tile's sum
     for _ in range(4095):
