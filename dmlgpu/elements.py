@@ -162,7 +162,7 @@ def _given(device: Device, operands: Sequence[Any]) -> list[Any]:
 def _key(operand: Any) -> Hashable:
     """What a prepared function depends on of an operand."""
     if isinstance(operand, Tensor):
-        if not operand.size:
+        if not operand.size or operand.is_traced:
             return operand.shape, operand.dtype
         return operand.desc, operand.dtype, operand.shape
     if isinstance(operand, float):
@@ -243,8 +243,7 @@ def _run(
 ) -> Tensor:
     for x in given:
         if isinstance(x, Tensor) and x.is_traced:
-            traced: Tensor = x.traced_step(make(), given)
-            return traced
+            return x.traced_step(make(), given)
     if out is not None:
         key = (*key, "out", out.desc if out.size else None, out.dtype, out.shape)
     known = device.remembered.get(key)

@@ -91,12 +91,21 @@ class Tensor(Region):
             """For what a tensor without elements lacks."""
             if name == "context":
                 return self.device.context
+            if name in Region.__slots__ and self.is_traced:
+                raise UnsupportedError(
+                    "fuse: only element-wise functions, broadcasts and conversions can be traced, "
+                    "and one reduction at the end"
+                )
             if name in Region.__slots__:
                 raise InvalidDescError(
                     f"a tensor of shape {self._shape} has no elements and so no {name}: it never "
                     "reaches the GPU"
                 )
             raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+
+    def traced_step(self, formula: Any, operands: Sequence[Any]) -> Tensor:
+        """A step of a function that `dmlgpu.fuse` traces; only its stand-ins have it."""
+        raise NotImplementedError
 
     def marked(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """This tensor, seen with a shape and a type that its description cannot say."""

@@ -44,6 +44,14 @@ def window(shape: tuple[int, ...], parts: tuple[Any, ...]) -> Window:
     """The window that integers, slices, Ellipsis and None name."""
     entries = list(parts)
     rank = len(shape)
+    for place, entry in enumerate(e for e in entries if e is not None):
+        if _is_array(entry):
+            kind = "bool" if isinstance(entry, (bool, np.bool_)) else type(entry).__name__
+            raise AdvancedIndexError(
+                f"index of axis {place} is {kind}; indexing with masks and arrays of integers is not "
+                "built yet; take(indices, axis) and gather_nd(indices) pick elements by position, "
+                "and x[mask] = value assigns by a mask"
+            )
     taken = sum(entry is not None and entry is not Ellipsis for entry in entries)
     if taken > rank:
         raise IndexRangeError(
@@ -90,13 +98,6 @@ def _span(entry: slice, axis: int, size: int) -> tuple[int, int, int]:
 
 
 def _position(entry: Any, axis: int, size: int) -> int:
-    if _is_array(entry):
-        kind = "bool" if isinstance(entry, (bool, np.bool_)) else type(entry).__name__
-        raise AdvancedIndexError(
-            f"index of axis {axis} is {kind}; indexing with masks and with arrays of integers is "
-            "not built yet; take(indices, axis) and gather_nd(indices) pick elements by position, "
-            "and x[mask] = value assigns by a mask"
-        )
     try:
         number = operator.index(entry)
     except Exception:  # no integer, or whatever an object's own __index__ raises

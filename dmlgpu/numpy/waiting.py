@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 from dmlgpu.errors import UnsupportedError
@@ -27,23 +26,62 @@ WAITING = {
 }
 
 
-def _waits(name: str) -> Callable[..., NoReturn]:
-    def function(*args: Any, **named: Any) -> NoReturn:
-        raise UnsupportedError(f"{name} is not built yet: it waits for {WAITING[name]}")
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Not built yet: it waits for {WAITING[name]}."
-    return function
+def _waits(name: str) -> UnsupportedError:
+    return UnsupportedError(f"{name} is not built yet: it waits for {WAITING[name]}")
 
 
-argsort = _waits("argsort")
-matmul = _waits("matmul")
-nonzero = _waits("nonzero")
-searchsorted = _waits("searchsorted")
-sort = _waits("sort")
-take_along_axis = _waits("take_along_axis")
-tensordot = _waits("tensordot")
-unique_all = _waits("unique_all")
-unique_counts = _waits("unique_counts")
-unique_inverse = _waits("unique_inverse")
-unique_values = _waits("unique_values")
+def argsort(
+    x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> NoReturn:
+    """Not built yet."""
+    raise _waits("argsort")
+
+
+def matmul(x1: Any, x2: Any, /) -> NoReturn:
+    """Not built yet."""
+    raise _waits("matmul")
+
+
+def nonzero(x: Any, /) -> NoReturn:
+    """Not built yet."""
+    raise _waits("nonzero")
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> NoReturn:
+    """Not built yet."""
+    raise _waits("searchsorted")
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> NoReturn:
+    """Not built yet."""
+    raise _waits("sort")
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> NoReturn:
+    """Not built yet."""
+    raise _waits("take_along_axis")
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> NoReturn:
+    """Not built yet."""
+    raise _waits("tensordot")
+
+
+def unique_all(x: Any, /) -> NoReturn:
+    """Not built yet."""
+    raise _waits("unique_all")
+
+
+def unique_counts(x: Any, /) -> NoReturn:
+    """Not built yet."""
+    raise _waits("unique_counts")
+
+
+def unique_inverse(x: Any, /) -> NoReturn:
+    """Not built yet."""
+    raise _waits("unique_inverse")
+
+
+def unique_values(x: Any, /) -> NoReturn:
+    """Not built yet."""
+    raise _waits("unique_values")
