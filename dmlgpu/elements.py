@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 Number = bool | int | float
 
 
+# Exponents whose results can be right to the last bit.
+EXACT_POWERS = {1: "positive", 2: "square", 0.5: "sqrt", -1: "reciprocal"}
+
+
 @dataclass(frozen=True, slots=True)
 class Ready:
     """A function prepared for operands of these types and shapes."""
@@ -184,6 +188,10 @@ def formula(name: str, given: Sequence[Any]) -> Formula:
     dtype = computing_type(name, common)
     if name == "pow" and dtype.kind in "iu" and is_number(given[1]) and given[1] < 0:
         raise InvalidDescError("Integers to negative integer powers are not allowed")
+    if name == "pow" and is_number(given[1]) and dtype.kind == "f" and given[0].dtype == dtype:
+        exact = EXACT_POWERS.get(given[1])
+        if exact is not None:
+            return formula(exact, given[:1])
     names, constants = _named(given, numbers, dtype)
     text = re.sub(r"\b[abc]\b", lambda m: names["abc".index(m[0])], made.expression(dtype))
     return Formula(text, constants, BOOL if made.is_truth else dtype)

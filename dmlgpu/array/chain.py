@@ -96,7 +96,7 @@ class Chain(Description):
                 self.place.strides,
                 total_tensor_size_in_bytes=total,
             )
-            output = Operand(OUTPUT, part, self.output.data_type, self.place.start)
+            output = Operand(OUTPUT, part, self.output.data_type, self.place.start, shares=True)
         constants = [c.parameter(f"k{i}") for i, c in enumerate(self.constants)]
         *before, last = self.steps
         lines = []
