@@ -13,7 +13,7 @@ import numpy as np
 from dmlgpu.array.chain import Chain, Constant, Step
 from dmlgpu.array.promotion import DType, data_type_of, is_number
 from dmlgpu.compiled import CompiledOperator
-from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.desc.views import broadcast, packed, shape_of
 from dmlgpu.device import Device
 from dmlgpu.elements import Formula, broadcast_shapes, compiled
@@ -23,6 +23,7 @@ from dmlgpu.tensor import Tensor
 
 KEPT = 256  # traces that one function keeps
 _NAME = re.compile(r"\b([xk])(\d+)\b")
+_VALUE = re.compile(r"\b([xt])(\d+)\b")
 
 
 @dataclass
@@ -70,6 +71,24 @@ class Trace:
         self.steps.append(Step(text, data_type_of(formula.dtype)))
         shape = broadcast_shapes("fuse", [x.shape for x in tensors])
         return Traced.of(self, f"t{len(self.steps) - 1}", shape, formula.dtype)
+
+    def needed(self, last: str, data_type: DataType) -> tuple[tuple[Step, ...], list[int]]:
+        """The steps that a value needs, numbered anew as the sources are, and those sources."""
+        if last[0] == "x":
+            return (Step("x0", data_type),), [int(last[1:])]
+        wanted = {last}
+        for number in reversed(range(int(last[1:]) + 1)):
+            if f"t{number}" in wanted:
+                wanted |= {m[0] for m in _VALUE.finditer(self.steps[number].text)}
+        kept = {kind: sorted(int(name[1:]) for name in wanted if name[0] == kind) for kind in "xt"}
+        steps = tuple(
+            Step(
+                _VALUE.sub(lambda m: f"{m[1]}{kept[m[1]].index(int(m[2]))}", self.steps[n].text),
+                self.steps[n].data_type,
+            )
+            for n in kept["t"]
+        )
+        return steps, kept["x"]
 
 
 class Ending:
@@ -215,25 +234,24 @@ class Fused:
         room = device.context.gpu.max_bindings
         if 0 in last.shape or len(trace.leaves) >= room:
             return None
-        steps = trace.steps[: int(last.name[1:]) + 1] if last.name[0] == "t" else []
-        steps = steps or [Step(last.name, data_type_of(last.dtype))]
+        steps, used = trace.needed(last.name, data_type_of(last.dtype))
         sizes = last.shape or (1,)
-        sources = [trace.captured.get(i) for i in range(len(trace.leaves))]
+        sources = {i: trace.captured.get(i) for i in used}
         views = tuple(
-            broadcast((tensors[i] if x is None else x).desc, sizes) for i, x in enumerate(sources)
+            broadcast((tensors[i] if x is None else x).desc, sizes) for i, x in sources.items()
         )
         chain = Chain(
             name=f"fuse({getattr(self._function, '__name__', 'function')})",
             sources=views,
             constants=tuple(trace.constants),
-            steps=tuple(steps),
+            steps=steps,
             output=packed(data_type_of(last.dtype), sizes),
         )
         return Kernel(
             compiled(device, chain),
             views,
-            tuple(i if x is None else -1 for i, x in enumerate(sources)),
-            tuple(x for x in sources if x is not None),
+            tuple(i if x is None else -1 for i, x in sources.items()),
+            tuple(x for x in sources.values() if x is not None),
             last.shape,
             last.dtype,
             ending,

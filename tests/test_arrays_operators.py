@@ -111,7 +111,7 @@ def test_division_powers_and_signs(device: dml.Device, dtype: np.dtype[Any]) -> 
     powers = np.arange(9).astype(dtype) % 4
     same(x ** device.tensor(powers), a**powers, ulps=4)
     same(x**2, a**2)
-    same(2**y.astype(np.float32), np.float32(2) ** b.astype(np.float32), ulps=4)
+    same(2 ** y.astype(np.float32), np.float32(2) ** b.astype(np.float32), ulps=4)
     same(+x, +a)
     same(-x, -a)
     same(abs(x), abs(a))

@@ -1,4 +1,4 @@
-"""Tensors of no dimensions and without elements, bool, conversion to Python, indexing, assignment."""
+"""Tensors of no dimensions and without elements, bool, Python numbers, assignment."""
 
 from __future__ import annotations
 
@@ -105,7 +105,11 @@ def test_bool_goes_through_everything(device: dml.Device) -> None:
         *(lambda v: v | True, lambda v: v ^ v.T[0, 0], lambda v: v == v, lambda v: v + v),
         *(lambda v: v * v, lambda v: v.take([1, 0], 0), lambda v: v.squeeze(), lambda v: v.all(1)),
         *(lambda v: v.any(), lambda v: v.max(0), lambda v: v.astype(np.float32).astype(bool)),
-        *(lambda v: np.broadcast_to(v, (2, 2, 3)), lambda v: np.flip(v, 1), lambda v: v.astype(int)),
+        *(
+            lambda v: np.broadcast_to(v, (2, 2, 3)),
+            lambda v: np.flip(v, 1),
+            lambda v: v.astype(int),
+        ),
     ]
     for use in uses:
         wanted = use(a)
@@ -121,7 +125,7 @@ def test_bool_goes_through_everything(device: dml.Device) -> None:
     with pytest.raises(TypeError):
         x - x
     with pytest.raises(TypeError):
-        -x
+        operator.neg(x)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

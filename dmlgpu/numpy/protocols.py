@@ -49,8 +49,12 @@ ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
 def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """`np.add(x, y)`, `np.add.reduce(x)`, and the operators of NumPy's arrays beside a tensor."""
     told = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-    left_out = (None, np._NoValue)
-    options = {k: v for k, v in named.items() if v not in left_out and k not in ("out", "axis")}
+    left_out = ("out", "axis")
+    options = {
+        k: v
+        for k, v in named.items()
+        if k not in left_out and v is not None and v is not np._NoValue
+    }
     out = named.get("out")
     out = out[0] if isinstance(out, tuple) else out
     if out is not None and not isinstance(out, Tensor):
