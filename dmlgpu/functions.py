@@ -6,6 +6,7 @@ arrays alone. Outputs are packed.
 
 from __future__ import annotations
 
+import copyreg
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -53,13 +54,21 @@ def set_default_device(device: Device | None) -> None:
         _default[:] = [] if device is None else [device]
 
 
-def tensor(array: Array, device: Device | None = None) -> Tensor:
+def tensor(array: Array, device: Device | None = None, dtype: Any = None) -> Tensor:
     """An array as a tensor on a device, the default one unless given.
 
     >>> dml.tensor([[1, 2], [3, 4]]).shape
     (2, 2)
     """
-    return (device or default_device()).tensor(array)
+    return (device or default_device()).tensor(array, dtype)
+
+
+def _pickled(x: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
+    """By value: the elements, which `tensor` puts on the default device where they are read."""
+    return tensor, (x.numpy(),)
+
+
+copyreg.pickle(Tensor, _pickled)
 
 
 def infer(desc_type: type[Description], **fields: Any) -> Description:
