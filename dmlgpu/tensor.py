@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -16,7 +17,7 @@ from dmlgpu.desc.host import strided_view
 from dmlgpu.desc.indexing import Index, positions
 from dmlgpu.desc.indexing import window as window_of
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, OutOfMemoryError
 from dmlgpu.gpu.memory import Lease
 from dmlgpu.runtime.region import Region
 
@@ -24,6 +25,21 @@ if TYPE_CHECKING:
     from dmlgpu.device import Device
 
 SHOWN = 20  # most elements that repr prints
+
+
+@contextmanager
+def host_memory(size: int) -> Iterator[None]:
+    """Says in one sentence that a copy of a tensor does not fit into host memory."""
+    try:
+        yield
+    except OutOfMemoryError:
+        raise
+    except MemoryError:
+        raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
+    except ValueError as error:  # NumPy's word for what no machine could hold
+        if "too big" not in str(error) and "dimension" not in str(error):
+            raise
+        raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
 
 
 class Tensor(Region):
@@ -91,7 +107,8 @@ class Tensor(Region):
 
     def tobytes(self) -> bytes:
         """All total_tensor_size_in_bytes, padding included, as they lie on the device."""
-        return self.device.read(self).tobytes()
+        with host_memory(self.desc.total_tensor_size_in_bytes):
+            return self.device.read(self).tobytes()
 
     def numpy(self) -> npt.NDArray[Any]:
         """A copy of the elements in host memory; waits for the GPU."""
@@ -108,11 +125,13 @@ class Tensor(Region):
         """The elements among the tensor's bytes, as an array of its shape."""
         if self.desc.is_packed:
             return raw[: self.nbytes].view(self.dtype).reshape(self.shape)
-        return strided_view(raw, self.desc, writeable=False).copy()
+        with host_memory(self.nbytes):
+            return strided_view(raw, self.desc, writeable=False).copy()
 
     def tolist(self) -> list[Any]:
         """The elements as nested lists of Python numbers."""
-        values: list[Any] = self.numpy().tolist()
+        with host_memory(self.nbytes):
+            values: list[Any] = self.numpy().tolist()
         return values
 
     def item(self) -> int | float:

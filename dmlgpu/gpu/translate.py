@@ -15,7 +15,7 @@ def translated(doing: str) -> Iterator[None]:
     """Turns whatever wgpu raises while `doing` something into an error of this library."""
     try:
         yield
-    except DmlError:
+    except (DmlError, RecursionError):
         raise
     except (classes.GPUOutOfMemoryError, MemoryError) as error:
         raise OutOfMemoryError(f"out of memory while {doing}: {reason(str(error))}") from None
