@@ -30,7 +30,7 @@ from dmlgpu.gpu.objects import (
     Pipeline,
     QuerySet,
 )
-from dmlgpu.gpu.private import device_of, in_thread, is_destroyed, timestamp_period, warm_up
+from dmlgpu.gpu.private import device_of, in_thread, poller, timestamp_period, warm_up
 from dmlgpu.gpu.translate import reason, translated
 
 _WANTED_FEATURES = ("subgroup", "timestamp-query")
@@ -56,6 +56,7 @@ class Gpu:
     def __init__(self, info: AdapterInfo, device: classes.GPUDevice) -> None:
         self.info: AdapterInfo = info
         self.device: classes.GPUDevice = device
+        self._poller = poller(device)
         limits = device.limits
         self.max_buffer: int = int(limits["max-buffer-size"])
         self.max_binding: int = int(limits["max-storage-buffer-binding-size"])
@@ -137,7 +138,7 @@ class Gpu:
     @property
     def is_destroyed(self) -> bool:
         """Whether someone has destroyed the wgpu device, which ends its polling."""
-        return is_destroyed(self.device)
+        return self._poller() is None
 
     @contextlib.contextmanager
     def doing(self, what: str) -> Iterator[None]:
@@ -178,6 +179,12 @@ class Gpu:
         """A buffer that host memory goes through."""
         with self.doing(f"allocating {size} bytes of staging memory"):
             return self.device.create_buffer(size=size, usage=usage)
+
+    def flush_writes(self) -> None:
+        """Lets small writes reach their buffers: they wait in the queue for a submission."""
+        if self.is_destroyed:
+            raise DeviceLostError("the wgpu device was destroyed")
+        self.queue.submit([])
 
     def probe(self, buffer: Buffer) -> None:
         """Raises when a buffer made elsewhere has been destroyed: binding it is refused then."""

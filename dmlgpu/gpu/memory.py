@@ -54,6 +54,7 @@ class Storage:
         "serial",
         "shared",
         "size",
+        "special",
     )
     _serials: ClassVar[count[int]] = count()  # over all devices: a serial never comes twice
 
@@ -63,6 +64,7 @@ class Storage:
         self.serial: int = next(Storage._serials)
         self.own: bool = own  # made by the pool
         self.shared: bool = False  # someone outside may hold the buffer: never used for another
+        self.special: bool = False  # shared, or may have a note: looked at more closely
         self.batch: Recorded | None = None
         self.returned: int = 0  # when it came back to the pool
         self.note: str | None = None  # why it cannot be used; see foreign
@@ -189,7 +191,7 @@ class Pool:
         """The buffer is given to someone outside."""
         storage = lease.storage
         if not storage.shared:
-            storage.shared = True
+            storage.shared = storage.special = True
             watch(storage)
             for ticket in list(self._lent.values()):
                 if ticket.storage is storage:
@@ -239,6 +241,7 @@ class Pool:
             if self._shared.get(id(storage.buffer)) is ticket:
                 self._shared.pop(id(storage.buffer), None)
         else:
+            storage.special = False
             storage.note = None  # what spoiled the last tensor there says nothing of the next
             storage.returned = next(self._clock)
             self._pooled += storage.size

@@ -18,7 +18,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import compress, count, starmap
 from operator import mul, setitem
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -145,6 +145,11 @@ def warm_up(device: classes.GPUDevice) -> None:
 def handle(made: classes.GPUObjectBase) -> Any:
     """The C handle of a wgpu-py object. wgpu-py shows it to nobody."""
     return made._internal
+
+
+def poller(device: classes.GPUDevice) -> Callable[[], object]:
+    """What returns None once a device is destroyed; asked on every call, so without any Python."""
+    return partial(getattr, device, "_poller", None)
 
 
 def is_destroyed(device: classes.GPUDevice) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from wgpu import classes
@@ -50,6 +50,10 @@ class Call:
     copies: tuple[tuple[Buffer, int, Buffer, int, int], ...] = ()  # instead of dispatches
     timed: bool = True  # by a profile
     encode: Encode | None = None  # other commands, after the rest
+    commands: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "commands", len(self.dispatches) + len(self.copies))
 
 
 Stamped = tuple[int, Call]  # a call, and the first of the two places for its timestamps
@@ -124,6 +128,7 @@ class Recording:
         self._gpu = gpu
         self.timer: Timer | None = None  # while profiling
         self._batches: deque[Batch] = deque([Batch()])  # the last is open
+        self._spoiled = False  # a call has been dropped: what it was to fill may be used by others
         self._stuck = False  # the last submission failed and nobody was told
         self.settle: Callable[[], None] = lambda: None  # what a transfer left half done, ended
 
@@ -139,9 +144,8 @@ class Recording:
         while True:
             batch = batches[-1]
             for storage in call.storages:
-                if storage.shared:
+                if storage.special:
                     batch.is_risky = True
-                if storage.note is not None:
                     check(storage, f"{call.name}: a tensor")
                 storage.batch = batch
             batch.calls.append(entry)
@@ -151,10 +155,15 @@ class Recording:
             # call came into it.
             if batch.includes(entry):
                 return
-        batch.commands += len(call.dispatches) + len(call.copies)
-        batch.nbytes += call.nbytes
-        if batch.commands >= BATCH_LIMIT or batch.nbytes >= BATCH_BYTES:
+        batch.commands = commands = batch.commands + call.commands
+        batch.nbytes = nbytes = batch.nbytes + call.nbytes
+        if commands >= BATCH_LIMIT or nbytes >= BATCH_BYTES:
             self._submit_early()
+
+    def mark_risky(self) -> None:
+        """Someone outside may from now on destroy a buffer that waiting calls use."""
+        for batch in list(self._batches):
+            batch.is_risky = True
 
     def _waiting(self) -> int:
         return sum(len(batch.calls) for batch in list(self._batches))
@@ -214,8 +223,9 @@ class Recording:
             timer = self.timer
             stamps = None if timer is None else timer.begin(batch)
             encoding = Encoding(self._gpu)
+            risky = batch.is_risky or self._spoiled
             for (call,) in calls:
-                if self._is_spoiled(call):
+                if risky and self._is_spoiled(call):
                     continue
                 timed = stamps is not None and call.timed
                 encoding.add(call, stamps(attempt, call) if stamps and timed else None)
@@ -236,7 +246,9 @@ class Recording:
                     if not storage.note:
                         raise
                     why = f"{call.name}, which was to fill it, used a buffer that was destroyed"
+                    self._spoiled = True
                     for target in call.targets:
+                        target.special = True
                         target.note = target.note or (storage.note if call.name == READ else why)
                     return True
         return False

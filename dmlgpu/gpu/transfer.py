@@ -122,6 +122,7 @@ class Transfers:
         """Returns when everything recorded so far is done."""
         with self._gpu.doing("waiting for the GPU"):
             self._recording.submit()
+            self._gpu.flush_writes()
             self.wait_submitted()
 
     def wait_submitted(self) -> None:
@@ -167,6 +168,7 @@ class Transfers:
         if self.is_read_in_place(buffer, size):
             for _ in range(TRIES):
                 self._recording.submit()
+                self._gpu.flush_writes()
                 with self._mapped_in_place(buffer) as mapping:
                     check(storage, "the tensor")
                     mapping.wait(READ, offset, size)

@@ -82,7 +82,8 @@ class Context:
         gpu = self.gpu
         if self.closed or gpu.lost or gpu.is_destroyed:
             raise DeviceLostError(self.closed or gpu.lost or "the wgpu device was destroyed")
-        self.check_process()
+        if os.getpid() != self._process:
+            self.check_process()
 
     def check_process(self) -> None:
         """Raises when the device belongs to another process."""
@@ -124,9 +125,7 @@ class Context:
         return storage.batch is not None and storage.batch.is_waiting
 
     def check_intact(self, storage: Storage) -> None:
-        """Raises when a tensor's bytes are lost; submits what uses it first, for then it is known."""
-        if self.is_recorded(storage):
-            self.recording.submit()
+        """Raises when a tensor's bytes are known to be lost; more is known after a submission."""
         if storage.note is not None:
             check(storage, "the tensor")
 
@@ -140,6 +139,7 @@ class Context:
         if not storage.shared and self.is_usable:
             with self.lock:
                 if self.is_recorded(storage):
+                    self.recording.mark_risky()
                     with contextlib.suppress(DmlError):  # the next call that submits says it
                         self.recording.submit()
                 self.pool.show(lease)
