@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import gc
 import os
 import random
@@ -37,8 +38,12 @@ ROUND = 15.0  # seconds of one process
 PATIENCE = 90.0  # seconds after which a process hangs
 
 
-class Timeout(Exception):
-    """What a signal handler raises."""
+class Timeout(BaseException):
+    """What a signal handler raises, like KeyboardInterrupt.
+
+    No Exception: what an argument's own methods raise is an error in that argument, and an
+    exception that comes just then from a handler cannot be told from it.
+    """
 
 
 class Known:
@@ -56,6 +61,7 @@ class Owned:
     def __init__(self, buffer: Any, mappable: bool) -> None:
         self.buffer = buffer
         self.mappable = mappable
+        self.promise: Any = None
 
 
 def shown(array: Array) -> Array:
@@ -74,6 +80,7 @@ class Program:
         self.mapped: list[Owned] = []
         self.foul = False  # some buffer was destroyed or mapped: BindingError may come
         self.timers = False
+        self.may_raise = True  # asyncio does not survive exceptions at any moment
         self.held: list[tuple[Any, dml.TensorDesc, Array]] = []  # buffers whose tensor is gone
 
     # What a program does.
@@ -158,6 +165,7 @@ class Program:
     def read(self) -> None:
         known = self.rng.choice(self.tensors)
         if self.rng.random() < 0.3:
+            self.may_raise = False
             got = asyncio.run(known.tensor.numpy_async())
         else:
             got = known.tensor.numpy()
@@ -194,6 +202,7 @@ class Program:
             assert any(np.array_equal(got, v) for v in before), "a read saw a later call"
             return got
 
+        self.may_raise = False
         asyncio.run(main())
 
     def drop(self) -> None:
@@ -225,16 +234,21 @@ class Program:
         if free:
             self.foul = True
             owner = self.rng.choice(free)
-            promise = owner.buffer.map_async("READ")
-            if self.rng.random() < 0.7:
-                promise.sync_wait()
+            try:
+                owner.promise = owner.buffer.map_async("READ")
+                if self.rng.random() < 0.7:
+                    owner.promise.sync_wait()
+            except wgpu.GPUError:  # it has been destroyed
+                self.owned.remove(owner)
+                return
             self.mapped.append(owner)
 
     def unmap(self) -> None:
         for owner in self.mapped:
             if owner.buffer.map_state == "mapped":
-                owner.buffer.unmap()
-        self.mapped = [o for o in self.mapped if o.buffer.map_state != "unmapped"]
+                with contextlib.suppress(wgpu.GPUError):  # it has been destroyed
+                    owner.buffer.unmap()
+        self.mapped = [o for o in self.mapped if o.buffer.map_state == "pending"]
 
     def flush(self) -> None:
         self.device.flush()
@@ -314,7 +328,7 @@ class Program:
         """The handler of a signal that comes at any moment."""
         self.counts["signals"] += 1
         kind = self.rng.randrange(3)
-        if kind == 0:
+        if kind == 0 and self.may_raise:
             raise Timeout
         try:
             if kind == 1:
@@ -342,7 +356,8 @@ class Program:
             if not self.tensors:
                 step = self.upload
             try:
-                if self.timers:
+                self.may_raise = True
+                if self.timers and step not in (self.map, self.unmap, self.destroy):
                     signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 5e-3))
                 step()
                 signal.setitimer(signal.ITIMER_REAL, 0)
@@ -355,13 +370,10 @@ class Program:
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
             self.counts[step.__name__] += 1
-        while self.mapped:
-            for owner in list(self.mapped):
-                if owner.buffer.map_state == "pending":
-                    self.mapped.remove(owner)  # an interrupted wait: nobody can unmap it now
-                    owner.mappable = False
-                    self.foul = True
-            self.unmap()
+        for owner in self.mapped:
+            with contextlib.suppress(wgpu.GPUError, RuntimeError):  # it has been destroyed
+                owner.promise.sync_wait()
+        self.unmap()
         for known in self.tensors:
             try:
                 self.compare(known, known.tensor.numpy())
