@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dmlgpu import ops
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import (
@@ -54,7 +55,6 @@ from dmlgpu.functions import (
 )
 from dmlgpu.functions import slice as slice
 from dmlgpu.gpu.adapters import AdapterInfo, adapters
-from dmlgpu.ops import OPERATORS, description_named, description_names
 from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc
@@ -125,7 +125,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Descriptions and functions of all operators, made from their records when asked for."""
-    found: Any = description_named(name) or function_named(name)
+    found: Any = ops.description_named(name) or function_named(name)
     if found is None:
         raise AttributeError(f"module 'dmlgpu' has no attribute {name!r}")
     globals()[name] = found
@@ -133,5 +133,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    functions = (operator.name.lower() for operator in OPERATORS)
-    return sorted({*__all__, *functions, *description_names()})
+    functions = (operator.name.lower() for operator in ops.OPERATORS)
+    return sorted({*__all__, *functions, *ops.description_names()})

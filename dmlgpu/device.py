@@ -256,16 +256,26 @@ class Device:
         Outputs are inferred. Inputs that DirectML wants in one size are broadcast as NumPy does,
         and where DirectML wants leading dimensions of size 1 in a result, it is seen without.
         """
-        given = tuple(x if isinstance(x, Tensor) else self._given(x) for x in inputs)
+        operator = BY_NAME[name]
+        given = tuple(
+            x if isinstance(x, Tensor) else self._given(x, field.name)
+            for field, x in zip(operator.inputs, inputs, strict=False)
+        )
+        if len(inputs) > len(given):
+            names = ", ".join(field.name for field in operator.inputs)
+            raise BindingError(
+                f"{name}: {len(inputs)} inputs given; it takes {len(given)}: {names}"
+            )
         descs = tuple(map(_desc_of, given))
-        key: Any = (name, descs, key_of(*attributes.values()))
+        values = key_of(*attributes.values())
+        key = (name, descs, tuple(attributes), values)
         try:
             known = self.remembered.get(key)
         except Exception:  # an argument that is not hashable is not an integer: reading says so
-            key, known = (), None
+            known = None
         if known is None:
-            known = self._prepared(BY_NAME[name], descs, attributes)
-            if key and is_fixed((descs, key[2], tuple(attributes))):
+            known = self._prepared(operator, descs, attributes)
+            if is_fixed(values):
                 self.remember(key, known)
         compiled, views, seen = known
         if views is not None:
@@ -273,13 +283,13 @@ class Device:
         result = compiled(*given)
         return result if seen is None else result.view(seen)
 
-    def _given(self, x: Any) -> Any:
+    def _given(self, x: Any, field: str) -> Any:
         """What stands for an input that is no tensor: an array, a list of inputs, or nothing."""
         if x is None:
             return None
         if isinstance(x, (list, tuple)) and any(isinstance(item, Tensor) for item in x):
             return tuple(item if isinstance(item, Tensor) else self.tensor(item) for item in x)
-        return native(x)
+        return native(x, _argument(field))
 
     def _viewed(self, x: Any, desc: TensorDesc | None) -> Any:
         if desc is None:
@@ -291,11 +301,6 @@ class Device:
     ) -> tuple[CompiledOperator, tuple[TensorDesc | None, ...] | None, TensorDesc | None]:
         """The compiled operator, the views its inputs are seen in, and the result's."""
         names = [field.name for field in operator.inputs]
-        if len(descs) > len(names):
-            raise BindingError(
-                f"{operator.name}: {len(descs)} inputs given; it takes {len(names)}: "
-                + ", ".join(names)
-            )
         fields: dict[str, Any] = dict(zip(names, descs, strict=False))
         shape = broadcast_shape(operator.name, [fields.get(n) for n in operator.equal_inputs])
         views: dict[str, TensorDesc] = {}
@@ -366,3 +371,9 @@ def _desc_of(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(map(_desc_of, x))
     return None if x is None else described(x)
+
+
+def _argument(field: str) -> str:
+    """What functions call the tensor of a field: `x`, `indices`."""
+    name = field.removesuffix("_tensor")
+    return "x" if name == "input" else name

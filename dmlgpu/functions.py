@@ -141,13 +141,8 @@ def gather_nd(
     >>> dml.gather_nd([[1, 2], [3, 4]], [[1, 0], [0, -1]]).tolist()
     [3, 2]
     """
-    result: Tensor = device_of(x, indices).run(
-        "GATHER_ND",
-        x,
-        indices,
-        input_dimension_count=input_dimension_count,
-        indices_dimension_count=indices_dimension_count,
-    )
+    counts = _counts(input_dimension_count, indices_dimension_count)
+    result: Tensor = device_of(x, indices).run("GATHER_ND", x, indices, **counts)
     return result
 
 
@@ -163,15 +158,17 @@ def gather_nd1(
     >>> dml.gather_nd1([[1, 2], [3, 4]], [[1], [0]], batch_dimension_count=1).tolist()
     [2, 3]
     """
+    counts = _counts(input_dimension_count, indices_dimension_count)
     result: Tensor = device_of(x, indices).run(
-        "GATHER_ND1",
-        x,
-        indices,
-        input_dimension_count=input_dimension_count,
-        indices_dimension_count=indices_dimension_count,
-        batch_dimension_count=batch_dimension_count,
+        "GATHER_ND1", x, indices, **counts, batch_dimension_count=batch_dimension_count
     )
     return result
+
+
+def _counts(inputs: int | None, indices: int | None) -> dict[str, int]:
+    """The dimension counts that were given."""
+    counts = {"input_dimension_count": inputs, "indices_dimension_count": indices}
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def cumulative_summation(

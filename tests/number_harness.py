@@ -1,10 +1,16 @@
-"""Runs single functions of shaders/number and shaders/math over arrays, through plain wgpu."""
+"""Runs single functions of shaders/number and shaders/math over arrays, through plain wgpu.
+
+And the arrays to run them over, and what it takes to judge the results.
+"""
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +164,154 @@ def open_runner() -> Runner:
         if os.environ.get("DMLGPU_REQUIRE_GPU") == "1":
             pytest.fail(f"DMLGPU_REQUIRE_GPU is set and there is no adapter: {error}")
         pytest.skip(f"no adapter: {error}")
+
+
+INTEGERS = ["i32", "u32", "i64", "u64"]
+CLASSES = ["f32", *INTEGERS, "f64"]
+F32_EDGES = np.array(
+    [
+        0x00000000, 0x00000001, 0x00000003, 0x00400000, 0x007FFFFF, 0x00800000, 0x00800001,
+        0x01000000, 0x2EDBE6FF, 0x33000000, 0x337FFFFF, 0x33800000, 0x33800001, 0x387FC000,
+        0x387FFFFF, 0x38800000, 0x3EFFFFFF, 0x3F000000, 0x3F000001, 0x3F3504F3, 0x3F7FFFFF,
+        0x3F800000, 0x3F800001, 0x3FB504F3, 0x3FC00000, 0x3FC90FDB, 0x40000000, 0x40200000,
+        0x40490FDB, 0x40490FDA, 0x40600000, 0x42B17217, 0x42B17218, 0x42CFF1B5, 0x477FE000,
+        0x477FEFFF, 0x477FF000, 0x4AFFFFFF, 0x4B000000, 0x4B7FFFFF, 0x4B800000, 0x4EFFFFFF,
+        0x4F000000, 0x4F7FFFFF, 0x4F800000, 0x5EFFFFFF, 0x5F000000, 0x5F7FFFFF, 0x5F800000,
+        0x7D800000, 0x7E800000, 0x7EFFFFFF, 0x7F000000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000,
+    ],
+    np.uint32,
+)  # fmt: skip
+
+
+def edges(kind: str) -> Any:
+    if kind == "f32":
+        return np.concatenate([F32_EDGES, F32_EDGES | 0x80000000]).view(np.float32)
+    if kind == "f64":
+        near = edges("f32").astype(np.float64)
+        quiet = near[np.isfinite(near)]
+        steps = [np.nextafter(quiet, to) for to in (np.inf, -np.inf)]
+        halves = quiet * (1 + 2.0**-24)  # between two float32
+        denormal = (np.arange(1, 40) + 0.5) * 2.0**-149  # likewise
+        halves = np.concatenate([halves, denormal, np.nextafter(denormal, 1)])
+        more = [5e-324, 2.0**-1022, 2.0**-150, 1.7e308, 2.0**53 + 2, 4294967295.9, 2147483647.5]
+        return np.concatenate([near, *steps, halves, more, np.negative(more)])
+    info = np.iinfo(DTYPES[kind])
+    near = [n + d for n in (0, info.max // 2, info.max) for d in range(-3, 4)]
+    near += [2**k + d for k in (8, 16, 24, 25, 31, 32, 33, 48, 53, 54, 62) for d in (-1, 0, 1)]
+    signed = [n for n in near + [-n - 1 for n in near] if info.min <= n <= info.max]
+    return np.array(sorted(set(signed)), DTYPES[kind])
+
+
+def noise(kind: str, count: int, seed: int) -> Any:
+    """Random bits, and for integers random sizes too."""
+    rng = np.random.default_rng(seed)
+    dtype = np.dtype(DTYPES[kind])
+    bits = rng.integers(0, 2 ** (8 * dtype.itemsize), count, dtype=f"u{dtype.itemsize}")
+    if kind in INTEGERS:
+        small = rng.integers(0, 8 * dtype.itemsize, count).astype(dtype)
+        return bits.view(dtype) >> small
+    return bits.view(dtype)
+
+
+def single(kind: str, count: int = 6000) -> Any:
+    return np.concatenate([edges(kind), noise(kind, count, 1)])
+
+
+def pairs(kind: str, count: int = 6000) -> tuple[Any, Any]:
+    near = np.array(list(itertools.product(edges(kind), edges(kind))), DTYPES[kind])
+    a, b = noise(kind, count, 2), noise(kind, count, 3)
+    return np.concatenate([near[:, 0], a, a]), np.concatenate([near[:, 1], b, a])
+
+
+def wrapped(values: list[int], kind: str) -> Any:
+    """Integers modulo 2^bits."""
+    bits = 8 * np.dtype(DTYPES[kind]).itemsize
+    unsigned = np.array([v % 2**bits for v in values], f"u{bits // 8}")
+    return unsigned.view(DTYPES[kind])
+
+
+def bits_of(values: Any) -> Any:
+    return values.view(f"u{values.dtype.itemsize}")
+
+
+def same_floats(got: Any, expected: Any) -> Any:
+    """Equal to the sign of zero, or both NaN."""
+    return (bits_of(got) == bits_of(expected)) | (np.isnan(got) & np.isnan(expected))
+
+
+def flushed(values: Any) -> Any:
+    tiny = np.abs(values) < np.finfo(np.float32).tiny
+    return np.where(tiny, np.copysign(np.float32(0), values), values)
+
+
+def moderate(count: int, seed: int) -> Any:
+    """Numbers of either sign from e^-12 to e^5, where most functions bend, and some near 1."""
+    rng = np.random.default_rng(seed)
+    sizes = np.exp(rng.uniform(-12, 5, count))
+    near_one = 1 + rng.uniform(-1, 1, count) * 2.0 ** -rng.integers(0, 24, count)
+    values = np.concatenate([sizes * rng.choice([-1, 1], count), near_one])
+    return values.astype(np.float32)
+
+
+TINY = float(np.finfo(np.float32).tiny)
+
+
+def error(found: Any, exact: Any) -> Any:
+    """In units in the last place of the exact result; infinite where NaN or a sign is wrong."""
+    limit = 2.0**128  # what infinity stands for next to the largest number
+    to = np.clip(exact, -limit, limit)
+    distance = np.abs(np.clip(found.astype(np.float64), -limit, limit) - to)
+    unit = np.spacing(np.minimum(np.abs(to), np.finfo(np.float32).max).astype(np.float32))
+    units = distance / np.where(np.isnan(to), 1, unit)
+    units[np.isnan(found) & np.isnan(exact)] = 0
+    units[np.isnan(found) != np.isnan(exact)] = np.inf
+    units[(np.signbit(found) != np.signbit(exact)) & ~np.isnan(exact)] = np.inf
+    return units
+
+
+def check(
+    runner: Runner,
+    name: str,
+    function: Callable[..., Any],
+    bound: float,
+    *columns: Any,
+    absolute: float = 0,
+) -> None:
+    """The worst error must be within the bound, or the absolute one."""
+    found = runner(name, ["f32"] * len(columns), "f32", *columns)
+    exact = function(*(c.astype(np.float64) for c in columns))
+    right = (error(found, exact) <= bound) | (np.abs(found - exact) <= absolute)
+    if runner.flushes:
+        right |= (np.abs(exact) <= TINY) & (found == 0)
+        inputs_too = function(*(flushed(c).astype(np.float64) for c in columns))
+        right |= error(found, inputs_too) <= bound
+        right |= (np.abs(inputs_too) <= TINY) & (found == 0)
+    worst = np.nonzero(~right)[0][:3]
+    assert right.all(), ([c[worst] for c in columns], found[worst], exact[worst])
+
+
+def nearest(value: Any, kind: str) -> Any:
+    """A Python number rounded once, to nearest, ties to even."""
+    if isinstance(value, float) and (kind == "f64" or not math.isfinite(value)):
+        return DTYPES[kind](value)
+    if kind == "f64":
+        return np.float64(value)  # Python rounds integers this way
+    if isinstance(value, float):
+        return np.float32(value)
+    exact = Fraction(value)
+    guess = np.float32(float(value))
+    around = [np.nextafter(guess, np.float32(to)) for to in (-np.inf, np.inf)]
+    return min([guess, *around], key=lambda f: (abs(Fraction(float(f)) - exact), bits_of(f) & 1))
+
+
+def cast(value: Any, kind: str) -> Any:
+    """What CAST gives for one Python number."""
+    if kind in ("f32", "f64"):
+        return nearest(value, kind)
+    if isinstance(value, float):
+        info = np.iinfo(DTYPES[kind])
+        if math.isnan(value):
+            return DTYPES[kind](0)
+        limit = min(max(value, -1e30), 1e30)
+        return DTYPES[kind](min(max(int(limit), info.min), info.max))
+    return wrapped([value], kind)[0]

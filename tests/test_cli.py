@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.commands import is_one_sentence, run
 
 import dmlgpu as dml
-from dmlgpu import cli
 from dmlgpu.cli import cases, catalogue, demo, info, output
-from dmlgpu.gpu import gpu
+from dmlgpu.gpu import adapters
 from dmlgpu.ops import OPERATORS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,20 +24,6 @@ NAMES = [operator.name for operator in OPERATORS]
 CARD = dml.AdapterInfo("GeForce", "discrete", "Vulkan", "580", 0)
 CHIP = dml.AdapterInfo("Iris", "integrated", "Vulkan", "25", 1)
 SOFT = dml.AdapterInfo("llvmpipe", "cpu", "Vulkan", "Mesa 25", 2)
-
-
-def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
-    """Status, standard output and standard error of a command."""
-    try:
-        status = cli.main(argv)
-    except SystemExit as stop:
-        status = stop.code if isinstance(stop.code, int) else 1
-    out, err = capsys.readouterr()
-    return status, out, err
-
-
-def is_one_sentence(err: str) -> bool:
-    return re.fullmatch(r"dmlgpu: [^\n]+\n", err) is not None
 
 
 def test_without_a_command_it_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,15 +89,15 @@ def test_operators_as_json_equals_the_tables(
     status, out, _ = run(capsys, "operators", "--json", "--level", level.name)
     assert status == 0
     found = {entry["name"]: entry for entry in json.loads(out)}
-    assert set(found) == {o.name for o in OPERATORS if min(o.support) <= level}
+    assert set(found) == {o.name for o in OPERATORS if min(o.entry.support) <= level}
     for operator in OPERATORS:
         if operator.name not in found:
             continue
         entry = found[operator.name]
-        assert entry["value"] == operator.value
-        assert entry["in_place"] == operator.in_place
-        assert entry["since"] == min(operator.support).name[3:].replace("_", ".")
-        row = operator.support[max(at for at in operator.support if at <= level)]
+        assert entry["value"] == operator.entry.value
+        assert entry["in_place"] == bool(operator.entry.alias)
+        assert entry["since"] == min(operator.entry.support).name[3:].replace("_", ".")
+        row = operator.entry.support[max(at for at in operator.entry.support if at <= level)]
         assert entry["tensors"] == {
             field: {
                 "data_types": [t.name for t in sorted(allowed.data_types)],
@@ -126,7 +112,7 @@ def test_markdown_says_each_level_once(capsys: pytest.CaptureFixture[str]) -> No
     assert status == 0
     header, rule, *rows = out.splitlines()
     assert header.count("|") == rule.count("|")
-    assert len(rows) == sum(len(operator.support) for operator in OPERATORS)
+    assert len(rows) == sum(len(operator.entry.support) for operator in OPERATORS)
 
 
 def test_types_are_gathered_by_kind() -> None:
@@ -170,9 +156,9 @@ def test_the_choice_is_explained(
     chosen: dml.AdapterInfo,
     because: str,
 ) -> None:
-    monkeypatch.setattr(gpu, "_listed", lambda: tuple((info, None) for info in listed))
+    monkeypatch.setattr(adapters, "_listed", lambda: tuple((info, None) for info in listed))
     monkeypatch.setenv("DMLGPU_ADAPTER", wanted)
-    assert gpu.choose(None)[0] == chosen
+    assert adapters.choose(None)[0] == chosen
     assert info.chosen_because(chosen, dml.adapters()) == because
 
 
@@ -180,7 +166,7 @@ def test_the_choice_is_explained(
 def test_without_an_adapter_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    monkeypatch.setattr(gpu, "_listed", lambda: ())
+    monkeypatch.setattr(adapters, "_listed", lambda: ())
     status, out, err = run(capsys, command)
     assert (status, out) == (1, "")
     assert "no GPU adapter found; install a Vulkan driver" in err
@@ -191,7 +177,7 @@ def test_without_an_adapter_it_says_what_to_install(
 def test_an_adapter_that_is_not_there_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    monkeypatch.setattr(gpu, "_listed", lambda: ((SOFT, None),))
+    monkeypatch.setattr(adapters, "_listed", lambda: ((SOFT, None),))
     monkeypatch.setenv("DMLGPU_ADAPTER", "GeForce")
     status, out, err = run(capsys, command)
     assert (status, out) == (1, "")
@@ -306,7 +292,7 @@ def test_demo_as_json(
 def test_an_adapter_can_be_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    monkeypatch.setattr(gpu, "_listed", lambda: ((SOFT, None), (CARD, None)))
+    monkeypatch.setattr(adapters, "_listed", lambda: ((SOFT, None), (CARD, None)))
     status, out, err = run(capsys, command, "--adapter", "Radeon")
     assert (status, out) == (1, "")
     assert err.startswith("dmlgpu: adapter is 'Radeon'; this machine has: llvmpipe")

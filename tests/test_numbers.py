@@ -7,33 +7,34 @@ zero, that and nothing else is allowed besides.
 
 from __future__ import annotations
 
-import itertools
 import math
+import re
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from number_harness import DTYPES, WGSL, Runner, open_runner
+from number_harness import (
+    CLASSES,
+    DTYPES,
+    INTEGERS,
+    SHADERS,
+    WGSL,
+    Runner,
+    bits_of,
+    cast,
+    check,
+    flushed,
+    moderate,
+    noise,
+    open_runner,
+    pairs,
+    same_floats,
+    single,
+    wrapped,
+)
 
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::RuntimeWarning")]  # of NumPy
-
-INTEGERS = ["i32", "u32", "i64", "u64"]
-CLASSES = ["f32", *INTEGERS, "f64"]
-F32_EDGES = np.array(
-    [
-        0x00000000, 0x00000001, 0x00000003, 0x00400000, 0x007FFFFF, 0x00800000, 0x00800001,
-        0x01000000, 0x2EDBE6FF, 0x33000000, 0x337FFFFF, 0x33800000, 0x33800001, 0x387FC000,
-        0x387FFFFF, 0x38800000, 0x3EFFFFFF, 0x3F000000, 0x3F000001, 0x3F3504F3, 0x3F7FFFFF,
-        0x3F800000, 0x3F800001, 0x3FB504F3, 0x3FC00000, 0x3FC90FDB, 0x40000000, 0x40200000,
-        0x40490FDB, 0x40490FDA, 0x40600000, 0x42B17217, 0x42B17218, 0x42CFF1B5, 0x477FE000,
-        0x477FEFFF, 0x477FF000, 0x4AFFFFFF, 0x4B000000, 0x4B7FFFFF, 0x4B800000, 0x4EFFFFFF,
-        0x4F000000, 0x4F7FFFFF, 0x4F800000, 0x5EFFFFFF, 0x5F000000, 0x5F7FFFFF, 0x5F800000,
-        0x7D800000, 0x7E800000, 0x7EFFFFFF, 0x7F000000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000,
-    ],
-    np.uint32,
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -41,67 +42,8 @@ def runner() -> Runner:
     return open_runner()
 
 
-def edges(kind: str) -> Any:
-    if kind == "f32":
-        return np.concatenate([F32_EDGES, F32_EDGES | 0x80000000]).view(np.float32)
-    if kind == "f64":
-        near = edges("f32").astype(np.float64)
-        quiet = near[np.isfinite(near)]
-        steps = [np.nextafter(quiet, to) for to in (np.inf, -np.inf)]
-        halves = quiet * (1 + 2.0**-24)  # between two float32
-        more = [5e-324, 2.0**-1022, 2.0**-150, 1.7e308, 2.0**53 + 2, 4294967295.9, 2147483647.5]
-        return np.concatenate([near, *steps, halves, more, np.negative(more)])
-    info = np.iinfo(DTYPES[kind])
-    near = [n + d for n in (0, info.max // 2, info.max) for d in range(-3, 4)]
-    near += [2**k + d for k in (8, 16, 24, 25, 31, 32, 33, 48, 53, 54, 62) for d in (-1, 0, 1)]
-    signed = [n for n in near + [-n - 1 for n in near] if info.min <= n <= info.max]
-    return np.array(sorted(set(signed)), DTYPES[kind])
-
-
-def noise(kind: str, count: int, seed: int) -> Any:
-    """Random bits, and for integers random sizes too."""
-    rng = np.random.default_rng(seed)
-    dtype = np.dtype(DTYPES[kind])
-    bits = rng.integers(0, 2 ** (8 * dtype.itemsize), count, dtype=f"u{dtype.itemsize}")
-    if kind in INTEGERS:
-        small = rng.integers(0, 8 * dtype.itemsize, count).astype(dtype)
-        return bits.view(dtype) >> small
-    return bits.view(dtype)
-
-
-def single(kind: str, count: int = 6000) -> Any:
-    return np.concatenate([edges(kind), noise(kind, count, 1)])
-
-
-def pairs(kind: str, count: int = 6000) -> tuple[Any, Any]:
-    near = np.array(list(itertools.product(edges(kind), edges(kind))), DTYPES[kind])
-    a, b = noise(kind, count, 2), noise(kind, count, 3)
-    return np.concatenate([near[:, 0], a, a]), np.concatenate([near[:, 1], b, a])
-
-
-def wrapped(values: list[int], kind: str) -> Any:
-    """Integers modulo 2^bits."""
-    bits = 8 * np.dtype(DTYPES[kind]).itemsize
-    unsigned = np.array([v % 2**bits for v in values], f"u{bits // 8}")
-    return unsigned.view(DTYPES[kind])
-
-
 def truncated(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
-def bits_of(values: Any) -> Any:
-    return values.view(f"u{values.dtype.itemsize}")
-
-
-def same_floats(got: Any, expected: Any) -> Any:
-    """Equal to the sign of zero, or both NaN."""
-    return (bits_of(got) == bits_of(expected)) | (np.isnan(got) & np.isnan(expected))
-
-
-def flushed(values: Any) -> Any:
-    tiny = np.abs(values) < np.finfo(np.float32).tiny
-    return np.where(tiny, np.copysign(np.float32(0), values), values)
 
 
 BINARY: dict[str, Callable[[int, int], int]] = {
@@ -249,34 +191,9 @@ def test_float_remainders_are_exact(runner: Runner, name: str) -> None:
     right = same_floats(found, expected)
     if runner.flushes:
         right |= same_floats(found, flushed(expected))
+        if name == "mod":  # the sum of the remainder and the divisor
+            right |= same_floats(found, flushed(flushed(np.fmod(a, b)) + flushed(b)))
     assert right.all(), (a[~right][:3], b[~right][:3], found[~right][:3], expected[~right][:3])
-
-
-def nearest(value: Any, kind: str) -> Any:
-    """A Python number rounded once, to nearest, ties to even."""
-    if isinstance(value, float) and (kind == "f64" or not math.isfinite(value)):
-        return DTYPES[kind](value)
-    if kind == "f64":
-        return np.float64(value)  # Python rounds integers this way
-    if isinstance(value, float):
-        return np.float32(value)
-    exact = Fraction(value)
-    guess = np.float32(float(value))
-    around = [np.nextafter(guess, np.float32(to)) for to in (-np.inf, np.inf)]
-    return min([guess, *around], key=lambda f: (abs(Fraction(float(f)) - exact), bits_of(f) & 1))
-
-
-def cast(value: Any, kind: str) -> Any:
-    """What CAST gives for one Python number."""
-    if kind in ("f32", "f64"):
-        return nearest(value, kind)
-    if isinstance(value, float):
-        info = np.iinfo(DTYPES[kind])
-        if math.isnan(value):
-            return DTYPES[kind](0)
-        limit = min(max(value, -1e30), 1e30)
-        return DTYPES[kind](min(max(int(limit), info.min), info.max))
-    return wrapped([value], kind)[0]
 
 
 @pytest.mark.parametrize("source", CLASSES)
@@ -332,7 +249,135 @@ def test_elements(runner: Runner, name: str) -> None:
         np.testing.assert_array_equal(again, expected)
 
 
+def test_float16_has_one_set_of_names() -> None:
+    files = [SHADERS / "number" / f"{name}.wgsl" for name in ("float16", "float16_hardware")]
+    ours, hardware = (re.findall(r"^fn .*?\{", file.read_text(), re.M) for file in files)
+    assert ours == hardware
+
+
+def test_names_carry_the_prefix_of_their_file() -> None:
+    for path in (SHADERS / "number").glob("*.wgsl"):
+        prefix = path.stem.removesuffix("_hardware") + "_"
+        names = re.findall(r"^(?:fn|struct|const|var\S*|alias) (\w+)", path.read_text(), re.M)
+        assert names
+        assert [name for name in names if not name.startswith(prefix)] == []
+    for path in (SHADERS / "math").glob("*.wgsl"):
+        names = re.findall(r"^(?:fn|struct|const|var\S*|alias) (\w+)", path.read_text(), re.M)
+        assert f"math_{path.stem}" in names
+        others = set(names) - {f"math_{path.stem}"}
+        assert [name for name in others if not name.startswith(f"math_{path.stem}_")] == []
+
+
 def test_float16_nan_keeps_its_sign(runner: Runner) -> None:
     nan = np.array([0x7F800001, 0xFF800001, 0x7FC12345, 0xFFFFFFFF], np.uint32).view(np.float32)
     found = runner("float16_encode", ["f32"], "bits", nan)
     assert found.tolist() == [0x7E00, 0xFE00, 0x7E00, 0xFE00]
+
+
+MATH: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "exp": (np.exp, 2.5),
+    "expm1": (np.expm1, 2.5),
+    "exp2": (np.exp2, 2.5),
+    "log": (np.log, 2.5),
+    "log1p": (np.log1p, 4),
+    "log2": (np.log2, 2.5),
+    "log10": (np.log10, 2.5),
+    "sqrt": (np.sqrt, 1),
+    "recip": (np.reciprocal, 1),
+    "sin": (np.sin, 2.5),
+    "cos": (np.cos, 2.5),
+    "tan": (np.tan, 4),
+    "asin": (np.arcsin, 4),
+    "acos": (np.arccos, 2.5),
+    "atan": (np.arctan, 2.5),
+    "sinh": (np.sinh, 2.5),
+    "cosh": (np.cosh, 2.5),
+    "tanh": (np.tanh, 2.5),
+    "asinh": (np.arcsinh, 4),
+    "acosh": (np.arccosh, 4),
+    "atanh": (np.arctanh, 4),
+    "erf": (np.vectorize(math.erf), 2.5),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), 4),
+    "softplus": (lambda x: np.logaddexp(0, x), 4),
+}
+ROUNDING: dict[str, Callable[[Any], Any]] = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round_even": np.rint,
+    "round_away": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
+}
+
+
+@pytest.mark.parametrize("name", MATH)
+def test_functions_of_one(runner: Runner, name: str) -> None:
+    x = np.concatenate([single("f32"), moderate(6000, 10)])
+    check(runner, f"math_{name}", *MATH[name], x)
+
+
+@pytest.mark.parametrize("name", ROUNDING)
+def test_rounding_is_exact(runner: Runner, name: str) -> None:
+    halves = np.arange(-40, 41, dtype=np.float32) / 4
+    x = np.concatenate([single("f32"), moderate(2000, 11), halves, halves + 2**21])
+    check(runner, f"math_{name}", ROUNDING[name], 0, x)
+
+
+def test_sine_and_cosine_near_multiples_of_a_right_angle(runner: Runner) -> None:
+    n = np.arange(1, 20000)
+    x = np.concatenate([n, n * 2.0**20, n * 2.0**80]) * (math.pi / 2)
+    x = x.astype(np.float32)
+    for name in ("sin", "cos", "tan"):
+        check(runner, f"math_{name}", *MATH[name], x, absolute=1e-9)
+
+
+def test_power(runner: Runner) -> None:
+    a, b = pairs("f32", 4000)
+    near_one = np.abs(moderate(6000, 12))
+    reach = np.random.default_rng(13).uniform(-150, 150, len(near_one))
+    far = (reach / np.log2(near_one.astype(np.float64))).astype(np.float32)
+    small = np.random.default_rng(14).integers(-9, 10, 6000).astype(np.float32)
+    x = np.concatenate([a, near_one, moderate(3000, 15)])
+    y = np.concatenate([b, far, small])
+    check(runner, "math_pow", np.power, 2.5, x, y)
+
+
+def test_angle_of_a_point(runner: Runner) -> None:
+    y, x = pairs("f32")
+    y = np.concatenate([y, moderate(3000, 16)])
+    x = np.concatenate([x, moderate(3000, 17)])
+    check(runner, "math_atan2", np.arctan2, 2.5, y, x)
+
+
+def test_hypotenuse(runner: Runner) -> None:
+    x, y = pairs("f32")
+    x = np.concatenate([x, moderate(3000, 18)])
+    y = np.concatenate([y, moderate(3000, 19)])
+    check(runner, "math_hypot", np.hypot, 2.5, x, y)
+
+
+def test_logaddexp(runner: Runner) -> None:
+    a, b = pairs("f32")
+    a = np.concatenate([a, moderate(3000, 20)])
+    b = np.concatenate([b, moderate(3000, 21)])
+    check(runner, "math_logaddexp", np.logaddexp, 4, a, b, absolute=1e-6)
+
+
+def test_float_division(runner: Runner) -> None:
+    a, b = pairs("f32")
+    with_quotients = moderate(6000, 22)
+    whole = np.random.default_rng(23).integers(1, 4096, len(with_quotients)).astype(np.float32)
+    check(runner, "f32_div", np.divide, 1, a, b)
+    check(runner, "f32_div", np.divide, 1, with_quotients, moderate(6000, 24))
+    short = bits_of(with_quotients) & 0xFFFFF000
+    found = runner("f32_div", ["f32", "f32"], "f32", short.view(np.float32) * whole, whole)
+    np.testing.assert_array_equal(found, short.view(np.float32))  # exact where that is a float
+
+
+def test_float_tests_and_neighbours(runner: Runner) -> None:
+    x, y = pairs("f32", 2000)
+    for name, function in {"is_nan": np.isnan, "is_inf": np.isinf, "signbit": np.signbit}.items():
+        np.testing.assert_array_equal(runner(f"math_{name}", ["f32"], "bool", x), function(x), name)
+    sign = runner("math_copysign", ["f32", "f32"], "f32", x, y)
+    np.testing.assert_array_equal(bits_of(sign), bits_of(np.copysign(x, y)))
+    after = runner("math_nextafter", ["f32", "f32"], "f32", x, y)
+    assert same_floats(after, np.nextafter(x, y)).all()

@@ -17,7 +17,7 @@ import fuzz_foreign
 import numpy as np
 import pytest
 import wgpu
-from programs import run, says
+from support.programs import run, says
 
 import dmlgpu as dml
 from dmlgpu.gpu import private

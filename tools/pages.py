@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pictures
 import reference
 
 from dmlgpu.cli import catalogue
-from dmlgpu.desc.levels import ranks_text
+from dmlgpu.desc.levels import level_text, ranks_text, types_short
 from dmlgpu.ops import OPERATORS
 from dmlgpu.plan.operator import Operator
 
@@ -100,7 +100,7 @@ def facts(operator: Operator[Any]) -> str:
     """Fields, rules and feature levels."""
     said = told(operator)
     lines = ["## Fields", "", "| field | in DirectML | type | meaning |", "|---|---|---|---|"]
-    for field in fields(operator.desc):
+    for field in operator.fields:
         kind, meaning = said.fields[field.name]
         lines.append(
             f"| `{field.name}` | `{directml(field.name)}` | {kind} | {sentence(meaning)} |"
@@ -109,26 +109,25 @@ def facts(operator: Operator[Any]) -> str:
         lines += ["", "`DimensionCount` is not a field: the arrays' length says it."]
     lines += ["", "## Rules", "", *(f"- {rule}" for rule in said.rules)]
     lines += ["", "## Feature levels", "", levels(operator), ""]
-    in_place = "may be the input itself" if operator.in_place else "must not overlap an input"
-    since = catalogue.level_text(catalogue.since(operator))
+    in_place = "may be the input itself" if operator.entry.alias else "must not overlap an input"
+    since = level_text(operator.entry.since)
     lines.append(
         f"The output {in_place}. `DML_OPERATOR_{operator.name}` is operator "
-        f"{operator.value} of DirectML, there since feature level {since}."
+        f"{operator.entry.value} of DirectML, there since feature level {since}."
     )
     return "\n".join(lines)
 
 
 def levels(operator: Operator[Any]) -> str:
     """What each tensor may be, level by level."""
-    has_indices = "indices_tensor" in operator.tensors
+    has_indices = any(field.name == "indices_tensor" for field in operator.fields)
     head = ["from level", "ranks", "data types"] + ["index types"] * has_indices
     lines = [line(head), line(["---"] * len(head))]
-    for level, row in operator.support.items():
-        data = row["input_tensor"]
-        cells = [catalogue.level_text(level), ranks_text(data.ranks)]
-        cells.append(catalogue.types_short(data.data_types))
+    for level, row in operator.entry.support.items():
+        data = row[operator.inputs[0].name]
+        cells = [level_text(level), ranks_text(data.ranks), types_short(data.data_types)]
         if has_indices:
-            cells.append(catalogue.types_short(row["indices_tensor"].data_types))
+            cells.append(types_short(row["indices_tensor"].data_types))
         lines.append(line(cells))
     return "\n".join(lines)
 

@@ -10,6 +10,7 @@ import inspect
 from typing import Any
 
 import dmlgpu as dml
+from dmlgpu.desc.enumerations import ENUMERATIONS
 from dmlgpu.gpu.memory import Memory
 from dmlgpu.ops import OPERATORS
 from dmlgpu.runtime.profile import Profile, ProfiledCall, ProfiledOperator
@@ -17,7 +18,8 @@ from dmlgpu.runtime.profile import Profile, ProfiledCall, ProfiledOperator
 # What is promised of each class, in the order of use; other names are the library's own affair.
 MEMBERS: dict[type[Any], str] = {
     dml.Device: (
-        "from_wgpu tensor upload empty wrap from_dlpack compile flush wait profile memory close"
+        "from_wgpu tensor upload empty wrap from_dlpack compile flush wait profile memory close "
+        "wgpu_device"
     ),
     dml.Tensor: (
         "shape dtype ndim size nbytes itemsize strides numpy numpy_async tolist item tobytes copy "
@@ -32,8 +34,11 @@ MEMBERS: dict[type[Any], str] = {
     ProfiledCall: "seconds gb_per_s",
     ProfiledOperator: "gb_per_s",
 }
-FUNCTIONS = [name for name in dml.__all__ if inspect.isfunction(getattr(dml, name))]
-ENUMS = (dml.FeatureLevel, dml.DataType, dml.AxisDirection, dml.TensorFlags)
+FUNCTIONS = sorted(
+    {"slice", *(name for name in dml.__all__ if inspect.isfunction(getattr(dml, name)))}
+)
+ENUMS = (dml.FeatureLevel, dml.DataType, dml.TensorFlags, *ENUMERATIONS.values())
+RECORDS = (dml.ScaleBias, dml.Size2D)
 
 
 def text() -> str:
@@ -45,7 +50,18 @@ def text() -> str:
         (f"`{operator.desc.__name__}`", f"[{operator.name}](operators/{operator.name.lower()}.md)")
         for operator in OPERATORS
     ]
-    parts += ["## Descriptions", "Frozen, with keywords only.", table("description", rows)]
+    parts += [
+        "## Descriptions",
+        "Frozen, with keywords only; None stands for what is left out.",
+        table(
+            "description",
+            [("`Description`", f"{paragraph(dml.Description)} The base of all."), *rows],
+        ),
+        "DirectML's other operators have descriptions too, such as `dml.ConvolutionDesc`: "
+        "`validate` holds them against feature levels and equal sizes, but nothing runs them yet.",
+    ]
+    rows = [(f"`{kind.__name__}{arguments(kind)}`", paragraph(kind)) for kind in RECORDS]
+    parts.append(table("value", rows))
     rows = [(f"`{kind.__name__}`", values(kind)) for kind in ENUMS]
     parts += ["## Enumerations", table("enumeration", rows)]
     to_numpy = (dml.DataType.from_numpy, dml.DataType.numpy, dml.DataType.bits)
@@ -92,7 +108,7 @@ def arguments(value: Any) -> str:
         if parameter.kind is parameter.VAR_POSITIONAL:
             starred = True
         default = "" if parameter.default is parameter.empty else f"={plain(parameter.default)}"
-        star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
         shown.append(f"{star}{parameter.name}{default}")
     return f"({', '.join(shown)})"
 

@@ -120,7 +120,8 @@ def add_options(parser: Any, operator: Operator[Any]) -> None:
             if kind is None:
                 continue
             facts["type"], facts["metavar"] = kind
-            facts["required"] = field.direction == "in" and not field.optional
+            needed = field.direction == "in" or field.name in ("axis", "axes")
+            facts["required"] = needed and field.required and not field.optional
         group.add_argument(*names(field, operator.fields), **facts)
 
 
@@ -135,4 +136,4 @@ def field_texts(desc: type[Any]) -> dict[str, str]:
 def describe(operator: Operator[Any], args: argparse.Namespace) -> Any:
     """The description that the options give, completed."""
     given = {field.name: getattr(args, field.name, None) for field in operator.fields}
-    return operator.complete(given)
+    return operator.complete({name: value for name, value in given.items() if value is not None})

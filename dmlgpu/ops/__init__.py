@@ -16,7 +16,10 @@ from dmlgpu.ops import (
     element_wise_other,
     element_wise_unary,
     gather_nd,
+    random,
+    reduction,
     slice,
+    softmax,
 )
 from dmlgpu.plan.operator import Operator
 
@@ -26,6 +29,9 @@ FAMILIES = (
     element_wise_logical,
     element_wise_other,
     activation,
+    softmax,
+    reduction,
+    random,
     cumulative,
     gather_nd,
     slice,

@@ -24,6 +24,7 @@ from dmlgpu.plan.traffic import all_read, bytes_written
 
 WG_SIZE = 128
 UNIT = 128  # bits of the widest access
+MOST_UNITS = 4  # of one tensor in a group
 
 CLASSES = {
     DataType.FLOAT16: "f32",
@@ -56,7 +57,7 @@ def wgsl_type(data_type: DataType) -> str:
 class Operand:
     """A tensor of element-wise work; `data_type` may be another one of the same width: raw bits."""
 
-    field: str
+    field: str  # empty: no tensor is read, the value is the place itself
     tensor: TensorDesc
     data_type: DataType
     start: int = 0  # element of the tensor's buffer where the work begins
@@ -66,6 +67,11 @@ class Operand:
         """A tensor by its own type, or as raw bits."""
         data_type = RAW[tensor.data_type.bits] if raw else tensor.data_type
         return cls(field, tensor, data_type)
+
+    @classmethod
+    def place(cls, sizes: Sequence[int], steps: Sequence[int], start: int = 0) -> Operand:
+        """No tensor, but a number that grows by `steps` along each dimension, from `start` on."""
+        return cls("", TensorDesc(DataType.UINT32, sizes, steps), DataType.UINT32, start)
 
     @property
     def bits(self) -> int:
@@ -141,15 +147,16 @@ class ElementWise:
 
     def traffic(self) -> dict[str, int]:
         """Every element once; broadcast ones are read once."""
-        read = {o.field: all_read(o.tensor) for o in self.inputs.values()}
+        read = {o.field: all_read(o.tensor) for o in self.inputs.values() if o.field}
         return read | {o.field: bytes_written(o.tensor) for o, _ in self.outputs}
 
     def plan(self, adapter: Adapter) -> Plan:
         """One dispatch, or as many as parts are needed to fit bindings."""
         loops = _fold(self._loops())
         shape = _shape(loops, self.operands, len(self.outputs), adapter)
-        largest = max(o.tensor.total_tensor_size_in_bytes for o in self.operands)
-        if largest > adapter.max_binding:
+        named = [o for o in self.operands if o.field]
+        largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
+        if largest > adapter.max_binding and len({o.field for o in named}) == len(self.operands):
             parts = self._parts(shape, adapter.max_binding)
             if parts is not None:
                 return parts
@@ -220,7 +227,12 @@ class ElementWise:
         halves = any(o.data_type is DataType.FLOAT16 for o in self.operands)
         if halves and shape.hardware_halves:
             slots["number/float16"] = "number/float16_hardware"
-        bindings = {f"in{t}": o.field for t, o in enumerate(self.inputs.values())}
+        shares = shape.shares(self.operands)
+        bindings = {
+            f"in{t}": o.field
+            for t, o in enumerate(self.inputs.values())
+            if o.field and shares[t] == t
+        }
         bindings |= {f"out{t}": o.field for t, (o, _) in enumerate(self.outputs)}
         return Dispatch(
             "elementwise/elements",
@@ -242,7 +254,10 @@ class ElementWise:
         lines += [f"  strides{t}: array<vec4<u32>, 2>," for t in range(len(names))]
         lines += [f"  values{n}: array<vec4<u32>, 2>," for n in range(-(-words // 8))]
         lines += ["}"]
+        shares = shape.shares(self.operands)
         for t, (name, access) in enumerate(zip(names, shape.access, strict=True)):
+            if access == "place" or shares[t] != t:
+                continue
             written = t >= len(self.inputs)
             mode = "read" if not written else "atomic" if access == "merge" else "write"
             held = "vec4<u32>" if access == "units" else "u32"
@@ -282,7 +297,7 @@ class ElementWise:
 
     def _group(self, shape: Shape, names: Sequence[str]) -> list[str]:
         lines = ["fn make_group(number: u32) {"]
-        group = shape.group
+        group, shares = shape.group, shape.shares(self.operands)
         if shape.linear:
             for k in range(group):
                 lines.append(
@@ -296,7 +311,7 @@ class ElementWise:
             for t, (operand, access) in enumerate(
                 zip(self.inputs.values(), shape.access, strict=False)
             ):
-                lines += _load(operand, t, k, shape, access)
+                lines += _load(operand, t, k, shape, access, shares[t])
             calls.append(
                 ", ".join(f"x{t}_{k if a != 'splat' else 0}" for t, a in shape.used(names))
             )
@@ -332,6 +347,13 @@ class Shape:
     linear: bool  # groups run on across rows: every element has coordinates of its own
     hardware_halves: bool
 
+    def shares(self, operands: Sequence[Operand]) -> list[int]:
+        """For each tensor the first one that is the same and is reached by the same binding."""
+        keys = [
+            (o.field, "" if a != "units" else a) for o, a in zip(operands, self.access, strict=True)
+        ]
+        return [keys.index(key) for key in keys]
+
     def used(self, names: Sequence[str]) -> list[tuple[int, str]]:
         """(number, access) of the inputs."""
         return [(t, self.access[t]) for t, name in enumerate(names) if name.startswith("in")]
@@ -356,19 +378,23 @@ def _shape(
     made = operands[-outputs:]
     firsts = len(operands) - outputs
     least = max(1, *(32 // o.bits for o in made))
-    widest = max(o.bits for o in operands)
+    widths = [o.bits for o in operands if o.field]
     halves = adapter.exact_halves
-    group = max(least, UNIT // widest)
-    for size in dict.fromkeys((group, least)):
+    # On GPUs the narrowest tensor is reached in whole units too, unless that takes too many of the
+    # widest: a conversion of FLOAT32 to FLOAT16 took 0.80 of the limit with half units. Software
+    # adapters compile long shaders slowly.
+    narrow, wide = UNIT // min(widths), UNIT // max(widths)
+    group = max(least, wide if adapter.is_cpu else min(narrow, MOST_UNITS * wide))
+    for size in dict.fromkeys((group, max(least, wide), least)):
         if all(_in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
             access = tuple(_access(loops, t, o, size) for t, o in enumerate(operands))
             return Shape(loops, size, access, False, halves)
+    loads = tuple("each" if o.field else "place" for o in operands[:firsts])
     packed = all(not o.start and _is_packed(loops, firsts + n) for n, o in enumerate(made))
     if packed:
-        access = ("each",) * firsts + ("words",) * outputs
-        return Shape(loops, least, access, True, halves)
+        return Shape(loops, least, loads + ("words",) * outputs, True, halves)
     stores = tuple("merge" if o.bits < 32 else "words" for o in made)
-    return Shape(loops, 1, ("each",) * firsts + stores, False, halves)
+    return Shape(loops, 1, loads + stores, False, halves)
 
 
 def _in_groups(loops: tuple[Loop, ...], t: int, start: int, group: int) -> bool:
@@ -385,6 +411,8 @@ def _in_groups(loops: tuple[Loop, ...], t: int, start: int, group: int) -> bool:
 
 def _access(loops: tuple[Loop, ...], t: int, operand: Operand, group: int) -> str:
     bits = operand.bits
+    if not operand.field:
+        return "place"
     if loops[-1].steps[t] == 0:
         return "splat"
     if group > 1 and _in_groups(loops, t, operand.start, group) and group * bits % 32 == 0:
@@ -438,8 +466,8 @@ def _places(shape: Shape, names: Sequence[str], index: str, suffix: str, group: 
     return lines
 
 
-def _load(operand: Operand, t: int, k: int, shape: Shape, access: str) -> list[str]:
-    """Element `k` of the group as the value `x{t}_{k}`."""
+def _load(operand: Operand, t: int, k: int, shape: Shape, access: str, binding: int) -> list[str]:
+    """Element `k` of the group as the value `x{t}_{k}`, through the binding of a number."""
     bits, name = operand.bits, operand.data_type.name.lower()
     value = f"x{t}_{k}"
     if access == "splat" and k > 0:
@@ -449,7 +477,7 @@ def _load(operand: Operand, t: int, k: int, shape: Shape, access: str) -> list[s
         lines = []
         if k % per == 0:
             first = f"at{t}_ / {per}u + {k // per}u"
-            lines.append(f"  let u{t}_{k // per} = load_in{t}({first});")
+            lines.append(f"  let u{t}_{k // per} = load_in{binding}({first});")
         word = k % per * bits // 32
         unit = f"u{t}_{k // per}"
         low, high = f"{unit}[{word}]", f"{unit}[{min(3, word + 1)}]"
@@ -459,9 +487,9 @@ def _load(operand: Operand, t: int, k: int, shape: Shape, access: str) -> list[s
         lines = []
         base = f"at{t}_ * {bits // 32}u" if bits >= 32 else f"at{t}_ / {32 // bits}u"
         if bits >= 32 or k % (32 // bits) == 0:
-            lines.append(f"  let w{t}_{word} = load_in{t}({base} + {word}u);")
+            lines.append(f"  let w{t}_{word} = load_in{binding}({base} + {word}u);")
         if bits == 64:
-            lines.append(f"  let w{t}_{word + 1} = load_in{t}({base} + {word + 1}u);")
+            lines.append(f"  let w{t}_{word + 1} = load_in{binding}({base} + {word + 1}u);")
         return [
             *lines,
             f"  let {value} = {name}_decode({_bits(bits, k, f'w{t}_{word}', f'w{t}_{word + 1}')});",
@@ -472,13 +500,15 @@ def _load(operand: Operand, t: int, k: int, shape: Shape, access: str) -> list[s
         inner = len(shape.loops) - 1
         step = f" + {k}u * params.strides{t}[{inner // 4}][{inner % 4}]" if k else ""
         at = f"(at{t}_{step})"
+    if access == "place":
+        return [f"  let {value} = {at};"]
     if bits >= 32:
         words = bits // 32
-        low = f"load_in{t}({at} * {words}u)"
-        high = f"load_in{t}({at} * {words}u + 1u)" if bits == 64 else "0u"
+        low = f"load_in{binding}({at} * {words}u)"
+        high = f"load_in{binding}({at} * {words}u + 1u)" if bits == 64 else "0u"
         return [f"  let {value} = {name}_decode(vec2<u32>({low}, {high}));"]
     per, mask = 32 // bits, (1 << bits) - 1
-    element = f"load_in{t}({at} / {per}u) >> ({at} % {per}u * {bits}u)"
+    element = f"load_in{binding}({at} / {per}u) >> ({at} % {per}u * {bits}u)"
     return [f"  let {value} = {name}_decode(vec2<u32>(({element}) & {mask}u, 0u));"]
 
 

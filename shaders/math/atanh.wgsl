@@ -5,5 +5,5 @@ fn math_atanh(x: f32) -> f32 {
   if (magnitude > 0x3f800000u) { return f32_nan(); }
   if (magnitude == 0x3f800000u) { return f32_signed(f32_infinity(), x); }
   let a = f32_abs(x);
-  return f32_signed(0.5 * math_log1p(2.0 * a / (1.0 - a)), x);
+  return f32_signed(0.5 * math_log1p(f32_quotient(2.0 * a, 1.0 - a)), x);
 }

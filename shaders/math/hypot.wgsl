@@ -1,4 +1,4 @@
-// The square root of x * x + y * y, where the squares may be out of range; infinite beside a NaN too.
+// The square root of x * x + y * y, where the squares may be out of range; infinite beside NaN too.
 fn math_hypot(x: f32, y: f32) -> f32 {
   let a = f32_magnitude(x);
   let b = f32_magnitude(y);

@@ -1,4 +1,4 @@
-// A positive finite x as 2^k * (1 + f), where 1 + f is from sqrt(1/2) to sqrt(2): k, then f, exactly.
+// A positive finite x as 2^k * (1 + f), exactly, with 1 + f from sqrt(1/2) to sqrt(2): k, then f.
 fn math_log_reduce(x: f32) -> vec2<f32> {
   let parts = f32_split(f32_magnitude(x));
   let halved = parts.significand > 0xb504f3u; // sqrt(2)

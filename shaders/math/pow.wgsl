@@ -47,20 +47,26 @@ fn math_pow_positive(x: f32, y: f32) -> f32 {
   let n = round(product);
   return f32_scale(1.0 + math_expm1_kernel(((product - n) + rest) * 0.6931472), i32(n));
 }
-// log2(x) in two parts, from log2((1 + s) / (1 - s)) with s = f / (2 + f).
+// log2(x) in two parts: the exponent, log2(b) for the nearest b of 0.8125, 1 and 1.25, and
+// log2((1 + s) / (1 - s)) with s = (m - b) / (m + b), where |s| is up to 0.07.
 fn math_pow_log2(x: f32) -> vec2<f32> {
   let reduced = math_log_reduce(x);
-  let f = reduced.y;
+  var base = vec3<f32>(0.0, 0.0, 0.0); // b - 1, and log2(b) in two parts
+  if (reduced.y < -0.1) { base = vec3<f32>(-0.1875, -0.299560546875, 2.6501609e-7); }
+  if (reduced.y > 0.118) { base = vec3<f32>(0.25, 0.322021484375, -9.3389488e-5); }
+  let f = reduced.y - base.x;
+  let twice = 2.0 * base.x + 2.0;
   let f_high = f32_high(f);
-  let s = f / (2.0 + f);
-  let s_high = f32_high(s);
-  let rest = ((f - 2.0 * s_high) - s_high * f_high) - s_high * (f - f_high);
-  let s_low = rest / (2.0 + f);
+  let s_high = f32_high(f / (twice + f));
+  let rest = ((f - twice * s_high) - s_high * f_high) - s_high * (f - f_high);
+  let s_low = rest / (twice + f);
+  let s = s_high + s_low;
   let z = s * s;
-  let series = (((0.33660948 * z + 0.41192183) * z + 0.5770789) * z + 0.9617967) * z * s;
+  let series = ((0.41525602 * z + 0.5770693) * z + 0.9617967) * z * s;
   // 2 / ln(2) is 2.884765625, which has 12 bits, and a rest.
   let first = 2.884765625 * s_high;
-  let second = 0.00062445676 * s_high + (2.88539 * s_low + series);
-  let high = f32_high(reduced.x + (first + second));
-  return vec2<f32>(high, ((reduced.x - high) + first) + second);
+  let second = 0.00062445676 * s_high + (2.88539 * s_low + series) + base.z;
+  let whole = reduced.x + base.y;
+  let high = f32_high(whole + (first + second));
+  return vec2<f32>(high, ((whole - high) + first) + second);
 }

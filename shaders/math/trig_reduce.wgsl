@@ -13,8 +13,8 @@ fn math_trig_reduce(x: f32) -> math_trig_reduce_result {
   let r = ((x - n * 1.570556640625) - n * 0.0002396702766418457) - n * 1.5890691429376602e-08;
   return math_trig_reduce_result(r - n * 2.5633440682570896e-12, bitcast<u32>(i32(n)) & 3u);
 }
-// By Payne and Hanek: the product of the significand and those bits of 2/pi that decide the quadrant
-// and the fraction. Bits further up add whole turns.
+// By Payne and Hanek: the product of the significand and those bits of 2/pi that decide the
+// quadrant and the fraction. Bits further up add whole turns.
 fn math_trig_reduce_large(x: f32) -> math_trig_reduce_result {
   let parts = f32_split(f32_magnitude(x));
   let place = u32(parts.exponent - 120); // of the first bit of 2/pi that matters, after 32 zeros
@@ -43,7 +43,7 @@ fn math_trig_reduce_angle(fraction: vec2<u32>) -> f32 {
   let product = u64_product(u64_shl(fraction, shift).y, 0xc90fdaa2u);
   return f32_scale(f32_from_u64(product), -61 - i32(shift));
 }
-// 32 zeros and then 2/pi.
+// 32 zeros and then 2/pi, as far as it shows for the largest float.
 fn math_trig_reduce_word(k: u32) -> u32 {
   switch (k) {
     case 1u: { return 0xa2f9836eu; }
@@ -52,7 +52,6 @@ fn math_trig_reduce_word(k: u32) -> u32 {
     case 4u: { return 0xf534ddc0u; }
     case 5u: { return 0xdb629599u; }
     case 6u: { return 0x3c439041u; }
-    case 7u: { return 0xfe5163abu; }
     default: { return 0u; }
   }
 }

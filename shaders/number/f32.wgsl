@@ -1,8 +1,8 @@
-// The class f32: FLOAT32 values, which also hold FLOAT16 values; WGSL's own + - * and what its other
-// operators leave open.
+// The class f32: FLOAT32 values, which also hold FLOAT16 values; WGSL's own + - * and what its
+// other operators leave open.
 //
 // A driver may assume that no NaN and no infinity occurs and fold the tests for them away, so such
-// tests look at the bits: infinity is 0x7f800000, and every NaN is above it once the sign is cleared.
+// tests look at the bits: infinity is 0x7f800000, and without its sign every NaN is above it.
 fn f32_zero() -> f32 { return 0.0; }
 fn f32_one() -> f32 { return 1.0; }
 // A function, because a constant expression may not be infinite or NaN.
@@ -42,15 +42,15 @@ fn f32_is_nan(a: f32) -> bool { return f32_magnitude(a) > 0x7f800000u; }
 fn f32_signed(a: f32, b: f32) -> f32 {
   return bitcast<f32>(f32_magnitude(a) | (bitcast<u32>(b) & 0x80000000u));
 }
-// a * 2^n for n from -252 to 252, beyond which the result is the same as there. Two factors, since
-// one power of two may be out of range where the product is not.
+// a * 2^n, with n clamped to -252 to 252. Two factors, since one power of two may be out of range
+// where the product is not.
 fn f32_scale(a: f32, n: i32) -> f32 {
   let whole = clamp(n, -252, 252);
   let part = whole >> 1u;
   return a * bitcast<f32>((part + 127) << 23u) * bitcast<f32>((whole - part + 127) << 23u);
 }
-// The magnitude of a finite number other than zero as x * 2^(y - 150), where x has bit 23 as its
-// highest bit; y may be below 1 for a denormal number.
+// The magnitude of a finite number other than zero as significand * 2^(exponent - 150), where the
+// significand's highest bit is bit 23; the exponent of a denormal number is below 1.
 struct f32_parts {
   significand: u32,
   exponent: i32,
@@ -79,11 +79,22 @@ fn f32_nearest(x: u32, exponent: i32) -> u32 {
 // driver fuses it with an addition, and no driver simplifies what is taken off here.
 fn f32_high(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) & 0xfffff000u); }
 
-// WGSL promises a quotient within 2.5 units in the last place for divisors up to 2^126 only, and
-// nothing for denormal or zero divisors.
+// a / b where both are from 2^-60 to 2^60, rounded as good as exactly, so that 7 / 2 is 3.5: WGSL
+// allows an error of 2.5 units in the last place. The remainder is exact, product by product.
+fn f32_quotient(a: f32, b: f32) -> f32 {
+  let q = a / b;
+  let q_high = f32_high(q);
+  let b_high = f32_high(b);
+  let q_low = q - q_high;
+  let b_low = b - b_high;
+  let rest = (((a - q_high * b_high) - q_high * b_low) - q_low * b_high) - q_low * b_low;
+  return q + rest / b;
+}
+// WGSL promises nothing for divisors above 2^126, denormal or zero.
 fn f32_div(a: f32, b: f32) -> f32 {
-  let exponent = f32_magnitude(b) >> 23u;
-  if (exponent > 7u && exponent < 248u) { return a / b; }
+  let x = f32_magnitude(a) >> 23u;
+  let y = f32_magnitude(b) >> 23u;
+  if (min(x, y) > 67u && max(x, y) < 187u) { return f32_quotient(a, b); }
   return f32_div_extreme(a, b);
 }
 fn f32_div_extreme(a: f32, b: f32) -> f32 {
@@ -96,8 +107,8 @@ fn f32_div_extreme(a: f32, b: f32) -> f32 {
   if (x == 0u || y == 0x7f800000u) { return f32_of_bits(sign); }
   let n = f32_split(x);
   let d = f32_split(y);
-  let quotient = f32_scale(f32(n.significand) / f32(d.significand), n.exponent - d.exponent);
-  return bitcast<f32>(bitcast<u32>(quotient) | sign);
+  let quotient = f32_quotient(f32(n.significand), f32(d.significand));
+  return bitcast<f32>(bitcast<u32>(f32_scale(quotient, n.exponent - d.exponent)) | sign);
 }
 // Exact: a long division that brings down eight bits at a time, at most 35 times.
 fn f32_rem(a: f32, b: f32) -> f32 {

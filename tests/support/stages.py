@@ -45,14 +45,14 @@ class Bench:
         self.pending = None
         self.device.flush()
         with self.device.context.lock:
-            self.device._pool.clear()
+            self.device.context.pool.clear()
             self.device.context.transfers.close()
         self.pending = self.op(self.kept)
 
     def accounted(self) -> None:
         """The device holds exactly what is alive: these tensors, and scratch memory."""
         alive = [self.kept.storage, self.large.storage]
-        alive += [lease.storage for lease in self.device._scratch.values()]
+        alive += [lease.storage for lease in self.device.context._scratch.values()]
         alive += [] if self.pending is None else [self.pending.storage]
         right = sum(storage.size for storage in alive)
         if self.device.memory.in_use != right:

@@ -1,0 +1,139 @@
+"""DML_OPERATOR_ACTIVATION_SOFTMAX, LOG_SOFTMAX and HARDMAX, and their forms with axes.
+
+https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_activation_softmax1_operator_desc
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from dmlgpu.desc.description import Description, Output, entry_of
+from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.errors import InvalidDescError
+from dmlgpu.ops.elements import like_first
+from dmlgpu.ops.reduction import check_axes, extreme, log_sum_exp
+from dmlgpu.plan.normalize import ByLine, Phase
+from dmlgpu.plan.operator import Given, Operator
+from dmlgpu.plan.reduce import plain
+
+
+class _Last(Description):
+    """A function of lines along the last dimension.
+
+    Fields:
+        input_tensor (tensor): what is read; at most its last two dimensions have more than one
+            element.
+        output_tensor (tensor): what is written.
+        axes (UINT[]): the dimensions that make up a line together.
+    """
+
+    input_tensor: TensorDesc
+    output_tensor: Output
+
+
+class _Axes(Description):
+    """A function of lines along some axes together."""
+
+    input_tensor: TensorDesc
+    output_tensor: Output
+    axes: tuple[int, ...]
+
+
+class ActivationSoftmaxDesc(_Last):
+    """DML_ACTIVATION_SOFTMAX_OPERATOR_DESC: exp(x) over the sum of all exp(x) of the line."""
+
+
+class ActivationSoftmax1Desc(_Axes):
+    """DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC: exp(x) over the sum of all exp(x) along the axes."""
+
+
+class ActivationLogSoftmaxDesc(_Last):
+    """DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC: the logarithm of SOFTMAX."""
+
+
+class ActivationLogSoftmax1Desc(_Axes):
+    """DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC: the logarithm of SOFTMAX1."""
+
+
+class ActivationHardmaxDesc(_Last):
+    """DML_ACTIVATION_HARDMAX_OPERATOR_DESC: 1 at the first of the largest elements, else 0."""
+
+
+class ActivationHardmax1Desc(_Axes):
+    """DML_ACTIVATION_HARDMAX1_OPERATOR_DESC: 1 at the first largest element along the axes."""
+
+
+def check_last(d: _Last) -> None:
+    """Leading dimensions do not count: at most two may have more than one element."""
+    sizes = d.input_tensor.sizes
+    if any(n != 1 for n in sizes[:-2]):
+        raise InvalidDescError(
+            f"{entry_of(type(d)).name}: input_tensor has sizes {sizes}; all but the last two "
+            "dimensions must be 1, and the form with axes takes any"
+        )
+
+
+def check_any(d: _Axes) -> None:
+    """Axes as those of reductions."""
+    check_axes(entry_of(type(d)).name, d.axes, d.input_tensor.rank)
+
+
+def infer_axes(given: Given) -> dict[str, TensorDesc]:
+    """The input's; the last axis where none is given."""
+    if given.axes is None:
+        given.axes = (given.input_tensor.rank - 1,)
+    return like_first(given)
+
+
+def _axes(d: _Last | _Axes) -> tuple[int, ...]:
+    return d.axes if isinstance(d, _Axes) else (d.input_tensor.rank - 1,)
+
+
+def exponentials(result: str, expression: str, d: _Last | _Axes) -> ByLine:
+    """By the largest element of a line and the sum of the exponentials relative to it."""
+    kind = d.input_tensor.data_type
+    most = plain(kind, "x", "max(a, b)", "-f32_infinity()")
+    total = plain(kind, "x", "a + b", "0.0")
+    return ByLine(
+        source=d.input_tensor,
+        output=d.output_tensor,
+        axes=_axes(d),
+        phases=(Phase(most), Phase(total, "math_exp(f32_sub(x, s0))")),
+        result=result,
+        accumulator=log_sum_exp(kind),
+        types=(DataType.FLOAT32, DataType.FLOAT32),
+        expression=expression,
+    )
+
+
+def hardmax(d: _Last | _Axes) -> ByLine:
+    """By the place of the largest element of a line."""
+    place = extreme(d.input_tensor.data_type, DataType.UINT32, largest=True, last=False)
+    found = "select({0}, 0u, {0} == 0xffffffffu)"
+    return ByLine(
+        source=d.input_tensor,
+        output=d.output_tensor,
+        axes=_axes(d),
+        phases=(Phase(place),),
+        result=f"select(0.0, 1.0, {found.format('s0.place')} == i)",
+        accumulator=place,
+        types=(DataType.FLOAT32, DataType.UINT32),
+        expression=f"select(0.0, 1.0, {found.format('w1')} == i)",
+    )
+
+
+softmax = partial(exponentials, "f32_div(v, s1)", "f32_div(math_exp(f32_sub(x, w0)), w1)")
+log_softmax = partial(
+    exponentials,
+    "f32_sub(f32_sub(x, s0), math_log(s1))",
+    "f32_sub(f32_sub(x, w0), math_log(w1))",
+)
+OPERATORS: tuple[Operator[Any], ...] = (
+    Operator(ActivationSoftmaxDesc, like_first, softmax, check_last),
+    Operator(ActivationSoftmax1Desc, infer_axes, softmax, check_any),
+    Operator(ActivationLogSoftmaxDesc, like_first, log_softmax, check_last),
+    Operator(ActivationLogSoftmax1Desc, infer_axes, log_softmax, check_any),
+    Operator(ActivationHardmaxDesc, like_first, hardmax, check_last),
+    Operator(ActivationHardmax1Desc, infer_axes, hardmax, check_any),
+)
