@@ -28,7 +28,9 @@ Array: TypeAlias = Tensor | npt.ArrayLike
 empty = Parameter.empty
 
 _default: list[Device] = []
-_default_lock = threading.Lock()
+# A signal handler or finalizer may use the default device while it is being opened, in the same
+# thread; it then opens one of its own, which both use.
+_default_lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child must not find it held by a thread it does not have
     os.register_at_fork(
         before=_default_lock.acquire,
@@ -43,9 +45,16 @@ def default_device() -> Device:
     A closed or lost one is replaced by a new one.
     """
     with _default_lock:
-        if not _default or not _default[0].is_usable:
-            _default[:] = [Device()]
-        return _default[0]
+        known = _default[:1]
+        if known and known[0].is_usable:
+            return known[0]
+        made = Device()
+        others = _default[:1]
+        if others and others != known and others[0].is_usable:
+            made.close()
+            return others[0]
+        _default[:] = [made]
+        return made
 
 
 def set_default_device(device: Device | None) -> None:

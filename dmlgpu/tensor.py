@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
@@ -25,7 +26,13 @@ from dmlgpu.desc.host import strided_view
 from dmlgpu.desc.indexing import Index, positions
 from dmlgpu.desc.indexing import window as window_of
 from dmlgpu.desc.tensor import TensorDesc, packed_strides
-from dmlgpu.errors import DmlError, InvalidDescError, InvalidTypeError, UnsupportedError
+from dmlgpu.errors import (
+    DmlError,
+    InvalidDescError,
+    InvalidTypeError,
+    OutOfMemoryError,
+    UnsupportedError,
+)
 from dmlgpu.gpu.memory import Lease
 from dmlgpu.runtime.region import Region
 
@@ -34,6 +41,21 @@ if TYPE_CHECKING:
 
 SHOWN = 20  # most elements that repr prints
 Axis: TypeAlias = int | Sequence[int] | None
+
+
+@contextmanager
+def host_memory(size: int) -> Iterator[None]:
+    """Says in one sentence that a copy of a tensor does not fit into host memory."""
+    try:
+        yield
+    except OutOfMemoryError:
+        raise
+    except MemoryError:
+        raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
+    except ValueError as error:  # NumPy's word for what no machine could hold
+        if "too big" not in str(error) and "dimension" not in str(error):
+            raise
+        raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
 
 
 class Tensor(Region):
@@ -156,7 +178,10 @@ class Tensor(Region):
 
     def tobytes(self) -> bytes:
         """All total_tensor_size_in_bytes, padding included, as they lie on the device."""
-        return self.device.read(self).tobytes() if self.size else b""
+        if not self.size:
+            return b""
+        with host_memory(self.desc.total_tensor_size_in_bytes):
+            return self.device.read(self).tobytes()
 
     def numpy(self) -> npt.NDArray[Any]:
         """A copy of the elements in host memory; waits for the GPU."""
@@ -177,12 +202,14 @@ class Tensor(Region):
         """The elements among the tensor's bytes, as an array of its shape."""
         if self.desc.is_packed:
             return raw[: self.nbytes].view(self.dtype).reshape(self.shape)
-        values = strided_view(raw, self.desc, writeable=False).copy()
+        with host_memory(self.nbytes):
+            values = strided_view(raw, self.desc, writeable=False).copy()
         return values.view(self.dtype).reshape(self.shape)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; of no dimensions, the number itself."""
-        return self.numpy().tolist()
+        with host_memory(self.nbytes):
+            return self.numpy().tolist()
 
     def item(self, *index: int) -> Any:
         """The only element, or the one at these positions, as a Python number."""
