@@ -122,7 +122,7 @@ def _info_shape(text: str) -> str:
     """The labels of `dmlgpu info`; machines differ in how many adapters they have, too."""
     versions, shaders, _, head, *rest = text.splitlines()
     rows = rest.index("")
-    assert any(row.startswith("*  ") for row in rest[:rows]), "an adapter is marked as chosen"
+    assert any(row.startswith("* ") for row in rest[:rows]), "an adapter is marked as chosen"
     labels = [re.split(r": |  ", line)[0] for line in rest[rows:]]
     names = re.findall(r"(?:^|, )(\w+) ", versions)
     return "\n".join([*names, shaders.partition(" in ")[0], " ".join(head.split()), *labels])

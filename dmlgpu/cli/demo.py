@@ -1,4 +1,4 @@
-"""`dmlgpu demo`: operators of each kind on this machine's adapter, compared with NumPy and timed."""
+"""`dmlgpu demo`: operators of each kind on this adapter, compared with NumPy and timed."""
 
 from __future__ import annotations
 
