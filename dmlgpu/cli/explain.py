@@ -217,6 +217,8 @@ def _pairs(values: dict[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, dict) and "strides" not in value:
+        return _pairs(value)
     if isinstance(value, dict):
         strides = f", strides {_value(value['strides'])}" if value["strides"] else ""
         return f"{value['data_type']} {'x'.join(map(str, value['sizes']))}{strides}"
