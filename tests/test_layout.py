@@ -67,13 +67,13 @@ def test_every_directive_is_one_that_assembly_knows(path: Path) -> None:
 @pytest.mark.parametrize(
     ("shader", "name", "value"),
     [
-        ("cumulative_lanes", "ROUNDS", scan.ROW_ROUNDS),
-        ("cumulative_groups", "ROUNDS", scan.ROW_ROUNDS),
-        ("cumulative_linked", "ROUNDS", scan.ROW_ROUNDS),
-        ("cumulative_stream", "ROUNDS", scan.ROW_ROUNDS),
-        ("cumulative_columns", "AHEAD", scan.COLUMNS_AHEAD),
-        ("cumulative_columns_chain", "COLUMNS", scan.TILE_COLUMNS),
-        ("shared/publish", "COUNT_BITS", scan.TICKETS.bit_length()),
+        ("cumulative_lanes", "ROUNDS", scan.ROUNDS),
+        ("scan/groups", "ROUNDS", scan.ROUNDS),
+        ("scan/linked", "ROUNDS", scan.ROUNDS),
+        ("scan/stream", "ROUNDS", scan.ROUNDS),
+        ("scan/columns", "AHEAD", scan.COLUMNS_AHEAD),
+        ("scan/columns_chain", "COLUMNS", scan.TILE_COLUMNS),
+        ("scan/publish", "COUNT_BITS", scan.TICKETS.bit_length()),
     ],
 )
 def test_plans_and_shaders_agree_on_a_constant(shader: str, name: str, value: int) -> None:
@@ -84,13 +84,13 @@ def test_plans_and_shaders_agree_on_a_constant(shader: str, name: str, value: in
 
 
 def test_a_subgroup_takes_as_many_rounds_of_a_row_as_plans_say() -> None:
-    text = (SHADERS / "cumulative_rows.wgsl").read_text(encoding="utf-8")
-    assert f"const ROUNDS = {scan.ROW_ROUNDS}u;" in text
-    assert len(re.findall(r"let round\d = ", text)) == scan.ROW_ROUNDS
+    text = (SHADERS / "scan/rows.wgsl").read_text(encoding="utf-8")
+    assert f"const ROUNDS = {scan.ROUNDS}u;" in text
+    assert len(re.findall(r"let round\d = ", text)) == scan.ROUNDS
 
 
 def test_tiles_have_no_more_steps_than_are_written_out() -> None:
-    text = (SHADERS / "cumulative_columns_chain.wgsl").read_text(encoding="utf-8")
+    text = (SHADERS / "scan/columns_chain.wgsl").read_text(encoding="utf-8")
     repeats = {int(n) for n in re.findall(r"#repeat (\d+): ", text)}
     assert repeats == {max(n for shapes in scan.TILE_SHAPES.values() for *_, n in shapes)}
 

@@ -52,7 +52,7 @@ ASSUMED = {
             subgroup_min=32,
             subgroup_max=32,
             exact_halves=True,
-            keeps_running=True,
+            forward_progress=True,
             max_workgroup_size=1024,
             max_workgroup_storage=49152,
             max_binding=1 << 31,
@@ -129,11 +129,13 @@ def target(args: argparse.Namespace) -> Target:
     except DeviceError as error:
         raise DeviceError(f"{error}; --assume gpu or --assume cpu needs none") from None
     with opened as device:
-        gpu, facts = device.context.gpu, device.context.facts
+        gpu = device.context.gpu
         if given:
+            facts = device.context.probed_facts()
             return Target(str(device.adapter), facts, gpu.max_groups, given, "--bandwidth")
         nbytes = COPY_BYTES.get(device.adapter.kind, COPY_BYTES_ELSEWHERE)
         rate = copy_rate(device, nbytes) / 1e9
+        facts = device.context.probed_facts()
         return Target(str(device.adapter), facts, gpu.max_groups, rate, "its own copy")
 
 

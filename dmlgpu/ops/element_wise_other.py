@@ -143,6 +143,8 @@ def cast(d: CastDesc) -> Work:
     inputs = {"x": Operand.of("input_tensor", source)}
     made = Operand.of("output_tensor", output)
     text = f"{class_of(output.data_type)}_from_{class_of(source.data_type)}(x)"
+    if (source.data_type, output.data_type) == (DataType.FLOAT64, DataType.FLOAT16):
+        text = "f64_odd_f32(x)"  # FLOAT32 in between must not round
     limits = saturated(text, source.data_type, output.data_type)
     return ElementWise(inputs, ((made, Expression(limits)),))
 

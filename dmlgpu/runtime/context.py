@@ -7,6 +7,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
 from itertools import count
 from typing import Protocol
 
@@ -18,7 +19,8 @@ from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.gpu.objects import Buffer, Pipeline
 from dmlgpu.gpu.recording import Call, Recording
 from dmlgpu.gpu.transfer import Transfers
-from dmlgpu.plan.dispatch import Adapter, Dispatch
+from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan
+from dmlgpu.runtime import forward_progress
 from dmlgpu.runtime.dump import dump_wgsl
 from dmlgpu.wgsl.assembly import Access, Shader, assemble
 
@@ -52,7 +54,8 @@ class Context:
             subgroup_min=gpu.subgroup_min,
             subgroup_max=gpu.subgroup_max,
             exact_halves=gpu.exact_halves,
-            keeps_running=gpu.keeps_running,
+            # A guess, until the first plan that waits has it probed.
+            forward_progress=forward_progress.is_candidate(gpu.info),
             max_workgroup_size=gpu.max_workgroup_size,
             max_workgroup_storage=gpu.max_workgroup_storage,
             max_binding=gpu.max_binding,
@@ -91,6 +94,20 @@ class Context:
             raise DeviceError(
                 "this device was made in another process; make a new Device after fork"
             )
+
+    def probed_facts(self) -> Adapter:
+        """What plans may know of the adapter, of which forward progress is no longer a guess."""
+        if self.facts.forward_progress and not forward_progress.holds(self.gpu):
+            self.facts = replace(self.facts, forward_progress=False)
+        return self.facts
+
+    def plan(self, planned: Callable[[Adapter], Plan]) -> Plan:
+        """A plan for this adapter; before the first one that waits, forward progress is probed."""
+        guessed = self.facts
+        made = planned(guessed)
+        if made.waits and self.probed_facts() is not guessed:
+            made = planned(self.facts)
+        return made
 
     def close(self) -> None:
         """Lets pipelines, recorded work and staging memory go."""

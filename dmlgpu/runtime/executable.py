@@ -44,7 +44,7 @@ class Executable:
                     "this device binds every tensor at execution"
                 )
         work = operator.work(desc)
-        self.plan: Plan = work.plan(context.facts)
+        self.plan: Plan = context.plan(work.plan)
         self.nbytes = sum(work.traffic().values())
         self.index_values: IndexValues | None = (
             None if operator.index_values is None else operator.index_values(desc)

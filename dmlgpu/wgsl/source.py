@@ -4,7 +4,7 @@ A shader file is WGSL with extra lines, each replaced by exactly one line so tha
 those of the file:
 
     #import fold                    the snippet that the plan puts into slot `fold`, or the file
-                                    of that name in the kernel's folder or in shared/
+                                    of that name in the kernel's folder
     #repeat 4: v$ = load($u);       the text once for each $ = 0 .. 3: loops over registers, which
                                     drivers keep in registers only when they are written out
     #bind read input: u32           a storage binding; see assembly.py
@@ -78,11 +78,8 @@ def expanded(shader: str, slots: Mapping[str, str], code: str = "") -> tuple[lis
 
 
 def _path(snippet: str, folder: str) -> str:
-    """The file of a snippet: a path, or a name in the kernel's own folder or in shared/."""
-    if "/" in snippet:
-        return snippet
-    own = f"{folder}/{snippet}"
-    return own if folder and (shader_folder() / f"{own}.wgsl").is_file() else f"shared/{snippet}"
+    """The file of a snippet: a path, or a name in the kernel's own folder."""
+    return snippet if "/" in snippet or not folder else f"{folder}/{snippet}"
 
 
 def _library_file(prefix: str, rest: str) -> str | None:

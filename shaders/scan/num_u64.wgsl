@@ -5,23 +5,8 @@ const PER_UNIT = 2u;
 const NUM_WORDS = 2u;
 fn zero() -> Num { return vec2<u32>(0u, 0u); }
 fn one() -> Num { return vec2<u32>(1u, 0u); }
-fn add(a: Num, b: Num) -> Num {
-  let low = a.x + b.x;
-  return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));
-}
-// High word of the 64-bit product of two words, from 16-bit halves.
-fn mul_high(a: u32, b: u32) -> u32 {
-  let a0 = a & 0xffffu;
-  let a1 = a >> 16u;
-  let b0 = b & 0xffffu;
-  let b1 = b >> 16u;
-  let middle = a1 * b0 + ((a0 * b0) >> 16u);
-  let carry = a0 * b1 + (middle & 0xffffu);
-  return a1 * b1 + (middle >> 16u) + (carry >> 16u);
-}
-fn mul(a: Num, b: Num) -> Num {
-  return vec2<u32>(a.x * b.x, mul_high(a.x, b.x) + a.x * b.y + a.y * b.x);
-}
+fn add(a: Num, b: Num) -> Num { return u64_add(a, b); }
+fn mul(a: Num, b: Num) -> Num { return u64_mul(a, b); }
 fn to_words(v: Num) -> vec2<u32> { return v; }
 fn from_words(w: vec2<u32>) -> Num { return w; }
 fn encode(v: Num) -> vec2<u32> { return v; }

@@ -1,15 +1,15 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT of few long lines in one pass: a workgroup sums a tile and
 // scans the one AHEAD tiles before it, which a cache may still hold. What comes before that tile is
 // a few short sums of what was published: of tiles in the NEAR blocks up to its own, of blocks, and
-// of all before those; always of the same values in the same order. Everything that a workgroup
-// waits for comes from lower tickets, which have started.
+// of all before those; always the same values in the same order. Everything that a workgroup waits
+// for comes from lower tickets, which have started, and it does not wait for ever: it computes by
+// itself what does not arrive. So it must not run in place.
 override WG_SIZE: u32 = 256;
 override AHEAD: u32 = 448; // tiles; enough that the sums have arrived when they are wanted
 override NEAR: u32 = 1; // at most 5
 override AT_ONCE: bool = true; // whole tiles are loaded and stored without a condition each
 override FAN: u32 = 32; // tiles of a block, blocks of a superblock; no more than lanes
 override PARTS: u32 = NEAR + 3u;
-const ROUNDS = 4u;
 
 struct Params {
   tiles: u32, // of a line
@@ -35,12 +35,14 @@ struct Params {
 #import lines
 #import lanes
 #import tile
+#import tile_sum
 #import publish
 
 var<workgroup> wg_ticket: u32;
-var<workgroup> wg_sums: array<Num, 16>; // of each subgroup in the tile that is summed
 var<workgroup> wg_totals: array<Num, 16>; // of each subgroup in the tile that is scanned
 var<workgroup> wg_before: array<Num, 8>; // parts of what comes before it
+var<workgroup> wg_tiles: array<Num, 32>; // sums of the tiles of a block, for catch_up
+var<workgroup> wg_blocks: array<Num, 32>; // sums of the blocks of a superblock
 
 struct Tile {
   line: Line,
@@ -58,17 +60,20 @@ fn is_whole(t: Tile) -> bool {
 }
 
 // Sum of `count` published values, in lane 0.
-fn sum_of(place: u32, count: u32, lanes: Lanes) -> Num {
-  var v = identity();
-  if (lanes.id < count) { v = wait_for(place + lanes.id); }
-  return sum_lanes(v, lanes);
+fn sum_published(place: u32, count: u32, lanes: Lanes) -> Published {
+  var seen = Published(true, identity());
+  if (lanes.id < count) { seen = wait_for(place + lanes.id); }
+  return Published(!subgroupAny(!seen.here), sum_lanes(seen.value, lanes));
 }
+
+// Whole blocks before a tile that are not near.
+fn far_blocks(tile: u32) -> u32 { return max(tile / FAN + 1u, NEAR) - NEAR; }
 
 // A part of what comes before a tile, the nearest one first: NEAR blocks tile by tile, the further
 // blocks of a superblock, those of the superblock before it, and all before that.
-fn part_before(t: Tile, part: u32, lanes: Lanes) -> Num {
+fn part_before(t: Tile, part: u32, lanes: Lanes) -> Published {
   let block = t.number / FAN;
-  let far = max(block + 1u, NEAR) - NEAR; // blocks that are not near
+  let far = far_blocks(t.number);
   let super_ = far / FAN;
   let blocks = t.origin + params.tiles;
   var place = 0u;
@@ -90,44 +95,97 @@ fn part_before(t: Tile, part: u32, lanes: Lanes) -> Num {
     place = blocks + params.blocks + super_ - 2u;
     count = 1u;
   }
-  return sum_of(place, count, lanes);
+  return sum_published(place, count, lanes);
 }
 
-// Publishes what a tile completes: its block, and all up to the end of its superblock.
-fn complete(t: Tile, lanes: Lanes) {
-  if (t.number % FAN != FAN - 1u) { return; }
+// All parts, in wg_before, a subgroup each; false for a subgroup to which something was late.
+fn parts_before(t: Tile, lanes: Lanes) -> bool {
+  var here = true;
+  for (var part = lanes.group; part < PARTS; part += WG_SIZE / lanes.size) {
+    let before = part_before(t, part, lanes);
+    if (lanes.id == 0u) { wg_before[part] = before.value; }
+    here = here && before.here;
+  }
+  return here;
+}
+
+// Publishes what a tile completes: its block, and all up to the end of its superblock. False where
+// something that this takes was late. For one subgroup.
+fn complete(t: Tile, lanes: Lanes) -> bool {
+  if (t.number % FAN != FAN - 1u) { return true; }
   let block = t.number / FAN;
   let blocks = t.origin + params.tiles;
-  let sum = sum_of(t.origin + block * FAN, FAN, lanes);
-  if (lanes.id == 0u) { publish(blocks + block, sum); }
-  if (block % FAN != FAN - 1u) { return; }
+  let sum = sum_published(t.origin + block * FAN, FAN, lanes);
+  if (sum.here && lanes.id == 0u) { publish(blocks + block, sum.value); }
+  if (!sum.here || block % FAN != FAN - 1u) { return sum.here; }
   let super_ = block / FAN;
-  let added = sum_of(blocks + super_ * FAN, FAN, lanes);
-  if (lanes.id != 0u) { return; }
+  let added = sum_published(blocks + super_ * FAN, FAN, lanes);
   let place = blocks + params.blocks + super_;
-  var before = identity();
-  if (super_ > 0u) { before = wait_for(place - 1u); }
-  publish(place, combine(before, added));
+  let before = sum_published(place - 1u, select(0u, 1u, super_ > 0u), lanes);
+  let here = added.here && before.here;
+  if (here && lanes.id == 0u) { publish(place, combine(before.value, added.value)); }
+  return here;
+}
+
+// Publishes every sum that tiles below `end` make, from the latest superblock on before which all is
+// known: tile by tile, each looked for once more and computed from the input where it is missing.
+// For the whole workgroup, when something was late.
+fn catch_up(t: Tile, end: u32, lanes: Lanes, invocation: u32) {
+  let blocks = t.origin + params.tiles;
+  let supers = blocks + params.blocks;
+  var start = max(far_blocks(t.number) / FAN, 1u) - 1u;
+  var before = Published(false, identity());
+  while (start > 0u) {
+    before = look_together(supers + start - 1u, invocation);
+    if (before.here) { break; }
+    start--;
+  }
+  if (start == 0u) { before.value = identity(); }
+  for (var tile = start * FAN * FAN; tile < end; tile++) {
+    var seen = look_together(t.origin + tile, invocation);
+    if (!seen.here) { seen.value = sum_of_tile(t.line, tile, lanes); }
+    if (invocation == 0u) {
+      publish(t.origin + tile, seen.value);
+      wg_tiles[tile % FAN] = seen.value;
+    }
+    if (tile % FAN != FAN - 1u) { continue; }
+    workgroupBarrier();
+    let block = tile / FAN;
+    var v = identity();
+    if (lanes.id < FAN) { v = wg_tiles[lanes.id]; }
+    let sum = sum_lanes(v, lanes);
+    if (invocation == 0u) {
+      publish(blocks + block, sum);
+      wg_blocks[block % FAN] = sum;
+    }
+    workgroupBarrier();
+    if (block % FAN != FAN - 1u) { continue; }
+    v = identity();
+    if (lanes.id < FAN) { v = wg_blocks[lanes.id]; }
+    before.value = combine(before.value, sum_lanes(v, lanes));
+    if (invocation == 0u) { publish(supers + block / FAN, before.value); }
+    workgroupBarrier();
+  }
 }
 
 @compute @workgroup_size(WG_SIZE)
 fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) invocation: u32,
+  @builtin(local_invocation_index) index: u32,
   @builtin(subgroup_invocation_id) lane: u32,
   @builtin(subgroup_size) lane_count: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
-  if (invocation == 0u) { wg_ticket = take_ticket(groups); }
-  let ticket = number_of(workgroupUniformLoad(&wg_ticket), invocation, WG_SIZE);
+  if (index == 0u) { wg_ticket = take_ticket(groups); }
+  let ticket = number_of(workgroupUniformLoad(&wg_ticket), index, WG_SIZE);
   if (ticket >= params.all_tiles + AHEAD) { return; }
   let lanes = Lanes(lane, lane_count, subgroup);
+  let invocation = subgroup * lane_count + lane;
   let subgroups = WG_SIZE / lane_count;
-  let inside = subgroup * lane_count * ROUNDS + lane;
 
   let sums = ticket < params.all_tiles;
   let ahead = tile_at(select(0u, ticket, sums));
-  let ahead_first = ahead.number * WG_SIZE * ROUNDS + inside;
+  let ahead_first = first_unit(ahead.number, lanes);
   let ahead_end = select(0u, params.axis_units, sums);
   #repeat 4: var ahead$ = no_values();
   let ahead_whole = AT_ONCE && sums && is_whole(ahead);
@@ -138,7 +196,7 @@ fn main(
   }
   let scans = ticket >= AHEAD;
   let tile = tile_at(select(0u, ticket - AHEAD, scans));
-  let first = tile.number * WG_SIZE * ROUNDS + inside;
+  let first = first_unit(tile.number, lanes);
   let end = select(0u, params.axis_units, scans);
   let whole = AT_ONCE && scans && is_whole(tile);
   #repeat 4: var held$ = no_values();
@@ -154,28 +212,29 @@ fn main(
     #repeat 4: held$ = settled(held$, tile.line.source, first + $u * lane_count);
   }
 
-  var sum = identity();
-  #repeat 4: sum = combine(sum, total(values(ahead$)));
-  sum = sum_lanes(sum, lanes);
-  if (lane == 0u) { wg_sums[subgroup] = sum; }
-  workgroupBarrier();
-  if (invocation == 0u && sums) {
-    var whole = identity();
-    for (var g = 0u; g < subgroups; g++) { whole = combine(whole, wg_sums[g]); }
-    publish(ahead.origin + ahead.number, whole);
+  add_up(ahead0, ahead1, ahead2, ahead3, lanes);
+  var here = true;
+  if (sums) {
+    if (invocation == 0u) { publish(ahead.origin + ahead.number, sum_of_subgroups(subgroups)); }
+    if (subgroup == subgroups - 1u) { here = complete(ahead, lanes); }
   }
-  if (subgroup == subgroups - 1u && sums) { complete(ahead, lanes); }
-
-  if (scans) {
-    for (var part = subgroup; part < PARTS; part += subgroups) {
-      let before = part_before(tile, part, lanes);
-      if (lane == 0u) { wg_before[part] = before; }
-    }
-  }
+  if (scans) { here = parts_before(tile, lanes) && here; }
+  if (!here) { note_late(); }
   var run = identity();
   #repeat 4: let round$ = add_round(held$, run, lanes); run = round$.after;
   if (lane == 0u) { wg_totals[subgroup] = run; }
-  workgroupBarrier();
+  if (anyone_late()) {
+    if (sums && ahead.number % FAN == FAN - 1u) {
+      catch_up(ahead, ahead.number + 1u, lanes, invocation);
+    }
+    if (scans) {
+      catch_up(tile, tile.number, lanes, invocation);
+      storageBarrier(); // all invocations see what one of them published or saw
+      caught_up = true;
+      parts_before(tile, lanes);
+    }
+    workgroupBarrier();
+  }
   var before = identity();
   for (var part = PARTS; part > 0u; part--) { before = combine(before, wg_before[part - 1u]); }
   for (var g = 0u; g < subgroup; g++) { before = combine(before, wg_totals[g]); }

@@ -2,7 +2,6 @@
 // 16 bytes of neighbouring lines side by side, so neighbours read neighbours.
 override WG_SIZE: u32 = 128;
 override EXCLUSIVE: bool = false;
-override EARLY: bool = false; // the next loads are under way while these values are written
 const AHEAD = 8u; // loads in flight
 
 struct Params {
@@ -42,23 +41,14 @@ fn main(
   var sum = identities();
   var source = line.source;
   var at = line.target_;
-  if (EARLY) {
-    #repeat 8: var unit$ = vec4<u32>(); if (params.axis_size > $u) { unit$ = load_input(source + $u * params.in_step); }
-    for (var first = 0u; first < params.axis_size; first += AHEAD) {
-      let left = params.axis_size - first;
-      source += AHEAD * params.in_step;
-      #repeat 8: var next$ = vec4<u32>(); if (left > AHEAD + $u) { next$ = load_input(source + $u * params.in_step); }
-      #repeat 8: if (left > $u) { sum = step_down(at + $u * params.out_step, sum, unit$); }
-      #repeat 8: unit$ = next$;
-      at += AHEAD * params.out_step;
-    }
-    return;
-  }
+  // The next loads are under way while these values are written.
+  #repeat 8: var unit$ = vec4<u32>(); if (params.axis_size > $u) { unit$ = load_input(source + $u * params.in_step); }
   for (var first = 0u; first < params.axis_size; first += AHEAD) {
     let left = params.axis_size - first;
-    #repeat 8: var unit$ = vec4<u32>(); if (left > $u) { unit$ = load_input(source + $u * params.in_step); }
-    #repeat 8: if (left > $u) { sum = step_down(at + $u * params.out_step, sum, unit$); }
     source += AHEAD * params.in_step;
+    #repeat 8: var next$ = vec4<u32>(); if (left > AHEAD + $u) { next$ = load_input(source + $u * params.in_step); }
+    #repeat 8: if (left > $u) { sum = step_down(at + $u * params.out_step, sum, unit$); }
+    #repeat 8: unit$ = next$;
     at += AHEAD * params.out_step;
   }
 }

@@ -11,16 +11,8 @@ fn add(a: Num, b: Num) -> Num { return a + b; }
 fn mul(a: Num, b: Num) -> Num { return a * b; }
 fn to_words(v: Num) -> vec2<u32> { return vec2<u32>(bitcast<u32>(v), 0u); }
 fn from_words(w: vec2<u32>) -> Num { return bitcast<f32>(w.x); }
-// Four halves, each in the low 16 bits of a word.
-fn halves_to_floats(h: vec4<u32>) -> vec4<f32> {
-  return vec4<f32>(unpack2x16float(h.x | (h.y << 16u)), unpack2x16float(h.z | (h.w << 16u)));
-}
-fn floats_to_halves(v: vec4<f32>) -> vec4<u32> {
-  let words = vec2<u32>(pack2x16float(v.xy), pack2x16float(v.zw));
-  return vec4<u32>(words.x & 0xffffu, words.x >> 16u, words.y & 0xffffu, words.y >> 16u);
-}
-fn encode(v: Num) -> vec2<u32> { return vec2<u32>(floats_to_halves(vec4<f32>(v)).x, 0u); }
-fn decode(w: vec2<u32>) -> Num { return halves_to_floats(w.xxxx).x; }
+fn encode(v: Num) -> vec2<u32> { return vec2<u32>(pack2x16float(vec2<f32>(v, 0.0)) & 0xffffu, 0u); }
+fn decode(w: vec2<u32>) -> Num { return unpack2x16float(w.x).x; }
 fn unpack(u: vec4<u32>) -> Nums {
   return Nums(vec4<f32>(unpack2x16float(u.x), unpack2x16float(u.y)),
     vec4<f32>(unpack2x16float(u.z), unpack2x16float(u.w)));

@@ -1,9 +1,7 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT: a workgroup scans one segment of one line, a tile at a
 // time; each subgroup owns a run of the tile and one barrier joins the runs. Lines of several
-// segments take two passes, in the second of which a workgroup adds up the segments before its own;
-// lines of very many take three, as in cumulative.wgsl.
+// segments take three passes, as in walk.wgsl.
 override WG_SIZE: u32 = 256;
-override AFTER: bool = false; // for scan_after alone; the others pay nothing for it then
 const ROUNDS = 4u;
 
 struct Params {
@@ -30,7 +28,6 @@ struct Params {
 #import tile
 
 var<workgroup> wg_totals: array<Num, 64>; // of each subgroup
-var<workgroup> wg_before: array<Num, 64>; // what each subgroup knows of what comes before
 
 struct Work {
   line: Line,
@@ -71,14 +68,9 @@ fn sum_segment(work: Work, lanes: Lanes) -> Num {
   return sum;
 }
 
-// `start` is what comes before the segment; AFTER others, an invocation's share of that.
+// `start` is what comes before the segment.
 fn scan_segment(work: Work, start: Num, lanes: Lanes) {
   var carry = start;
-  if (AFTER) {
-    let share = sum_lanes(start, lanes);
-    if (lanes.id == 0u) { wg_before[lanes.group] = share; }
-    carry = identity();
-  }
   for (var tile = work.first; tile < work.end; tile += WG_SIZE * ROUNDS) {
     let first = tile + lanes.group * ROUNDS * lanes.size + lanes.id;
     #repeat 4: let raw$ = take_round(work.line.source, first + $u * lanes.size, work.end);
@@ -88,9 +80,6 @@ fn scan_segment(work: Work, start: Num, lanes: Lanes) {
     if (tile > work.first) { workgroupBarrier(); }
     if (lanes.id == 0u) { wg_totals[lanes.group] = run; }
     workgroupBarrier();
-    if (AFTER && tile == work.first) {
-      for (var g = 0u; g < WG_SIZE / lanes.size; g++) { carry = combine(carry, wg_before[g]); }
-    }
     var before = carry;
     for (var g = 0u; g < WG_SIZE / lanes.size; g++) {
       if (g == lanes.group) { before = carry; }
@@ -124,24 +113,6 @@ fn scan_carried(
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
   scan_segment(work_of(number), load_partial(number), Lanes(lane, lane_count, subgroup));
-}
-
-@compute @workgroup_size(WG_SIZE)
-fn scan_after(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(subgroup_invocation_id) lane: u32,
-  @builtin(subgroup_size) lane_count: u32,
-  @builtin(subgroup_id) subgroup: u32,
-) {
-  let number = group.x + group.y * groups.x;
-  if (number >= params.lines * params.segments) { return; }
-  let first = number - number % params.segments;
-  var share = identity();
-  for (var i = first + subgroup * lane_count + lane; i < number; i += WG_SIZE) {
-    share = combine(share, load_partial(i));
-  }
-  scan_segment(work_of(number), share, Lanes(lane, lane_count, subgroup));
 }
 
 @compute @workgroup_size(WG_SIZE)
