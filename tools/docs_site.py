@@ -23,6 +23,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]  # a hook is loaded by its path 
 
 import pages  # noqa: E402
 
+WIDE = ("performance.md",)  # their tables need the room of the table of contents
 LINK = re.compile(r"(\]\()([^)\s#]+)")
 SOURCE = re.compile(r"(?:^\[\S+\]\(\S+\)\n)?^<!-- source: (\S+) -->$", re.M)
 
@@ -80,6 +81,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Links as they are on the site, and the sources that a page shows."""
+    if page.file.src_uri in WIDE:
+        page.meta["hide"] = ["toc"]
     here = posixpath.dirname(page.file.src_uri)
     from_root = page.file.src_dir == str(ROOT)
 

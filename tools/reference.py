@@ -79,14 +79,14 @@ def text() -> str:
         "## Descriptions",
         f"{paragraph(dml.Description)} `Description` is the base of all. They are frozen, take "
         "keywords only, and have None for what is left out.",
-        table("family", rows),
+        table("family", rows).replace("meaning", "descriptions", 1),
         "DirectML's other operators have descriptions too, such as `dml.ConvolutionDesc`: "
         "`validate` holds them against feature levels and equal sizes, but nothing runs them yet.",
     ]
     rows = [(f"`{kind.__name__}{arguments(kind)}`", paragraph(kind)) for kind in RECORDS]
     parts.append(table("value", rows))
     rows = [(f"`{kind.__name__}`", values(kind)) for kind in ENUMS]
-    parts += ["## Enumerations", table("enumeration", rows)]
+    parts += ["## Enumerations", table("enumeration", rows).replace("meaning", "members", 1)]
     to_numpy = (dml.DataType.from_numpy, dml.DataType.numpy, dml.DataType.bits)
     named = zip(("from_numpy", "numpy", "bits"), to_numpy, strict=True)
     parts.append(table("of a data type", [entry(value, name) for name, value in named]))
@@ -176,6 +176,6 @@ def values(kind: type[enum.Enum]) -> str:
 
 def table(what: str, rows: list[tuple[str, str]]) -> str:
     """Rows of two cells."""
-    lines = [f"| {what} | |", "|---|---|"]
+    lines = [f"| {what} | meaning |", "|---|---|"]
     lines += [f"| {left} | {right.replace('|', chr(92) + '|')} |" for left, right in rows]
     return "\n".join(lines)
