@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from dmlgpu.desc.description import Description, entry_of
+from dmlgpu.desc.description import fields as fields_of
 from dmlgpu.desc.enumerations import ScaleBias, Size2D
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value
@@ -120,7 +121,7 @@ def _field(value: Any) -> Any:
     if isinstance(value, (ScaleBias, Size2D)):
         return asdict(value)
     if isinstance(value, Description):
-        given = {f.name: _field(getattr(value, f.name)) for f in fields(value)}
+        given = {f.name: _field(getattr(value, f.name)) for f in fields_of(type(value))}
         return {"operator": entry_of(type(value)).name} | {
             name: field for name, field in given.items() if field is not None
         }
