@@ -46,9 +46,8 @@ bench:
 
 docs:
 	@tools/setup.sh $(VENV) docs
-	@$(PY) tools/pages.py
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
-	@echo "open site/index.html, or serve it: $(PY) -m mkdocs serve"
+	@echo "to read it, search included: $(PY) -m http.server --directory site"
 
 dist: setup
 	$(PY) -m build --no-isolation

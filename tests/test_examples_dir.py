@@ -25,6 +25,12 @@ radius 18: 348 x 348, equal to NumPy
     "embedding_lookup": """\
 table (95, 16), tokens (2, 6), vectors (2, 6, 16): equal to NumPy
 """,
+    "game_of_life": """\
+generation   0: 2729 cells live, equal to NumPy
+generation  20: 1403 cells live, equal to NumPy
+generation  80: 1040 cells live, equal to NumPy
+generation 200:  751 cells live, equal to NumPy
+""",
     "image_slices": """\
 image            540 x 360  equal to NumPy
 mirror           540 x 360  equal to NumPy

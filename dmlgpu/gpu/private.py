@@ -1,4 +1,4 @@
-"""Everything this library needs of wgpu-py that has no public name. Nothing else may use such names.
+"""Everything this library needs of wgpu-py that has no public name; nothing else may use those.
 
 Written for wgpu-py 0.32. `tests/test_queue_faults.py` uses every function here, so that a version
 of wgpu-py that changes one of them is noticed by name.
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import compress, count, starmap
 from operator import mul, setitem
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -202,9 +202,11 @@ def submit_once(
 class Question:
     """Something asked of the device, which answers by a callback while it is polled."""
 
-    _open: dict[int, list[int]] = {}  # where the answers go, by number
+    _open: ClassVar[dict[int, list[int]]] = {}  # where the answers go, by number
     _numbers = count(1)
-    _interrupted: list[tuple[int, BaseException]] = []  # thread, what a signal handler raised
+    _interrupted: ClassVar[
+        list[tuple[int, BaseException]]
+    ] = []  # thread, what a signal handler raised
 
     def __init__(self, device: classes.GPUDevice) -> None:
         self._device = device

@@ -1,4 +1,4 @@
-"""DML_OPERATOR_ELEMENT_WISE_IF, the bit operators, VALUE_SCALE_2D and CAST.
+"""DML_OPERATOR_ELEMENT_WISE_IF, BIT_*, VALUE_SCALE_2D and CAST: choices, bits and conversions.
 
 https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_element_wise_if_operator_desc
 """
