@@ -390,10 +390,8 @@ class Finalized:
         self.act = act
 
     def __del__(self) -> None:
-        try:
+        with contextlib.suppress(dml.BindingError, Timeout):
             self.act()
-        except (dml.BindingError, Timeout):
-            pass
 
 
 def _cumsum(values: Array) -> Array:

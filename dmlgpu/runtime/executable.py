@@ -111,9 +111,7 @@ class Executable:
         if call is not None:
             self.context.forget_use((s.serial for s in call.storages), self, key)
 
-    def with_check(
-        self, call: Call, inputs: Sequence[Region], report: Lease, offset: int
-    ) -> Call:
+    def with_check(self, call: Call, inputs: Sequence[Region], report: Lease, offset: int) -> Call:
         """A call and the debug check of its index values, which reports into this memory."""
         assert self.index_values is not None
         places = {
