@@ -344,7 +344,7 @@ def test_a_device_with_too_little_room_is_refused(limits: dict[str, int | None])
 
 
 def test_closing_gives_memory_back_and_leaves_no_trace(fresh: dml.Device) -> None:
-    destroyed = []
+    destroyed: list[object] = []
     shared = dml.Device.from_wgpu(fresh.wgpu_device)
     foreign = fresh.wgpu_device.create_buffer(size=64, usage=USAGE)
     wrapped = shared.wrap(foreign, LINE)
