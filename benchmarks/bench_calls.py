@@ -41,7 +41,7 @@ def bench_host_call_seen(name: str, device: dml.Device, small: Small, benchmark:
     """Slower here: something is made or looked up anew on the hot path."""
     desc, inputs, expected = {n: rest for n, *rest in small.operators()}[name]
     op = device.compile(desc)
-    out = device.empty(op.output_desc)
+    out = device.empty(op.desc.output_tensor)
     many(device, benchmark, lambda: op(*inputs, out=out))
     assert np.array_equal(out.numpy().reshape(expected.shape), expected)
 

@@ -10,7 +10,7 @@ import dmlgpu as dml
 from benchmarks.conftest import Measure
 from benchmarks.problem import Problem
 from benchmarks.workloads import Case
-from dmlgpu.device import operator_of
+from dmlgpu.ops import operator_of
 from dmlgpu.plan.dispatch import Adapter
 
 
@@ -27,6 +27,6 @@ def bench_host_gather_nd(case: Case, benchmark: Any) -> None:
     def first_time() -> int:
         desc = problem.desc()
         dml.validate(desc)
-        return len(operator_of(desc).plan(desc, Adapter()).dispatches)
+        return len(operator_of(desc).work(desc).plan(Adapter()).dispatches)
 
     assert benchmark(first_time) >= 1

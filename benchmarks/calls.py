@@ -142,7 +142,7 @@ def fresh_buffers(device: dml.Device, desc: Any, inputs: tuple[dml.Tensor, ...])
     kept = []  # so that the pool cannot hand these buffers out again
     for _ in range(5):
         many = [
-            ([device.tensor(t.numpy()) for t in inputs], device.empty(op.output_desc))
+            ([device.tensor(t.numpy()) for t in inputs], device.empty(op.desc.output_tensor))
             for _ in range(FEW)
         ]
         device.wait()
@@ -156,7 +156,7 @@ def fresh_buffers(device: dml.Device, desc: Any, inputs: tuple[dml.Tensor, ...])
 
 
 def _fresh_operands(device: dml.Device, op: dml.CompiledOperator) -> None:
-    op(*(device.empty(desc) for desc in op.input_descs))
+    op(*(device.empty(desc) for desc in op.desc.inputs().values()))
 
 
 def measure_calls(device: dml.Device, others: list[Rival], scale: float) -> Iterator[HostTime]:
@@ -166,7 +166,7 @@ def measure_calls(device: dml.Device, others: list[Rival], scale: float) -> Iter
     asked = [bare(device)]
     for name, desc, inputs, expected in small.operators():
         op = device.compile(desc)
-        out = device.empty(op.output_desc)
+        out = device.empty(op.desc.output_tensor)
         again = partial(op, *inputs, out=out)
         again()
         assert np.array_equal(out.numpy().reshape(expected.shape), expected), name

@@ -106,7 +106,9 @@ class Limits:
         self._copies: dict[int, Limit] = {}
         self._gathers: dict[Any, Limit] = {}
         room = ROOM.get(device.adapter.kind, ROOM_ELSEWHERE)
-        self._largest: int = min(room, device.context.gpu.max_binding, device.context.gpu.max_buffer)
+        self._largest: int = min(
+            room, device.context.gpu.max_binding, device.context.gpu.max_buffer
+        )
 
     @property
     def looks(self) -> int:

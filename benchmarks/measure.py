@@ -73,7 +73,7 @@ class Prepared:
         if problem.workload.family == "gather_nd":
             self.flat, self.index, indices = data.index(problem)
             self.inputs.append(indices)
-        self.out = device.empty(self.op.output_desc)
+        self.out = device.empty(self.op.desc.output_tensor)
 
     def __call__(self) -> None:
         self.op(*self.inputs, out=self.out)

@@ -31,7 +31,7 @@ def check_repeats(device: dml.Device, case: Case, runs: int) -> Repeat:
     problem = Problem(case.workload, case.dtype, case.shape(device.adapter.kind))
     x = device.tensor(inexact(case.dtype, problem.elements).reshape(problem.shape))
     op = device.compile(problem.desc())
-    outs = [device.empty(op.output_desc) for _ in range(2)]
+    outs = [device.empty(op.desc.output_tensor) for _ in range(2)]
     first = op(x, out=outs[0]).numpy().reshape(-1).view(np.uint8)
     for _ in range(runs - 1):
         again = op(x, out=outs[1]).numpy().reshape(-1).view(np.uint8)

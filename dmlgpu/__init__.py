@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from dmlgpu import numpy as numpy  # tensors answer NumPy through it
+from dmlgpu import ops
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import (
@@ -53,8 +55,8 @@ from dmlgpu.functions import (
     tensor,
 )
 from dmlgpu.functions import slice as slice
+from dmlgpu.fuse import fuse
 from dmlgpu.gpu.adapters import AdapterInfo, adapters
-from dmlgpu.ops import OPERATORS, description_named, description_names
 from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc
@@ -113,6 +115,7 @@ __all__ = [
     "cumulative_summation",
     "default_device",
     "from_dlpack",
+    "fuse",
     "gather_nd",
     "gather_nd1",
     "infer",
@@ -125,7 +128,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Descriptions and functions of all operators, made from their records when asked for."""
-    found: Any = description_named(name) or function_named(name)
+    found: Any = ops.description_named(name) or function_named(name)
     if found is None:
         raise AttributeError(f"module 'dmlgpu' has no attribute {name!r}")
     globals()[name] = found
@@ -133,5 +136,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    functions = (operator.name.lower() for operator in OPERATORS)
-    return sorted({*__all__, *functions, *description_names()})
+    functions = (operator.name.lower() for operator in ops.OPERATORS)
+    return sorted({*__all__, *functions, *ops.description_names()})

@@ -10,19 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_wgsl import read_file, slots_of
+from support.kernels import read_file, slots_of
 
 import dmlgpu as dml
 from dmlgpu.gpu.memory import Storage
-from dmlgpu.context.recording import Call
+from dmlgpu.gpu.recording import Call
 from dmlgpu.runtime.reach import Range, reach, window
 from dmlgpu.wgsl import assembly as wgsl
+from dmlgpu.wgsl import source
 from dmlgpu.wgsl.assembly import Access, assemble
 
 
 @pytest.fixture(autouse=True)
 def shaders(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wgsl, "read", read_file)
+    monkeypatch.setattr(source, "read", read_file)
 
 
 class Runner:
@@ -47,7 +48,7 @@ class Runner:
         storages = []
         for words in buffers:
             buffer = gpu.buffer(words.nbytes)
-            gpu.write(buffer, 0, words.view(np.uint8))
+            self.device.context.transfers.write(buffer, 0, words.view(np.uint8))
             storages.append(Storage(buffer, words.nbytes))
         named = {
             name: Range(storages[number], offset, size, whole)
@@ -57,7 +58,7 @@ class Runner:
         modes = wgsl.binds(kernel, slots)
         access, spans = reach(named, modes, alignment, max_binding)
         shader = assemble(kernel, slots, access)
-        pipeline = gpu.pipeline(shader, "main", {})
+        pipeline = gpu.pipeline(shader.label, shader.text, "main", {})
         uniforms = [(0, gpu.uniform(params))]
         if shader.ranges:
             ranges = np.zeros((len(shader.ranges), 4), np.uint32)
@@ -74,7 +75,7 @@ class Runner:
         after = []
         for storage, words in zip(storages, buffers, strict=True):
             raw = np.empty(words.nbytes, np.uint8)
-            gpu.read(storage.buffer, 0, raw)
+            self.device.context.transfers.read(storage.buffer, 0, raw)
             after.append(raw.view(np.uint32))
         return after, access
 

@@ -14,7 +14,7 @@ import wgpu
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
-from dmlgpu.runtime.compiled import CompiledOperator
+from dmlgpu.compiled import CompiledOperator
 
 ERRORS: dict[str, tuple[type[Exception], int]] = {
     "InvalidDescError": (ValueError, 0x80070057),
@@ -293,11 +293,11 @@ def test_memory_that_calls_share_starts_as_zeros_and_grows(device: dml.Device) -
         def summed(count: int, size: int) -> tuple[CompiledOperator, dml.Tensor]:
             d = TensorDesc(T.INT32, (count,))
             op = alone.compile(dml.CumulativeSummationDesc(input_tensor=d, output_tensor=d, axis=0))
-            op.plan = replace(op.plan, shared={"status": size})
+            op._executable.plan = replace(op.plan, shared={"status": size})
             return op, alone.tensor(np.ones(count, np.int32))
 
         def status() -> dml.Tensor:
-            storage = alone._scratch["status"].storage
+            storage = alone.context._scratch["status"].storage
             return alone.wrap(storage.buffer, TensorDesc(T.INT32, (storage.size // 4,)))
 
         small, x = summed(60, 1 << 10)
@@ -312,8 +312,8 @@ def test_memory_that_calls_share_starts_as_zeros_and_grows(device: dml.Device) -
         assert alone.memory.in_use == before + 768 + (1 << 18)
         assert small(x, out=out).numpy()[-1] == 60
         assert large(y, out=also).numpy()[-1] == 70
-        (call,) = small._calls.values()
-        assert alone._scratch["status"] in call.held
+        (call,) = small._executable.calls.values()
+        assert alone.context._scratch["status"] in call.held
 
 
 @pytest.mark.gpu

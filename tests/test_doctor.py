@@ -8,27 +8,30 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from test_plans import ADAPTERS
+from support.plans import ADAPTERS
 
 import dmlgpu as dml
 from dmlgpu import cli
 from dmlgpu.cli.doctor import NO_ADAPTER
-from dmlgpu.device import operator_of
 from dmlgpu.doctor import answers, probes, verdicts
 from dmlgpu.doctor.answers import Outcome
 from dmlgpu.doctor.probes import GUARD, LOOP_TURNS, Binding, Bounds
 from dmlgpu.doctor.verdicts import ABSENT, AVOIDED, BROKEN, WORKS
-from dmlgpu.gpu import gpu
-from dmlgpu.ops import OPERATORS
-from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.gpu import adapters
+from dmlgpu.ops import OPERATORS, operator_of
+from dmlgpu.plan.dispatch import Adapter, Plan
+from dmlgpu.runtime import forward_progress
+from dmlgpu.runtime.forward_progress import TEAM, WORKGROUPS, Waits
 
 ROOT = Path(__file__).resolve().parent.parent
 CPU, CARD = ADAPTERS["software"], ADAPTERS["discrete"]
+PATIENT = replace(CARD, forward_progress=False)
 MESA = dml.AdapterInfo("llvmpipe", "cpu", "Vulkan", "Mesa 22.3.6", 0)
 OTHER = replace(MESA, name="soft", driver="")
 CASES = list(answers.cases())
@@ -58,7 +61,7 @@ def no_halves() -> Any:
 @pytest.mark.parametrize(
     ("found", "facts", "info", "state", "words", "advice"),
     [
-        ((LOOP_TURNS, True), CPU, MESA, WORKS, "200,000", ""),
+        ((LOOP_TURNS, True), CPU, MESA, WORKS, "that count .* 200,000", ""),
         ((65_535, True), CPU, MESA, AVOIDED, "65,535 of 200,000.*no kernel.*longer", "Mesa 25.0"),
         ((65_535, True), CPU, OTHER, AVOIDED, "no kernel", "newer driver"),
         ((65_535, True), CARD, MESA, BROKEN, "kernels for this adapter run longer", "newer"),
@@ -72,6 +75,78 @@ def test_loops(found: Any, facts: Adapter, info: Any, state: str, words: str, ad
     assert verdict.state == state
     assert_says(verdict.text, words)
     assert advice in verdict.advice
+
+
+ALL_SEEN = Waits(WORKGROUPS - TEAM, 0)
+
+
+@pytest.mark.parametrize(
+    ("found", "facts", "setting", "state", "words"),
+    [
+        (ALL_SEEN, CARD, "", WORKS, "4,064 workgroups saw .*; scans wait for other workgroups"),
+        (ALL_SEEN, PATIENT, "0", WORKS, "no scan waits .*: DMLGPU_WAITING_KERNELS is 0"),
+        (ALL_SEEN, PATIENT, "", WORKS, "no scan waits .*: only discrete GPUs"),
+        (ALL_SEEN, CPU, "", WORKS, "no scan waits .*: software drivers may end a loop"),
+        (Waits(4000, 64), PATIENT, "", AVOIDED, "64 workgroups did not see .*no scan waits"),
+        (Waits(10, 0), PATIENT, "", AVOIDED, "no scan waits"),
+        ("it does not compile", PATIENT, "", AVOIDED, "it does not compile; no scan waits"),
+    ],
+)
+def test_waits(found: Any, facts: Adapter, setting: str, state: str, words: str) -> None:
+    verdict = verdicts.waits(found, facts, setting)
+    assert verdict.state == state
+    assert_says(verdict.text, words)
+
+
+@pytest.mark.parametrize(
+    ("kind", "backend", "setting", "tried"),
+    [
+        ("discrete", "Vulkan", "", True),
+        ("discrete", "D3D12", "1", True),
+        ("discrete", "Vulkan", "0", False),
+        ("discrete", "Metal", "", False),
+        ("integrated", "Vulkan", "", False),
+        ("integrated", "Vulkan", "1", True),
+    ],
+)
+def test_where_forward_progress_is_probed(
+    kind: str, backend: str, setting: str, tried: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DMLGPU_WAITING_KERNELS", setting)
+    info = replace(MESA, kind=kind, backend=backend)
+    assert forward_progress.is_candidate(info) == tried
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("passes", [False, True])
+def test_the_first_plan_that_waits_has_forward_progress_probed_once(
+    passes: bool, device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    found = ALL_SEEN if passes else Waits(0, 1)
+    monkeypatch.setattr(forward_progress, "probe", lambda gpu: (asked.append(gpu), found)[1])
+    monkeypatch.setattr(forward_progress, "_found", {})
+    line, short = (dml.TensorDesc(dml.DataType.FLOAT32, (n,)) for n in (1 << 20, 64))
+
+    def plan(tensor: dml.TensorDesc) -> Plan:
+        desc = dml.CumulativeSummationDesc(input_tensor=tensor, output_tensor=tensor, axis=0)
+        return made.gpu.plan(partial(operator_of(desc).plan, desc))
+
+    for _ in range(2):  # the second device asks no more
+        with dml.Device(device.adapter) as made:
+            made.context.facts = CARD
+            plan(short)
+            assert len(asked) == (_ > 0)
+            assert plan(line).waits == passes
+            assert plan(line).waits == passes
+            assert made.context.facts.forward_progress == passes
+    assert len(asked) == 1
+
+
+@pytest.mark.gpu
+def test_the_probe_counts_every_workgroup(device: dml.Device) -> None:
+    found = forward_progress.probe(device.context.gpu)
+    assert found.seen + found.missed == WORKGROUPS - TEAM
 
 
 def assert_says(text: str, words: str) -> None:
@@ -222,9 +297,8 @@ def test_the_cases_reach_every_kernel(adapter: str) -> None:
     scans = {
         "software": {"columns", "walk"},
         "least": {"columns", "walk"},
-        "discrete": {"columns", "columns_chain", "lanes", "rows", "groups", "linked", "stream"}
-        | {"walk"},
-    }.get(adapter, {"columns", "lanes", "rows", "groups", "walk"})
+        "discrete": {"columns", "columns_chain", "rows", "groups", "linked", "stream", "walk"},
+    }.get(adapter, {"columns", "rows", "groups", "walk"})
     long = {"rows", "short"} if facts.is_cpu else {"units"}
     wanted = {
         "SLICE": {"units", "dense"} | (long | {"copies"} if facts.is_cpu else set()),
@@ -236,17 +310,17 @@ def test_the_cases_reach_every_kernel(adapter: str) -> None:
     }
     reached: dict[str, set[str]] = {name: set() for name in wanted}
     for case in CASES:
-        reached[case.operator] |= answers.kernels(operator_of(case.desc).plan(case.desc, facts))
+        reached[case.operator] |= answers.kernels(
+            operator_of(case.desc).work(case.desc).plan(facts)
+        )
     assert reached == wanted
 
 
 @pytest.mark.parametrize("adapter", ["discrete", "integrated", "mobile"])
 def test_the_cases_reach_every_pass_over_long_lines(adapter: str) -> None:
-    plans = [operator_of(case.desc).plan(case.desc, ADAPTERS[adapter]) for case in CASES]
-    passes = {d.entry for made in plans for d in made.dispatches if d.shader == "cumulative_groups"}
-    # There it takes dozens of columns of over four million elements.
-    two_passes = set() if adapter == "discrete" else {"scan_after"}
-    assert passes == {"scan", "reduce", "scan_carried"} | two_passes
+    plans = [operator_of(case.desc).work(case.desc).plan(ADAPTERS[adapter]) for case in CASES]
+    passes = {d.entry for made in plans for d in made.dispatches if d.shader == "scan/groups"}
+    assert passes == {"scan", "reduce", "scan_carried"}
 
 
 def test_the_cases_are_valid_and_exact() -> None:
@@ -274,7 +348,8 @@ def test_this_adapter_is_all_right(
     """And every shader of the folder is asked for."""
     asked: set[str] = set()
     assemble = probes.assemble
-    monkeypatch.setattr(probes, "assemble", lambda n, s: (asked.add(n), assemble(n, s))[1])
+    for module in (probes, forward_progress):
+        monkeypatch.setattr(module, "assemble", lambda n, s: (asked.add(n), assemble(n, s))[1])
     status, out, err = command(capsys)
     assert (status, err) == (0, ""), out
     assert "All right" in out
@@ -319,7 +394,7 @@ def test_a_refused_description_is_a_fault(device: dml.Device) -> None:
 def test_no_adapter_is_status_2(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu, "_listed", tuple)
+    monkeypatch.setattr(adapters, "_listed", tuple)
     status, out, err = command(capsys)
     assert (status, out) == (2, "")
     assert err.startswith("dmlgpu: no GPU adapter found")

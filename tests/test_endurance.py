@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stages import F32, ramp, summation
-from test_threads import resident
+from support.programs import resident
+from support.stages import F32, ramp, summation
 
 import dmlgpu as dml
 from dmlgpu.device import COMPILED_LIMIT
@@ -38,10 +38,10 @@ class Watch:
         held: dict[str, Any] = {
             "operators": len(device._compiled),
             "remembered": len(device.remembered),
-            "bound calls": sum(len(op._calls) for op in device._compiled.values()),
-            "uses of buffers": sum(len(uses) for uses in device._uses.values()),
-            "descriptions": len(device._numbers),
-            "pipelines": len(device._pipelines),
+            "bound calls": sum(len(op._executable.calls) for op in device._compiled.values()),
+            "uses of buffers": sum(len(uses) for uses in device.context._uses.values()),
+            "descriptions": len(device.context._numbers),
+            "pipelines": len(device.context._pipelines),
         }
         print(f"\n{title}: {CALLS} calls, {grown:.0f} MiB more resident, {memory}, {held}")
         assert memory.in_use == self.memory.in_use

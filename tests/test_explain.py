@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from test_cli import is_one_sentence, run
+from support.commands import is_one_sentence, run
 
 import dmlgpu as dml
-from dmlgpu.cli import describe, explain
+from dmlgpu.cli import explain
 from dmlgpu.cli.explained import Target, explained
-from dmlgpu.gpu import gpu
+from dmlgpu.gpu import adapters
 from dmlgpu.ops import OPERATORS
 from dmlgpu.runtime.reach import grid
 
@@ -103,18 +103,12 @@ def test_words_become_a_description(capsys: Capture, line: str) -> None:
     assert found == json.loads(json.dumps(expected | {"bandwidth_from": "--bandwidth"}))
 
 
-def test_every_field_has_an_option() -> None:
-    assert set(describe.OPTIONS) == {operator.desc for operator in OPERATORS}
-    for desc, options in describe.OPTIONS.items():
-        assert [option.field for option in options] == list(desc.__dataclass_fields__)
-
-
 @pytest.mark.parametrize("line", LINES)
 @pytest.mark.parametrize("assumed", explain.ASSUMED)
 def test_what_is_told_is_the_plan(capsys: Capture, line: str, assumed: str) -> None:
     desc = LINES[line]
     operator = next(o for o in OPERATORS if o.desc is type(desc))
-    plan = operator.plan(desc, explain.ASSUMED[assumed].facts)
+    plan = operator.work(desc).plan(explain.ASSUMED[assumed].facts)
     found = as_json(capsys, line, "--assume", assumed)
     assert found["operator"] == operator.name
     assert found["bandwidth_gb_per_s"] is found["seconds_least"] is None
@@ -146,8 +140,8 @@ def test_the_text(capsys: Capture) -> None:
         "  input_window_sizes    1, 1, 4, 3\n"
         "  input_window_strides  1, 1, -2, 2\n"
         "\n"
-        "1. slice.wgsl, entry point main\n"
-        "   slots      move = move_dense, main = dense_pairs\n"
+        "1. move/copy.wgsl, entry point main\n"
+        "   slots      move = dense, main = dense_pairs\n"
         "   constants  WG_SIZE = 128, RANK = 2, BITS = 32, STEP = 2, TUPLE_PER_ELEMENT = 0, "
         "WHOLE = 0\n"
         "   bindings   input = input_tensor, output = output_tensor\n"
@@ -169,9 +163,9 @@ def test_the_text(capsys: Capture) -> None:
 def test_several_passes_tell_scratch_and_all_they_move(capsys: Capture) -> None:
     line = "cumulative_summation --input float32:8388608x2 --axis 0"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
-    assert "1. cumulative_groups.wgsl, entry point reduce\n" in out
-    assert "3. cumulative_groups.wgsl, entry point scan_carried\n" in out
-    assert "Scratch memory partials0: 8 KiB.\n" in out
+    assert "1. scan/groups.wgsl, entry point reduce\n" in out
+    assert "3. scan/groups.wgsl, entry point scan_carried\n" in out
+    assert "Scratch memory partials0: 4 KiB.\n" in out
     assert "Least time at 1000 GB/s (--bandwidth): 134 us.\n" in out
     assert out.endswith("The dispatches move 192 MiB: at least 201 us.\n")
 
@@ -180,17 +174,15 @@ def test_what_takes_over_in_place_is_told(capsys: Capture) -> None:
     line = "cumulative_summation --input float32:7x1001 --axis 1"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
     assert "io = io_packed\n" in out
-    sentence = (
-        "In place, or inside one buffer, other dispatches take over: cumulative_rows.wgsl with "
-    )
+    sentence = "In place, or inside one buffer, other dispatches take over: scan/rows.wgsl with "
     assert sentence + "num = num_f32, fold = fold_sum, io = io_elements, put = put_whole.\n" in out
-    assert [d["shader"] for d in as_json(capsys, line, *ASSUME)["in_place"]] == ["cumulative_rows"]
+    assert [d["shader"] for d in as_json(capsys, line, *ASSUME)["in_place"]] == ["scan/rows"]
 
 
 def test_memory_that_calls_share_is_told(capsys: Capture) -> None:
     line = "cumulative_summation --input float32:4194304 --axis 0"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
-    assert "1. cumulative_linked.wgsl, entry point main\n" in out
+    assert "1. scan/linked.wgsl, entry point main\n" in out
     assert "Memory that all calls share, status: 8.016 KiB.\n" in out
     assert as_json(capsys, line, *ASSUME)["shared"] == {"status": 8208}
 
@@ -233,9 +225,9 @@ def test_a_broken_rule_is_a_failure(capsys: Capture) -> None:
         ("slice --input float32:4x4 --strides 0,1", "strides[0] is 0"),
         ("slice --input float32:4x4 --strides 1,1,1", "3 entries"),
         ("slice --input float32:4x4 --strides -1,1", "it must be in [0, 4294967295]"),
-        ("slice --input float32:4x4 --sizes 5000000000,1", "SLICE: output_tensor: sizes[0] is 5"),
-        ("cumulative_summation --input float32:4x4 --axis 2", "axis is 2"),
-        ("cumulative_summation --input float32:4x4 --axis -3", "axis is -3"),
+        ("slice --input float32:4x4 --sizes 5000000000,1", "SLICE: sizes[0] is 5"),
+        ("cumulative_summation --input float32:4x4 --axis 2", "axis 2 is out of bounds"),
+        ("cumulative_summation --input float32:4x4 --axis -3", "axis -3 is out of bounds"),
         ("cumulative_summation --input uint8:4x4 --axis 0", "input_tensor is UINT8"),
         ("gather_nd --input float32:4x4 --indices int32:5x3", "3 coordinates per tuple"),
         ("gather_nd --input float32:4x4 --indices float32:5x1", "indices_tensor is FLOAT32"),
@@ -288,7 +280,7 @@ def test_a_wrong_command_line_is_one_sentence(capsys: Capture, line: str, words:
 def test_without_an_adapter_it_says_what_needs_none(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(gpu, "_listed", lambda: ())
+    monkeypatch.setattr(adapters, "_listed", lambda: ())
     status, out, err = run(capsys, "explain", *SLICE1.split())
     assert (status, out) == (1, "")
     assert err.startswith("dmlgpu: no GPU adapter found")
@@ -296,11 +288,11 @@ def test_without_an_adapter_it_says_what_needs_none(
 
 
 @pytest.mark.gpu
+@pytest.mark.slow
 def test_on_this_adapter_its_copy_is_measured(capsys: Capture, device: dml.Device) -> None:
     found = as_json(capsys, SLICE1)
     assert found["adapter"] == str(device.adapter)
     assert found["bandwidth_from"] == "its own copy"
-    assert found["bandwidth_gb_per_s"] > 0
     expected = found["bytes_least"] / found["bandwidth_gb_per_s"] / 1e9
     assert found["seconds_least"] == pytest.approx(expected)
     assert found["facts"]["is_cpu"] == (device.adapter.kind == "cpu")

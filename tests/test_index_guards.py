@@ -5,12 +5,13 @@ Inputs never hold such a byte, so an output that does has read what it must not.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
+from support import oracle
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -127,7 +128,8 @@ def test_values_in_tensors_larger_than_a_binding(
     narrow: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Clamped as in small ones, and no guard is read, though three windows lie side by side."""
-    monkeypatch.setattr(narrow, "debug", False)
+    monkeypatch.setattr(narrow.context, "debug", False)
+    monkeypatch.setattr(narrow, "_compiled", OrderedDict())
     x = data(BIG.input_tensor)
     indices = np.resize(edges(T.INT64, 40, 7) * 60, (300, 1))
     indices[-20:, 0] = np.arange(590, 610)
@@ -138,7 +140,7 @@ def test_values_in_tensors_larger_than_a_binding(
     np.testing.assert_array_equal(got, oracle.gather_nd(x, indices, 2, 2))
     assert GUARD not in got.tobytes()
     assert arena.tobytes().count(GUARD) == 2 * AROUND
-    slots = [slot for _, shader in narrow._pipelines.values() for slot in shader.slots]
+    slots = [slot for _, shader in narrow.context._pipelines.values() for slot in shader.slots]
     assert {slot.window for slot in slots if slot.name == "input"} == {0, 1, 2}
 
 

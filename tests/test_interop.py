@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
 import wgpu
+from support import oracle
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -124,7 +124,7 @@ def test_other_tasks_run_and_use_the_device_while_a_tensor_is_read(
         return await read
 
     a = np.arange(1000, dtype=np.uint32)
-    monkeypatch.setattr(device.context.gpu, "fetch", held_up)
+    monkeypatch.setattr(device.context.transfers, "fetch", held_up)
     assert np.array_equal(asyncio.run(main()), a[::-1])
 
 

@@ -7,14 +7,14 @@ from math import prod
 from typing import Any
 
 import pytest
-from test_plans import ADAPTERS, copy, one, plan, rows
+from support.plans import ADAPTERS, copy, one, plan, rows
 
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
+from dmlgpu.plan.dispatch import Copy, eight
 from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import COPY_RUNS as RUNS
 from dmlgpu.plan.move import CPU_WG_SIZE, LONG_ROW, RUN, UNITS_WG_SIZE, WG_SIZE
-from dmlgpu.plan.dispatch import eight
 
 SOFTWARE = ADAPTERS["software"]
 MANY = 64 * RUN * WG_SIZE  # units
@@ -26,8 +26,8 @@ def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> N
     """On a GPU each invocation takes two of them."""
     dispatch = one(copy(TensorDesc(T[f"UINT{bits}"], (2, 3, 512))), ADAPTERS[adapter])
     units = 2 * 3 * 512 * bits // 128
-    assert dispatch.shader == "slice"
-    assert dispatch.slots == {"move": "move_units"}
+    assert dispatch.shader == "move/copy"
+    assert dispatch.slots == {"move": "units"}
     assert dispatch.constants == {"WG_SIZE": UNITS_WG_SIZE, "RANK": 1, "PAIRS": 1, "RUN": 1}
     assert dispatch.workgroups == -(-units // (2 * UNITS_WG_SIZE))
     assert dispatch.params == {
@@ -46,7 +46,7 @@ def test_a_cpu_takes_many_units_in_runs(units: int, run: int) -> None:
     """A run for each of 64 workgroups, where no other kernel serves: every third element."""
     desc = copy(TensorDesc(T.UINT8, (48 * units - 2,)), steps=(3,))
     dispatch = one(desc, SOFTWARE)
-    slots = {"move": "move_dense"}
+    slots = {"move": "dense"}
     assert dispatch.slots == slots | {"main": "dense_runs"}
     assert dispatch.constants["RUN"] == run
     assert dispatch.params["count"] == units
@@ -82,13 +82,13 @@ def test_a_cpu_runs_kernels_without_branches_where_rows_allow(
     data_type: T, sizes: tuple[int, ...], how: dict[str, Any], kernel: str
 ) -> None:
     desc = copy(TensorDesc(data_type, sizes), **how)
-    assert one(desc, SOFTWARE).slots["move"] == f"move_{kernel}"
+    assert one(desc, SOFTWARE).slots["move"] == kernel
     for name in ("least", "discrete", "integrated", "mobile"):
         assert one(desc, ADAPTERS[name]).slots["move"] in (
-            "move_units",
-            "move_whole",
-            "move_dense",
-            "move_sparse",
+            "units",
+            "whole",
+            "dense",
+            "sparse",
         )
 
 
@@ -144,9 +144,7 @@ def test_a_plan_says_where_rows_lie_on_units(
     assert (constants["EDGES"], constants["ALIGNED"]) == (edges, aligned)
 
 
-@pytest.mark.parametrize(
-    ("most", "kernel"), [(1 << 16, "move_rows"), ((1 << 16) - 256, "move_dense")]
-)
+@pytest.mark.parametrize(("most", "kernel"), [(1 << 16, "rows"), ((1 << 16) - 256, "dense")])
 def test_tensors_beyond_a_binding_are_moved_the_general_way(most: int, kernel: str) -> None:
     """Loads that choose between windows are much to compile for kernels that load often."""
     desc = copy(TensorDesc(T.UINT8, (16, 1 << 12)), steps=(1, -1))
@@ -162,7 +160,7 @@ def test_rows_with_edges_are_cut_into_longer_pieces() -> None:
 def test_gathers_of_long_rows_start_where_the_tuples_say() -> None:
     whole = one(rows(TensorDesc(T.UINT8, (9, 512)), (5, 1), T.INT32), SOFTWARE)
     assert (whole.constants["BITS"], whole.constants["ALIGNED"]) == (128, 1)
-    assert whole.slots["move"] == "move_rows"
+    assert whole.slots["move"] == "rows"
     assert whole.slots["indices"] == "indices_words"
     odd = one(rows(TensorDesc(T.UINT8, (9, 513)), (5, 1), T.INT32), SOFTWARE)
     assert (odd.constants["BITS"], odd.constants["EDGES"]) == (8, 1)
@@ -173,7 +171,7 @@ def test_gathers_of_long_rows_start_where_the_tuples_say() -> None:
 def test_short_rows_are_taken_whole(units: int, chunk: int, pieces: int, run: int) -> None:
     desc = rows(TensorDesc(T.FLOAT32, (900, 4 * units)), (pieces, 1), T.INT64)
     dispatch = one(desc, SOFTWARE)
-    assert dispatch.slots["move"] == "move_short"
+    assert dispatch.slots["move"] == "short"
     assert dispatch.params["count"] == pieces
     assert dispatch.constants == {"WG_SIZE": CPU_WG_SIZE, "CHUNK": chunk, "TUPLE": 1}
     assert (dispatch.params["run"], dispatch.params["team"]) == (run, 8)
@@ -185,7 +183,7 @@ def test_scalars_are_gathered_a_unit_at_a_time(pieces: int, run: int) -> None:
     desc = rows(TensorDesc(T.FLOAT32, (90, 70)), (pieces, 2), T.UINT32)
     dispatch = one(desc, SOFTWARE)
     units = -(-pieces // 4)
-    assert dispatch.slots["move"] == "move_tuples"
+    assert dispatch.slots["move"] == "tuples"
     assert dispatch.params["count"] == units
     assert dispatch.constants == {"WG_SIZE": CPU_WG_SIZE, "BITS": 32, "TUPLE": 2}
     assert (dispatch.params["run"], dispatch.params["team"]) == (run, 8)
@@ -195,24 +193,24 @@ def test_scalars_are_gathered_a_unit_at_a_time(pieces: int, run: int) -> None:
 @pytest.mark.parametrize(
     ("sizes", "strides", "kernel", "rest"),
     [
-        ((64, 64), None, "move_units", {}),
-        ((64, 64), (100, 1), "move_units", {}),  # padded rows
+        ((64, 64), None, "units", {}),
+        ((64, 64), (100, 1), "units", {}),  # padded rows
         (
             (64, 64),
             (101, 1),
-            "move_dense",
+            "dense",
             {"STEP": 1, "WHOLE": 0},
         ),  # rows that start within a unit
-        ((64, 63), (64, 1), "move_dense", {"STEP": 1, "WHOLE": 0}),  # rows that end within a unit
+        ((64, 63), (64, 1), "dense", {"STEP": 1, "WHOLE": 0}),  # rows that end within a unit
         (
             (64, 64),
             (1, 64),
-            "move_dense",
+            "dense",
             {"STEP": 0, "WHOLE": 1},
         ),  # permuted: each address has its element
-        ((64, 64), (1000, 1), "move_sparse", {}),  # mostly gaps
-        ((64, 64), (128, 2), "move_sparse", {"RANK": 1}),  # no run of neighbours
-        ((2, 3), (2, 3), "move_sparse", {}),  # rows interleave
+        ((64, 64), (1000, 1), "sparse", {}),  # mostly gaps
+        ((64, 64), (128, 2), "sparse", {"RANK": 1}),  # no run of neighbours
+        ((2, 3), (2, 3), "sparse", {}),  # rows interleave
     ],
     ids=["packed", "padded", "101", "63", "permuted", "far apart", "every second", "interleaved"],
 )
@@ -220,18 +218,18 @@ def test_the_layout_of_the_output_picks_the_kernel(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str, rest: dict[str, int]
 ) -> None:
     dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
-    dense = {"main": "dense_pairs"} if kernel == "move_dense" else {}
+    dense = {"main": "dense_pairs"} if kernel == "dense" else {}
     assert dispatch.slots == {"move": kernel, **dense}
-    size = WG_SIZE if kernel == "move_sparse" else UNITS_WG_SIZE
+    size = WG_SIZE if kernel == "sparse" else UNITS_WG_SIZE
     constants = {"WG_SIZE": size, "RANK": 2 if strides else 1, **rest}
-    if kernel != "move_units":
+    if kernel != "units":
         constants["BITS"] = 32
-    if kernel == "move_dense":
+    if kernel == "dense":
         constants["TUPLE_PER_ELEMENT"] = 0
-    if kernel == "move_sparse":
+    if kernel == "sparse":
         assert dispatch.params["count"] == prod(sizes)
         assert dispatch.workgroups == -(-prod(sizes) // WG_SIZE)
-    if kernel == "move_units":
+    if kernel == "units":
         constants |= {"PAIRS": 1, "RUN": 1}
     assert dispatch.constants == constants
 
@@ -257,7 +255,7 @@ def test_units_that_stay_in_one_run_are_not_checked_for_it(
     data_type: T, sizes: tuple[int, ...], how: dict[str, Any], whole: bool
 ) -> None:
     dispatch = one(copy(TensorDesc(data_type, sizes), **how))
-    assert dispatch.slots["move"] == "move_dense"
+    assert dispatch.slots["move"] == "dense"
     assert dispatch.constants["WHOLE"] == whole
 
 
@@ -286,7 +284,7 @@ def test_rows_are_rearranged_a_whole_unit_at_a_time_where_they_lie_on_units(
 ) -> None:
     """On a GPU; one unit per invocation."""
     dispatch = one(copy(TensorDesc(data_type, sizes), **how))
-    assert dispatch.slots["move"] == f"move_{kernel}"
+    assert dispatch.slots["move"] == kernel
     if kernel == "whole":
         bits = data_type.bits
         assert dispatch.workgroups == -(-int(dispatch.params["count"]) // UNITS_WG_SIZE)
@@ -298,12 +296,15 @@ def test_rows_are_rearranged_a_whole_unit_at_a_time_where_they_lie_on_units(
 
 
 def test_long_runs_are_buffer_copies_on_a_cpu() -> None:
-    """(source, target, size) in bytes, one for each run of the output."""
+    """One for each run of the output."""
     run, row = BYTES, BYTES + 64
     desc = copy(
         TensorDesc(T.UINT32, (3, row // 4)), offsets=(1, 8), windows=(2, run // 4), steps=(-1, 1)
     )
-    assert plan(desc, SOFTWARE).copies == ((2 * row + 32, 0, run), (row + 32, run, run))
+    assert plan(desc, SOFTWARE).copies == (
+        Copy("input_tensor", 2 * row + 32, "output_tensor", 0, run),
+        Copy("input_tensor", row + 32, "output_tensor", run, run),
+    )
     for name in ("least", "discrete", "integrated", "mobile"):
         assert plan(desc, ADAPTERS[name]).copies == ()
 
@@ -360,7 +361,7 @@ def test_elements_with_tuples_of_their_own(
     """A GPU makes them a word at a time, a CPU a unit, from units of tuples where it can."""
     desc = rows(TensorDesc(data_type, (9,) * coordinates + (1,)), (1001, coordinates), index_type)
     dispatch = one(desc, ADAPTERS["discrete"])
-    assert dispatch.slots["move"] == "move_words"
+    assert dispatch.slots["move"] == "words"
     assert dispatch.slots["indices"] == "indices_words"
     assert dispatch.slots["resolve"] == "resolve_at_once"
     per_word = max(1, 32 // data_type.bits)
@@ -369,4 +370,4 @@ def test_elements_with_tuples_of_their_own(
     on_cpu = one(desc, SOFTWARE).slots
     assert on_cpu["resolve"] == ("resolve_loop" if coordinates > 3 else "resolve_at_once")
     kernel, indices = ("tuples", "units") if packed else ("dense", "words")
-    assert (on_cpu["move"], on_cpu["indices"]) == (f"move_{kernel}", f"indices_{indices}")
+    assert (on_cpu["move"], on_cpu["indices"]) == (kernel, f"indices_{indices}")

@@ -13,20 +13,20 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
-from test_plans import copy, rows
+from support import oracle
+from support.plans import copy, rows
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu import device as device_module
-from dmlgpu.device import operator_of
+from dmlgpu.compiled import CompiledOperator
+from dmlgpu.ops import operator_of
 from dmlgpu.plan import move
 from dmlgpu.plan.loops import widen
 from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import RUN
-from dmlgpu.runtime.compiled import CompiledOperator
 
 BY_ELEMENT = ("sparse", "dense", "dense in pairs", "dense in runs")
 BY_UNIT = ("units", "units in pairs", "units in runs")
@@ -117,7 +117,7 @@ class Forced:
         special = kernel if kernel in ("rows", "short", "tuples") else ""
         on_cpu = group != "pairs" and kernel not in ("words", "whole")
         facts = replace(self.device.context.facts, is_cpu=on_cpu)
-        self.patch.setattr(self.device.context.gpu, "facts", facts)
+        self.patch.setattr(self.device.context, "facts", facts)
         self.patch.setattr(move, "COPY_BYTES", 1 if way == "copies" else 1 << 40)
         self.patch.setattr(move, "SPARSE_FACTOR", 1 << 20)
         self.patch.setattr(move, "run_units", lambda units: RUN if group == "runs" else 1)
@@ -130,7 +130,7 @@ class Forced:
         op = CompiledOperator(self.device, operator_of(desc), desc)
         (dispatch,) = op.plan.dispatches
         assert bool(op.plan.copies) == (way == "copies")
-        assert way == "copies" or dispatch.slots["move"] == f"move_{kernel}"
+        assert way == "copies" or dispatch.slots["move"] == kernel
         in_pairs = dispatch.constants.get("PAIRS") or dispatch.slots.get("main") == "dense_pairs"
         assert bool(in_pairs) == (group == "pairs")
         if special:
@@ -143,12 +143,12 @@ class Forced:
         """The output's bytes; those around it must stay as they are."""
         tensors = [
             self.device.upload(desc, data)
-            for desc, data in zip(op.input_descs, inputs, strict=True)
+            for desc, data in zip(op.desc.inputs().values(), inputs, strict=True)
         ]
-        size = op.output_desc.total_tensor_size_in_bytes
+        size = op.desc.output_tensor.total_tensor_size_in_bytes
         before = oracle.random_bytes(size + 512, 1)
         arena = self.device.upload(TensorDesc(T.UINT8, (size + 512,)), before)
-        op(*tensors, out=self.device.wrap(arena.buffer, op.output_desc, 256))
+        op(*tensors, out=self.device.wrap(arena.buffer, op.desc.output_tensor, 256))
         after = arena.tobytes()
         assert (after[:256], after[256 + size :]) == (before[:256], before[256 + size :])
         return after[256 : 256 + size]
@@ -209,13 +209,13 @@ def test_copies_need_two_buffers(opened: dml.Device, monkeypatch: pytest.MonkeyP
     op = CompiledOperator(opened, operator_of(desc), desc)
     assert len(op.plan.copies) == 4
     apart = op(opened.tensor(x))
-    (bound,) = op._calls.values()
+    (bound,) = op._executable.calls.values()
     assert (len(bound.copies), len(bound.dispatches)) == (4, 0)
     size = x.nbytes + expected.nbytes
     arena = opened.upload(TensorDesc(T.UINT8, (size,)), x.tobytes() + bytes(expected.nbytes))
     given = opened.wrap(arena.buffer, desc.input_tensor)
     together = op(given, out=opened.wrap(arena.buffer, desc.output_tensor, x.nbytes))
-    _, bound = op._calls.values()
+    _, bound = op._executable.calls.values()
     assert (len(bound.copies), len(bound.dispatches)) == (0, 1)
     assert apart.tobytes() == together.tobytes() == expected.tobytes()
     assert arena.tobytes() == x.tobytes() + expected.tobytes()

@@ -24,7 +24,7 @@ PROGRAM = """\
 from pathlib import Path
 import numpy as np
 import dmlgpu as dml
-from dmlgpu.wgsl.assembly import shader_folder
+from dmlgpu.wgsl.source import shader_folder
 
 package = Path(dml.__file__).resolve().parent
 print(package)
@@ -45,7 +45,8 @@ dml.validate(desc, dml.FeatureLevel.FL_5_0)
 with dml.Device(debug=True) as device:
     op: dml.CompiledOperator = device.compile(desc)
     x: dml.Tensor = device.tensor(np.ones((2, 3), np.float32))
-    sums = op(x, out=x)[::-1, 1:]
+    made: dml.Tensor = op(x, out=x)
+    sums = made[::-1, 1:]
     shape: tuple[int, ...] = dml.slice1(sums, (0, 0), (2, 2), (1, -1)).numpy().shape
     with device.profile() as profile:
         dml.gather_nd(x, [[1, -1]])
@@ -183,7 +184,7 @@ def test_the_wheel_holds_the_package_and_the_shaders_only(wheel: Path) -> None:
     expected |= {
         f"dmlgpu/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "shaders").rglob("*.wgsl")
     }
-    expected.add("dmlgpu/py.typed")
+    expected |= {"dmlgpu/py.typed", "dmlgpu/desc/catalogue.json"}
     info = f"dmlgpu-{dml.__version__}.dist-info/"
     assert {name for name in names if not name.startswith(info)} == expected
     assert f"{info}licenses/LICENSE" in names
@@ -202,8 +203,8 @@ def test_the_wheel_needs_only_numpy_and_wgpu(wheel: Path) -> None:
 
 def test_installed_it_validates_and_finds_its_shaders(clean: Path, tmp_path: Path) -> None:
     program = (
-        "import dmlgpu, dmlgpu.wgsl; from dmlgpu.cli import main; "
-        "print(dmlgpu.__file__); print(dmlgpu.wgsl.shader_folder()); main(['operators'])"
+        "import dmlgpu; from dmlgpu.cli import main; from dmlgpu.wgsl.source import shader_folder; "
+        "print(dmlgpu.__file__); print(shader_folder()); main(['operators'])"
     )
     package, shaders, *catalogue = run("-c", program, cwd=tmp_path, python=clean).splitlines()
     home = Path(package).resolve().parent

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from strategies import DESCS
-from test_plans import every_plan
+from support.plans import every_plan
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.gpu.gpu import Gpu
-from dmlgpu.wgsl import assembly as wgsl
+from dmlgpu.ops import BY_DESC
 
 ROOT = Path(__file__).resolve().parent.parent
 SHADERS = ROOT / "shaders"
@@ -31,7 +30,7 @@ FORBIDDEN = {
 }
 ALLOWED = {
     "bench.py": {"subprocess"},  # the project's own benchmarks
-    "gpu.py": {"ctypes"},  # the C library's on_exit, in a forked child
+    "adapters.py": {"ctypes"},  # the C library's on_exit, in a forked child
 }
 
 # Records from the first line on whatever could leave the process; then uses everything.
@@ -142,7 +141,7 @@ def hostile_calls(device: dml.Device) -> Iterator[Any]:
     """A string in every place that takes an argument."""
     line, evil = TensorDesc(T.FLOAT32, (8,)), Evil(EVIL)
     x = device.tensor(np.ones(8, np.float32))
-    for desc in DESCS.values():
+    for desc in BY_DESC:
         fields: dict[str, Any] = {f: line for f in desc.__annotations__ if f.endswith("_tensor")}
         rest = [f for f in desc.__annotations__ if f not in fields]
         for field in desc.__annotations__:
@@ -172,13 +171,14 @@ def test_no_callers_text_reaches_a_shader(
     texts: list[str] = []
     make = Gpu.pipeline
 
-    def spy(self: Gpu, shader: wgsl.Shader, entry: str, constants: Any) -> Any:
-        texts.append(f"{shader.label} {shader.text} {entry} {dict(constants)!r}")
-        return make(self, shader, entry, constants)
+    def spy(self: Gpu, label: str, text: str, entry: str, constants: Any) -> Any:
+        texts.append(f"{label} {text} {entry} {dict(constants)!r}")
+        return make(self, label, text, entry, constants)
 
     monkeypatch.setattr(Gpu, "pipeline", spy)
     with dml.Device(device.adapter) as fresh:
-        monkeypatch.setattr(fresh.context.gpu, "info", replace(fresh.context.gpu.info, name=EVIL, driver=EVIL))
+        evil = replace(fresh.context.gpu.info, name=EVIL, driver=EVIL)
+        monkeypatch.setattr(fresh.context.gpu, "info", evil)
         accepted = 0
         for call in hostile_calls(fresh):
             try:
@@ -198,7 +198,9 @@ def test_shaders_are_made_of_files_and_numbers() -> None:
     for _, plan in every_plan():
         for dispatch in plan.dispatches:
             assert dispatch.shader in files
-            assert {f"shared/{name}" for name in dispatch.slots.values()} <= files
+            folder = dispatch.shader.rpartition("/")[0]
+            for name in dispatch.slots.values():
+                assert {name, f"{folder}/{name}"} & files, name
             assert all(type(value) is int for value in dispatch.constants.values())
             for value in dispatch.params.values():
                 assert all(type(v) is int for v in (value if isinstance(value, tuple) else [value]))

@@ -5,13 +5,8 @@ from __future__ import annotations
 import pytest
 
 import dmlgpu as dml
-from dmlgpu.wgsl.assembly import Shader
 
 pytestmark = pytest.mark.gpu
-
-
-def shader(text: str) -> Shader:
-    return Shader(label="broken.wgsl", text=text, slots=(), ranges=(), ranges_binding=0)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +19,7 @@ def shader(text: str) -> Shader:
 )
 def test_the_line_is_named(device: dml.Device, text: str, line: int, reason: str) -> None:
     with pytest.raises(dml.DeviceError) as caught:
-        device.context.gpu.pipeline(shader(text), "main", {})
+        device.context.gpu.pipeline("broken.wgsl", text, "main", {})
     message = str(caught.value)
     quoted = text.splitlines()[line - 1].strip()
     assert message.startswith(f"broken.wgsl line {line}, `{quoted}`, does not compile on ")
@@ -36,7 +31,7 @@ def test_the_line_is_named(device: dml.Device, text: str, line: int, reason: str
 def test_a_pipeline_that_cannot_be_made_names_shader_and_driver(device: dml.Device) -> None:
     text = "@compute @workgroup_size(1) fn main() {}"
     with pytest.raises(dml.DeviceError, match=r"^broken\.wgsl does not compile on .*'nothing'$"):
-        device.context.gpu.pipeline(shader(text), "nothing", {})
+        device.context.gpu.pipeline("broken.wgsl", text, "nothing", {})
     with pytest.raises(dml.DeviceError, match=r"^broken\.wgsl does not compile on "):
-        device.context.gpu.pipeline(shader(text.replace("(1)", "(4096)")), "main", {})
+        device.context.gpu.pipeline("broken.wgsl", text.replace("(1)", "(4096)"), "main", {})
     assert device.is_usable

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from stages import ramp, summation
+from support.programs import resident
+from support.stages import ramp, summation
 
 import dmlgpu as dml
 
@@ -21,15 +21,6 @@ CALLS = 2000  # each
 CHECK = 5  # every so many calls a result is read back
 
 Array = np.ndarray[Any, Any]
-
-
-def resident() -> int:
-    """Bytes of memory this process holds; 0 where the system does not say."""
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
-    except OSError:
-        return 0
 
 
 class Work:
@@ -117,15 +108,15 @@ def test_many_threads_share_a_device_without_growth() -> None:
         run_all(works, 100)
         gc.collect()
         before, held = resident(), device.memory
-        pipelines = len(device._pipelines)
+        pipelines = len(device.context._pipelines)
         run_all(works, CALLS)
         gc.collect()
         grown, after = resident() - before, device.memory
         sizes = {
             "operators": len(device._compiled),
             "remembered": len(device.remembered),
-            "new pipelines": len(device._pipelines) - pipelines,
-            "bound calls": sum(len(op._calls) for op in device._compiled.values()),
+            "new pipelines": len(device.context._pipelines) - pipelines,
+            "bound calls": sum(len(op._executable.calls) for op in device._compiled.values()),
         }
         print(f"\n{THREADS} x {CALLS} calls: {grown >> 20} MiB more resident, {after}, {sizes}")
         assert after.in_use <= held.in_use + THREADS * 4096

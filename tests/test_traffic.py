@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_plans import every_plan
+from support.plans import every_plan
 
 import dmlgpu as dml
 from dmlgpu.desc.tensor import packed_strides
-from dmlgpu.ops import OPERATORS
 from dmlgpu.ops import traffic
 from dmlgpu.plan.traffic import SECTOR
 
@@ -28,10 +27,6 @@ def counted(desc: dml.TensorDesc, addresses: np.ndarray[Any, Any]) -> int:
 def addresses(desc: dml.TensorDesc) -> np.ndarray[Any, Any]:
     grids = np.indices(desc.sizes)
     return np.tensordot(np.array(desc.effective_strides), grids, 1)
-
-
-def test_every_operator_has_its_traffic() -> None:
-    assert set(_TRAFFIC) == {operator.desc for operator in OPERATORS}
 
 
 @pytest.mark.parametrize("data_type", ["UINT8", "FLOAT16", "FLOAT32", "INT64"])

@@ -145,6 +145,33 @@ def descriptions(level: dml.FeatureLevel) -> None:
     ]
     for desc in descs:
         dml.validate(desc, level)
+    inferred: dml.Description = dml.infer(dml.CumulativeSummationDesc, input_tensor=f32, axis=3)
+    assert inferred.outputs()["output_tensor"].sizes == f32.sizes
+    later: type[dml.Description] = dml.ConvolutionDesc
+    assert later.__name__ == "ConvolutionDesc"
+
+
+def enumerations() -> list[int]:
+    """What descriptions of other operators take."""
+    size: dml.Size2D = dml.Size2D(2, 3)
+    before: dml.ScaleBias = dml.ScaleBias(2.0, 0.5)
+    assert size.width < size.height
+    assert before.scale > before.bias
+    return [
+        dml.ConvolutionDirection.FORWARD,
+        dml.ConvolutionMode.CROSS_CORRELATION,
+        dml.DepthSpaceOrder.DEPTH_COLUMN_ROW,
+        dml.InterpolationMode.LINEAR,
+        dml.IsInfinityMode.EITHER,
+        dml.MatrixTransform.TRANSPOSE,
+        dml.MultiheadAttentionMaskType.BOOLEAN,
+        dml.PaddingMode.EDGE,
+        dml.QuantizationType.SCALE,
+        dml.RandomGeneratorType.PHILOX_4X32_10,
+        dml.RecurrentNetworkDirection.BIDIRECTIONAL,
+        dml.ReduceFunction.SUM,
+        dml.RoundingMode.TOWARD_ZERO,
+    ]
 
 
 def devices(array: npt.NDArray[np.float32]) -> None:
@@ -180,8 +207,10 @@ async def later(x: dml.Tensor) -> npt.NDArray[Any]:
 def main() -> None:
     array = np.arange(16, dtype=np.float32).reshape(4, 4)
     device: dml.Device = dml.default_device()
-    x: dml.Tensor = device.tensor(array)
+    dml.set_default_device(device)
+    x: dml.Tensor = dml.tensor(array, device)
     attributes(x)
+    assert enumerations()
     arrays(x)
     functions(x[:2])
     functions([[1, 2], [3, 4]])

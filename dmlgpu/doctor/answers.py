@@ -258,8 +258,7 @@ def kernels(plan: Plan) -> frozenset[str]:
     found = set()
     for dispatch in plan.dispatches:
         move = dispatch.slots.get("move", "")
-        name = dispatch.shader.removeprefix("cumulative").removeprefix("_")
-        found.add(move or name or "walk")
+        found.add(move or dispatch.shader.rpartition("/")[2])
     return frozenset({"copies"} if plan.copies else found)
 
 

@@ -17,7 +17,9 @@ from dmlgpu.device import Device
 from dmlgpu.errors import DmlError
 from dmlgpu.gpu.recording import Call
 from dmlgpu.ops.cumulative import CumulativeSummationDesc
+from dmlgpu.runtime import forward_progress
 from dmlgpu.runtime.context import Context
+from dmlgpu.runtime.forward_progress import Waits
 from dmlgpu.wgsl.assembly import assemble
 
 Words = npt.NDArray[np.uint32]
@@ -99,6 +101,11 @@ def loops(context: Context) -> tuple[int, bool]:
     for _ in range(min(turns, LOOP_TURNS)):
         expected = (expected * 1664525 + 1013904223) & 0xFFFFFFFF
     return turns, value == expected
+
+
+def waits(context: Context) -> Waits:
+    """What workgroups saw that waited for earlier ones."""
+    return forward_progress.probe(context.gpu)
 
 
 def integers(context: Context) -> Words:

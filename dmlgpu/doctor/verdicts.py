@@ -18,6 +18,7 @@ from dmlgpu.doctor.answers import Outcome
 from dmlgpu.doctor.probes import Answer
 from dmlgpu.gpu.adapters import AdapterInfo
 from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.runtime.forward_progress import VARIABLE
 
 WORKS, AVOIDED, ABSENT, BROKEN = "works", "avoided", "absent", "BROKEN"
 DIVISION, SHIFTS, PRODUCT, SIGNED = slice(0, 2), slice(2, 5), slice(5, 6), slice(6, 8)
@@ -66,7 +67,7 @@ def loops(found: Answer, facts: Adapter, info: AdapterInfo) -> Verdict:
         return Verdict("loops", BROKEN, found, NEWER_DRIVER)
     turns, fits = found
     if turns == probes.LOOP_TURNS and fits:
-        return Verdict("loops", WORKS, f"run their {turns:,} turns")
+        return Verdict("loops", WORKS, f"those that count run their {turns:,} turns")
     if not fits or turns > probes.LOOP_TURNS:
         text = f"lose count: {turns:,} turns of {probes.LOOP_TURNS:,}, with a wrong result"
         return Verdict("loops", BROKEN, text, NEWER_DRIVER)
@@ -81,6 +82,33 @@ def loops(found: Answer, facts: Adapter, info: AdapterInfo) -> Verdict:
     return Verdict(
         "loops", BROKEN, f"{text}, and kernels for this adapter run longer", NEWER_DRIVER
     )
+
+
+def waits(found: Answer, facts: Adapter, setting: str) -> Verdict:
+    """Forward progress: scans wait for other workgroups only where the probe has found it.
+
+    `setting` is what DMLGPU_WAITING_KERNELS says. Some drivers also end a loop that waits for long,
+    the one of Mesa 25.0 among them, whose loops that count all run to their end.
+    """
+    name = "forward progress"
+    if isinstance(found, str):
+        return Verdict(name, AVOIDED, f"not known: {found}; no scan waits for other workgroups")
+    if not found.all_seen:
+        text = (
+            f"{found.missed:,} workgroups did not see in time what an earlier one had published; "
+            "no scan waits for other workgroups"
+        )
+        return Verdict(name, AVOIDED, text)
+    text = f"{found.seen:,} workgroups saw in time what an earlier one had published"
+    if facts.forward_progress and not facts.is_cpu:
+        return Verdict(name, WORKS, f"{text}; scans wait for other workgroups")
+    if setting == "0":
+        why = f"{VARIABLE} is 0"
+    elif facts.is_cpu:
+        why = "software drivers may end a loop that waits for long"
+    else:
+        why = f"only discrete GPUs on Vulkan and Direct3D 12 are used so, or with {VARIABLE}=1"
+    return Verdict(name, WORKS, f"{text}; still no scan waits for other workgroups: {why}")
 
 
 def integers(found: Answer) -> list[Verdict]:

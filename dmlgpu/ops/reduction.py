@@ -70,6 +70,7 @@ class ArgmaxDesc(_Arg):
 
 
 AnyDesc = ReduceDesc | ArgminDesc | ArgmaxDesc
+NOWHERE = "0xffffffffu"
 INDEX = (ReduceFunction.ARGMIN, ReduceFunction.ARGMAX)
 
 
@@ -160,42 +161,51 @@ def _sum(data_type: DataType, lift: str = "x", finish: str = "a") -> Accumulator
 
 
 def extreme(data_type: DataType, output: DataType, largest: bool, last: bool) -> Accumulator:
-    """A value and its place; of equal ones the first place, or the last."""
+    """A value and its place; of equal ones the first place, or the last.
+
+    Before any element it is the worst value at no place, which the first index stands for.
+    """
     value, kind = wgsl_type(data_type), class_of(data_type)
     wide = kind in ("i64", "u64")
-    better = f"{kind}_lt(a.value, b.value)" if largest else f"{kind}_lt(b.value, a.value)"
-    same = f"{kind}_eq(a.value, b.value)"
-    # Places are compared, not the order of combining: lanes interleave.
-    place = "b.place > a.place" if last else "b.place < a.place"
+    less = "i64_lt({}, {})" if kind == "i64" else "u64_lt({}, {})" if wide else "{} < {}"
+    order = ("a.value", "b.value") if largest else ("b.value", "a.value")
+    better = less.format(*order)
+    same = "all(a.value == b.value)" if wide else "a.value == b.value"
+    # Of elements in order, a later one must be better, or as good where the last one counts.
+    taken = f"!({less.format(*reversed(order))})" if last else better
+    place = f"(b.place > a.place || a.place == {NOWHERE})" if last else "b.place < a.place"
+    if last:
+        place = f"b.place != {NOWHERE} && {place}"
     declarations = (
-        f"struct Extreme {{ value: {value}, place: u32, some: bool }}\n"
-        f"fn later(a: Extreme, b: Extreme) -> bool {{ return {better} || ({same} && {place}); }}\n"
-        "fn chosen(a: Extreme, b: Extreme) -> Extreme {\n"
-        "  if (!b.some) { return a; }\n"
-        "  if (!a.some || later(a, b)) { return b; }\n"
+        f"struct Extreme {{ value: {value}, place: u32 }}\n"
+        "fn in_order(a: Extreme, b: Extreme) -> Extreme {\n"
+        f"  if (b.place != {NOWHERE} && ({taken})) {{ return b; }}\n"
+        "  return a;\n"
+        "}\n"
+        "fn any_order(a: Extreme, b: Extreme) -> Extreme {\n"
+        f"  if ({better} || ({same} && {place})) {{ return b; }}\n"
         "  return a;\n"
         "}"
     )
-    words = ("a.value.x", "a.value.y") if wide else (_word(kind),)
+    words: tuple[str, ...] = ("a.value.x", "a.value.y")
+    if not wide:
+        words = ("a.value" if kind == "u32" else "bitcast<u32>(a.value)",)
     places = len(words)
     unpacked = "vec2<u32>(w0, w1)" if wide else {"u32": "w0"}.get(kind, f"bitcast<{kind}>(w0)")
     to = class_of(output)
-    finish = "a.place" if to == "u32" else f"{to}_from_u32(a.place)"
+    found = f"select(a.place, 0u, a.place == {NOWHERE})"
     return Accumulator(
         type="Extreme",
-        words=places + 2,
-        identity=f"Extreme({kind}_zero(), 0u, false)",
-        lift="Extreme(x, i, true)",
-        combine="chosen(a, b)",
-        finish=finish,
-        pack=(*words, "a.place", "u32(a.some)"),
-        unpack=f"Extreme({unpacked}, w{places}, w{places + 1} != 0u)",
+        words=places + 1,
+        identity=f"Extreme({_limit(data_type, not largest)}, {NOWHERE})",
+        lift="Extreme(x, i)",
+        combine="in_order(a, b)",
+        join="any_order(a, b)",
+        finish=found if to == "u32" else f"{to}_from_u32({found})",
+        pack=(*words, "a.place"),
+        unpack=f"Extreme({unpacked}, w{places})",
         declarations=declarations,
     )
-
-
-def _word(kind: str) -> str:
-    return "a.value" if kind == "u32" else "bitcast<u32>(a.value)"
 
 
 def log_sum_exp(data_type: DataType) -> Accumulator:

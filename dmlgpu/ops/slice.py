@@ -17,6 +17,8 @@ from dmlgpu.plan.operator import Given, Operator, per_dimension
 
 __all__ = ["Slice1Desc", "SliceDesc"]
 
+WINDOW = ("input_window_offsets", "input_window_sizes", "input_window_strides")
+
 
 class SliceDesc(Description):
     """DML_SLICE_OPERATOR_DESC: a box of the input, every n-th element of it.
@@ -76,8 +78,7 @@ class Slice1Desc(Description):
 def check_slice(d: SliceDesc) -> None:
     """The rules of SLICE that its table does not say."""
     rank = d.input_tensor.rank
-    for name in ("offsets", "sizes", "strides"):
-        per_dimension("SLICE", name, getattr(d, name), rank)
+    _check_counts("SLICE", rank, offsets=d.offsets, sizes=d.sizes, strides=d.strides)
     for i, (offset, size, stride) in enumerate(zip(d.offsets, d.sizes, d.strides, strict=True)):
         extent = d.input_tensor.sizes[i]
         if d.output_tensor.sizes[i] != size:
@@ -103,10 +104,9 @@ def reachable(window_size: int, stride: int) -> int:
 def check_slice1(d: Slice1Desc) -> None:
     """The rules of SLICE1 that its table does not say."""
     rank = d.input_tensor.rank
-    windows = (d.input_window_offsets, d.input_window_sizes, d.input_window_strides)
-    for name in ("input_window_offsets", "input_window_sizes", "input_window_strides"):
-        per_dimension("SLICE1", name, getattr(d, name), rank)
-    for i, (offset, size, stride) in enumerate(zip(*windows, strict=True)):
+    windows = {name: getattr(d, name) for name in WINDOW}
+    _check_counts("SLICE1", rank, **windows)
+    for i, (offset, size, stride) in enumerate(zip(*windows.values(), strict=True)):
         extent = d.input_tensor.sizes[i]
         if size == 0:
             raise InvalidDescError(
@@ -135,10 +135,12 @@ def infer_slice(given: Given) -> dict[str, TensorDesc]:
         given.offsets = (0,) * source.rank
     if given.strides is None:
         given.strides = (1,) * source.rank
+    _check_counts("SLICE", source.rank, offsets=given.offsets, strides=given.strides)
     if given.sizes is None:
-        windows = zip(source.sizes, given.offsets, given.strides, strict=False)
+        windows = zip(source.sizes, given.offsets, given.strides, strict=True)
         given.sizes = tuple(reachable(n - o, k) if n > o and k else 1 for n, o, k in windows)
-    return {"output_tensor": TensorDesc(given.input_tensor.data_type, given.sizes)}
+    _check_counts("SLICE", source.rank, sizes=given.sizes)
+    return {"output_tensor": TensorDesc(source.data_type, given.sizes)}
 
 
 def infer_slice1(given: Given) -> dict[str, TensorDesc]:
@@ -152,11 +154,20 @@ def infer_slice1(given: Given) -> dict[str, TensorDesc]:
     if given.input_window_strides is None:
         given.input_window_strides = (1,) * source.rank
     if given.input_window_sizes is None:
-        starts = zip(source.sizes, given.input_window_offsets, strict=False)
+        _check_counts("SLICE1", source.rank, input_window_offsets=given.input_window_offsets)
+        starts = zip(source.sizes, given.input_window_offsets, strict=True)
         given.input_window_sizes = tuple(max(1, size - offset) for size, offset in starts)
-    windows = zip(given.input_window_sizes, given.input_window_strides, strict=False)
-    sizes = [reachable(size, step) if size and step else 1 for size, step in windows]
-    return {"output_tensor": TensorDesc(source.data_type, sizes or source.sizes)}
+    windows = {name: getattr(given, name) for name in WINDOW}
+    _check_counts("SLICE1", source.rank, **windows)
+    steps = zip(given.input_window_sizes, given.input_window_strides, strict=True)
+    sizes = [reachable(size, step) if size and step else 1 for size, step in steps]
+    return {"output_tensor": TensorDesc(source.data_type, sizes)}
+
+
+def _check_counts(operator: str, rank: int, **arrays: tuple[int, ...]) -> None:
+    """Says which array has too few or too many entries before sizes are made of it."""
+    for name, values in arrays.items():
+        per_dimension(operator, name, values, rank)
 
 
 def work_slice(d: SliceDesc) -> Move:

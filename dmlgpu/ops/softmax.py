@@ -13,8 +13,9 @@ from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.elements import like_first
 from dmlgpu.ops.reduction import check_axes, extreme, log_sum_exp
-from dmlgpu.plan.normalize import ByLine
+from dmlgpu.plan.normalize import ByLine, Phase
 from dmlgpu.plan.operator import Given, Operator
+from dmlgpu.plan.reduce import plain
 
 
 class _Last(Description):
@@ -24,7 +25,6 @@ class _Last(Description):
         input_tensor (tensor): what is read; at most its last two dimensions have more than one
             element.
         output_tensor (tensor): what is written.
-        axes (UINT[]): the dimensions that make up a line together.
     """
 
     input_tensor: TensorDesc
@@ -32,7 +32,13 @@ class _Last(Description):
 
 
 class _Axes(Description):
-    """A function of lines along some axes together."""
+    """A function of lines along some axes together.
+
+    Fields:
+        input_tensor (tensor): what is read.
+        output_tensor (tensor): what is written.
+        axes (UINT[]): the dimensions that make up a line together.
+    """
 
     input_tensor: TensorDesc
     output_tensor: Output
@@ -89,29 +95,50 @@ def _axes(d: _Last | _Axes) -> tuple[int, ...]:
     return d.axes if isinstance(d, _Axes) else (d.input_tensor.rank - 1,)
 
 
-def exponentials(expression: str, d: _Last | _Axes) -> ByLine:
+def exponentials(result: str, expression: str, d: _Last | _Axes) -> ByLine:
     """By the largest element of a line and the sum of the exponentials relative to it."""
-    types = (DataType.FLOAT32, DataType.FLOAT32)
     kind = d.input_tensor.data_type
-    return ByLine(d.input_tensor, d.output_tensor, _axes(d), log_sum_exp(kind), types, expression)
+    most = plain(kind, "x", "max(a, b)", "-f32_infinity()")
+    total = plain(kind, "x", "a + b", "0.0")
+    return ByLine(
+        source=d.input_tensor,
+        output=d.output_tensor,
+        axes=_axes(d),
+        phases=(Phase(most), Phase(total, "math_exp(f32_sub(x, s0))")),
+        result=result,
+        accumulator=log_sum_exp(kind),
+        types=(DataType.FLOAT32, DataType.FLOAT32),
+        expression=expression,
+    )
 
 
 def hardmax(d: _Last | _Axes) -> ByLine:
     """By the place of the largest element of a line."""
-    kind = d.input_tensor.data_type
-    place = extreme(kind, DataType.UINT32, largest=True, last=False)
-    types = (DataType.FLOAT32, DataType.UINT32)
-    expression = "select(0.0, 1.0, w1 == i)"
-    return ByLine(d.input_tensor, d.output_tensor, _axes(d), place, types, expression)
+    place = extreme(d.input_tensor.data_type, DataType.UINT32, largest=True, last=False)
+    found = "select({0}, 0u, {0} == 0xffffffffu)"
+    return ByLine(
+        source=d.input_tensor,
+        output=d.output_tensor,
+        axes=_axes(d),
+        phases=(Phase(place),),
+        result=f"select(0.0, 1.0, {found.format('s0.place')} == i)",
+        accumulator=place,
+        types=(DataType.FLOAT32, DataType.UINT32),
+        expression=f"select(0.0, 1.0, {found.format('w1')} == i)",
+    )
 
 
-SOFTMAX = "f32_div(math_exp(f32_sub(x, w0)), w1)"
-LOG_SOFTMAX = "f32_sub(f32_sub(x, w0), math_log(w1))"
+softmax = partial(exponentials, "f32_div(v, s1)", "f32_div(math_exp(f32_sub(x, w0)), w1)")
+log_softmax = partial(
+    exponentials,
+    "f32_sub(f32_sub(x, s0), math_log(s1))",
+    "f32_sub(f32_sub(x, w0), math_log(w1))",
+)
 OPERATORS: tuple[Operator[Any], ...] = (
-    Operator(ActivationSoftmaxDesc, like_first, partial(exponentials, SOFTMAX), check_last),
-    Operator(ActivationSoftmax1Desc, infer_axes, partial(exponentials, SOFTMAX), check_any),
-    Operator(ActivationLogSoftmaxDesc, like_first, partial(exponentials, LOG_SOFTMAX), check_last),
-    Operator(ActivationLogSoftmax1Desc, infer_axes, partial(exponentials, LOG_SOFTMAX), check_any),
+    Operator(ActivationSoftmaxDesc, like_first, softmax, check_last),
+    Operator(ActivationSoftmax1Desc, infer_axes, softmax, check_any),
+    Operator(ActivationLogSoftmaxDesc, like_first, log_softmax, check_last),
+    Operator(ActivationLogSoftmax1Desc, infer_axes, log_softmax, check_any),
     Operator(ActivationHardmaxDesc, like_first, hardmax, check_last),
     Operator(ActivationHardmax1Desc, infer_axes, hardmax, check_any),
 )

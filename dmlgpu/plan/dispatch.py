@@ -18,7 +18,7 @@ class Adapter:
     subgroup_min: int = 0  # 0: no subgroup operations
     subgroup_max: int = 0
     exact_halves: bool = False  # pack2x16float and unpack2x16float do what IEEE 754 says
-    keeps_running: bool = False  # a workgroup that has started is not starved by one that waits
+    forward_progress: bool = False  # a workgroup goes on while others wait for it
     max_workgroup_size: int = 256
     max_workgroup_storage: int = 16384
     max_binding: int = 1 << 27  # bytes of a buffer that a shader reaches through one binding
@@ -71,6 +71,11 @@ class Plan:
     copies: tuple[Copy, ...] = ()
     shared: Mapping[str, int] = field(default_factory=dict)
     in_place: Plan | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether workgroups wait for each other: for what they publish in shared memory."""
+        return bool(self.shared)
 
 
 def eight(values: Sequence[int], fill: int = 0) -> tuple[int, ...]:

@@ -1,38 +1,66 @@
-"""Work on lines in two steps: a few numbers of each line, then every element by them."""
+"""Work on lines in two steps: a few numbers of each line, then every element by them.
+
+Lines that a workgroup can hold are read once: registers keep the elements while the numbers are
+found. Other lines are reduced first, and read again for their elements.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from math import prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
-from dmlgpu.plan.dispatch import Adapter, Plan
-from dmlgpu.plan.elementwise import ElementWise, Expression, Operand
-from dmlgpu.plan.reduce import Accumulator, Reduction
+from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
+from dmlgpu.plan.elementwise import UNIT, ElementWise, Expression, Operand
+from dmlgpu.plan.reduce import Accumulator, Loop, Reduction, element_bits, fold_kept, walk_of
 
 STATISTICS = "statistics"  # the memory that holds the numbers of each line
+WG_SIZE = 256
+MOST_BITS = 2048  # of a line that one invocation keeps
+_WORD = re.compile(r"\b[a-z]\w*\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One number of a line: an accumulator over a value of each element.
+
+    `value` is WGSL over the element `x` and what earlier phases found, `s0`, `s1`, ...; the
+    accumulator's own `x` stands for it.
+    """
+
+    accumulator: Accumulator
+    value: str = "x"
 
 
 @dataclass(frozen=True, slots=True)
 class ByLine:
-    """Every output element from the input's element and its line's accumulator.
+    """Every output element from the input's element and a few numbers of its line.
 
-    The expression names the element `x`, the words of the accumulator `w0`, `w1`, ..., and the
-    element's place among those of its line `i`.
+    For whole lines: `phases` find the numbers, and `result` names the element `x`, the last value
+    `v`, the numbers `s0`, `s1`, ... and the element's place in its line `i`. For others, in two
+    passes: `accumulator` finds what `expression` names by its words `w0`, `w1`, ....
     """
 
     source: TensorDesc
     output: TensorDesc
     axes: tuple[int, ...]
+    phases: tuple[Phase, ...]
+    result: str
     accumulator: Accumulator
-    types: tuple[DataType, ...]  # of the words
+    types: tuple[DataType, ...]  # of the accumulator's words
     expression: str
 
     def traffic(self) -> dict[str, int]:
-        """Everything once: a kernel could keep a line."""
+        """Everything once."""
         return self._elements().traffic()
 
     def plan(self, adapter: Adapter) -> Plan:
-        """The accumulators of all lines, then the elements."""
+        """One pass where a workgroup can hold a line; else its numbers, then the elements."""
+        whole = None if adapter.is_cpu else self._whole_lines(adapter)
+        return self._two_passes(adapter) if whole is None else whole
+
+    def _two_passes(self, adapter: Adapter) -> Plan:
         sizes = tuple(1 if d in self.axes else n for d, n in enumerate(self.source.sizes))
         lines = TensorDesc(DataType.FLOAT32, sizes)
         first = Reduction(self.source, lines, self.axes, self.accumulator).plan(adapter, STATISTICS)
@@ -60,3 +88,135 @@ class ByLine:
         places = tuple(s if d in self.axes else 0 for d, s in enumerate(along))
         inputs["i"] = Operand.place(sizes, places)
         return replace(work, inputs=inputs)
+
+    def _whole_lines(self, adapter: Adapter) -> Plan | None:
+        """One dispatch, where lines are units side by side in both tensors, and not too many."""
+        source, output = self.source.effective_strides, self.output.effective_strides
+        sizes, bits = self.source.sizes, self.source.data_type.bits
+        unit = UNIT // bits
+        step = 1
+        for d in sorted(self.axes, reverse=True):
+            if sizes[d] > 1 and (source[d] != step or output[d] != step):
+                return None
+            step *= sizes[d]
+        kept = [d for d in range(len(sizes)) if d not in self.axes]
+        if step % unit or any(
+            s % unit for d in kept if sizes[d] > 1 for s in (source[d], output[d])
+        ):
+            return None
+        units = step // unit
+        lanes = 1
+        while lanes * (MOST_BITS // 4) < units * UNIT and lanes < WG_SIZE:
+            lanes *= 2
+        held = -(-units // lanes)
+        if held * UNIT > MOST_BITS:
+            return None
+        keeps = fold_kept([Loop(sizes[d], source[d], output[d]) for d in kept])
+        lines = prod(d.size for d in keeps)
+        params: dict[str, Value] = {
+            "lines": lines,
+            "units": units,
+            "kept": eight([d.size for d in keeps]),
+            "kept_strides": eight([d.source for d in keeps]),
+            "out_strides": eight([d.out for d in keeps]),
+        }
+        slots = {}
+        if self.source.data_type is DataType.FLOAT16 and adapter.exact_halves:
+            slots["number/float16"] = "number/float16_hardware"
+        dispatch = Dispatch(
+            "reduce/whole_lines",
+            -(-lines // (WG_SIZE // lanes)),
+            params,
+            {"source": "input_tensor", "made": "output_tensor"},
+            slots,
+            {"WG_SIZE": WG_SIZE},
+            code="\n".join(self._code(keeps, lanes, held, unit)),
+        )
+        return Plan((dispatch,))
+
+    def _code(self, keeps: tuple[Loop, ...], lanes: int, held: int, unit: int) -> list[str]:
+        name, bits = self.source.data_type.name.lower(), self.source.data_type.bits
+        arrays = ("kept", "kept_strides", "out_strides")
+        lines = ["struct Params {", "  lines: u32,", "  units: u32,"]
+        lines += [*(f"  {a}: array<vec4<u32>, 2>," for a in arrays), "}"]
+        lines += ["#bind read source: vec4<u32>", "#bind write made: vec4<u32>"]
+        lines += walk_of("start_of", "line", "kept", "kept_strides", len(keeps), 1)
+        lines += walk_of("out_of", "line", "kept", "out_strides", len(keeps), 1)
+        for p, phase in enumerate(self.phases):
+            acc = phase.accumulator
+            if acc.declarations:
+                lines.append(acc.declarations)
+            both = f"(a: {acc.type}, b: {acc.type}) -> {acc.type}"
+            lines.append(f"fn combine{p}{both} {{ return {acc.combine}; }}")
+            lines.append(f"fn join{p}{both} {{ return {acc.join or acc.combine}; }}")
+            lines.append(f"fn lift{p}(x: f32, i: u32) -> {acc.type} {{ return {acc.lift}; }}")
+            if lanes > 1:
+                lines.append(f"var<workgroup> wg_{p}: array<{acc.type}, {WG_SIZE}>;")
+        lines += ["fn make_lines(number: u32, invocation: u32) {"]
+        lines += [f"  let lane = invocation % {lanes}u;"]
+        lines += [f"  let line = number * {WG_SIZE // lanes}u + invocation / {lanes}u;"]
+        lines += ["  let inside = line < params.lines;"]
+        lines += ["  let units = select(0u, params.units, inside);"]
+        lines += [f"  let from_ = start_of(min(line, params.lines - 1u)) / {unit}u + lane;"]
+        for k in range(held):
+            lines.append(f"  var u{k} = vec4<u32>();")
+            at = f"{k * lanes}u"
+            lines.append(f"  if (lane + {at} < units) {{ u{k} = load_source(from_ + {at}); }}")
+        for k in range(held):
+            for j in range(unit):
+                bits_of = element_bits(bits, j, f"u{k}")
+                lines.append(f"  let x{k}_{j} = {name}_decode({bits_of});")
+        for p, phase in enumerate(self.phases):
+            lines += self._phase(p, phase, lanes, held, unit)
+        lines.append(f"  let to = out_of(min(line, params.lines - 1u)) / {unit}u + lane;")
+        for k in range(held):
+            lines.append(f"  if (lane + {k * lanes}u < units) {{")
+            for j in range(unit):
+                lines.append(f"    let y{j} = {self._result(k, j, lanes, unit)};")
+            words = _packed_words(name, bits, unit)
+            lines.append(f"    store_made(to + {k * lanes}u, vec4<u32>({', '.join(words)}));")
+            lines.append("  }")
+        return [*lines, "}"]
+
+    def _result(self, k: int, j: int, lanes: int, unit: int) -> str:
+        last = len(self.phases) - 1
+        place = f"((lane + {k * lanes}u) * {unit}u + {j}u)"
+        names = {"x": f"x{k}_{j}", "v": f"v{last}_{k}_{j}", "i": place}
+        return _named(self.result, names)
+
+    def _phase(self, p: int, phase: Phase, lanes: int, held: int, unit: int) -> list[str]:
+        acc = phase.accumulator
+        lines = [f"  var a{p} = {acc.identity};"]
+        for k in range(held):
+            for j in range(unit):
+                value = _named(phase.value, {"x": f"x{k}_{j}"})
+                lines.append(f"  let v{p}_{k}_{j} = {value};")
+            lines.append(f"  if (lane + {k * lanes}u < units) {{")
+            for j in range(unit):
+                place = f"(lane + {k * lanes}u) * {unit}u + {j}u"
+                lines.append(f"    a{p} = combine{p}(a{p}, lift{p}(v{p}_{k}_{j}, {place}));")
+            lines.append("  }")
+        if lanes == 1:
+            return [*lines, f"  let s{p} = a{p};"]
+        lines += [f"  wg_{p}[invocation] = a{p};", "  workgroupBarrier();"]
+        width = lanes // 2
+        while width:
+            lines.append(f"  if (lane < {width}u) {{")
+            lines.append(f"    a{p} = join{p}(a{p}, wg_{p}[invocation + {width}u]);")
+            lines.append(f"    wg_{p}[invocation] = a{p};")
+            lines += ["  }", "  workgroupBarrier();"]
+            width //= 2
+        return [*lines, f"  let s{p} = wg_{p}[invocation - lane];"]
+
+
+def _named(text: str, names: dict[str, str]) -> str:
+    """WGSL with single names replaced."""
+    return _WORD.sub(lambda match: names.get(match[0], match[0]), text)
+
+
+def _packed_words(name: str, bits: int, unit: int) -> list[str]:
+    """The words of a unit whose elements are y0, y1, ...."""
+    encoded = [f"{name}_encode(y{j}).x" for j in range(unit)]
+    if bits == 32:
+        return encoded
+    return [f"{encoded[j]} | ({encoded[j + 1]} << 16u)" for j in range(0, unit, 2)]

@@ -128,35 +128,63 @@ class Operator(Generic[D]):
 
         An axis may count from the end. `output_sizes` replaces the sizes of the one output.
         """
-        made = {name: value for name, value in given.items() if value is not None}
+        known = {field.name: field for field in self.fields}
+        made = dict(given)
         sizes, data_type = made.pop("output_sizes", None), made.pop("output_data_type", None)
-        known = [field.name for field in self.fields]
-        for name in made:
-            if name not in known:
+        for name, value in given.items():
+            if name in known:
+                field = known[name]
+                if value is None and (field.optional or field.direction == "out"):
+                    del made[name]
+            elif name in made:
                 raise InvalidDescError(
                     f"{self.name}: there is no field {name}; its fields are " + ", ".join(known)
                 )
-        missing = [f.name for f in self.outputs if f.name not in made and not f.optional]
-        if missing:
-            read = self._read(made)
-            read.output_data_type, read.output_sizes = data_type, sizes
-            try:
-                inferred = self.infer(read)
-                if data_type is not None:
-                    inferred = {n: _of_type(d, data_type) for n, d in inferred.items()}
-                like = inferred[missing[0]]
-                if sizes is not None and isinstance(like, TensorDesc):
-                    inferred = {missing[0]: TensorDesc(like.data_type, sizes)}
-            except InvalidDescError as error:
-                detail = str(error).replace("TensorDesc:", f"{self.name}: {missing[0]}:")
-                raise InvalidDescError(detail) from None
-            # Inference may also complete what it was given: ranks made equal, counts.
-            made |= {n: v for n, v in vars(read).items() if n in known and v is not None}
-            made |= {name: inferred[name] for name in missing}
+        # A fused activation has no tensors, so that its class does not ask for them.
+        if any(
+            f.name not in made and not f.optional and (f.required or f.is_tensor)
+            for f in self.fields
+        ):
+            made = self._inferred(made, sizes, data_type)
         for field in self.fields:
             if field.required and field.name not in made:
-                raise InvalidDescError(f"{self.name}: {field.name} is missing")
+                if not field.optional:
+                    raise InvalidDescError(f"{self.name}: {field.name} is missing")
+                made[field.name] = None
         return self.desc(**made)
+
+    def _inferred(self, given: Mapping[str, Any], sizes: Any, data_type: Any) -> dict[str, Any]:
+        """What is given, and what inference adds: outputs, counts, ranks made equal."""
+        missing = [f.name for f in self.outputs if f.name not in given and not f.optional]
+        read = self._read(given)
+        read.output_sizes, read.output_data_type = sizes, data_type
+        try:
+            outputs = dict(self.infer(read))
+            if data_type is not None:
+                outputs = {name: _of_type(desc, data_type) for name, desc in outputs.items()}
+        except InvalidDescError as error:
+            where = f"{self.name}: {missing[0]}:" if missing else f"{self.name}:"
+            raise InvalidDescError(str(error).replace("TensorDesc:", where)) from None
+        if sizes is not None and len(missing) == 1:
+            like = outputs[missing[0]]
+            if isinstance(like, TensorDesc):
+                outputs = {missing[0]: self._sized(like, sizes)}
+        known = {field.name for field in self.fields}
+        added = {name: value for name, value in vars(read).items() if name in known}
+        return {
+            **given,
+            **{name: value for name, value in added.items() if value is not None},
+            **{name: outputs[name] for name in missing},
+        }
+
+    def _sized(self, like: TensorDesc, sizes: Any) -> TensorDesc:
+        try:
+            return TensorDesc(like.data_type, sizes)
+        except InvalidDescError as error:
+            detail = str(error).removeprefix("TensorDesc: ")
+            raise InvalidDescError(
+                f"{self.name}: output_sizes {shown(sizes)} cannot be an output: {detail}"
+            ) from None
 
     def _read(self, given: Mapping[str, Any]) -> Given:
         """The fields as a description would hold them, without one of them to hold."""
@@ -169,7 +197,7 @@ class Operator(Generic[D]):
                     value = tuple(value)
                 if not (field.optional and value is None):
                     _check_tensors(where, value, field)
-            elif field.read is not None and value is not None:
+            elif field.read is not None and (value is not None or field.name in given):
                 if field.name in ("axis", "axes"):
                     value = self._axes(field.name, value, given)
                 value = field.read(where, value)

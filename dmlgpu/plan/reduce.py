@@ -35,8 +35,8 @@ class Accumulator:
     """How a function reduces, as WGSL.
 
     `words` is how many 32-bit words an accumulator takes between passes. `lift` makes one from an
-    element `x` at place `i` among those reduced; `combine` joins `a` and `b`, of which `a` comes
-    first; `finish` is the result of `a`, with `n` elements reduced.
+    element `x` at place `i` among those reduced; `combine` joins `a` and `b`, all of which comes
+    behind `a`; `finish` is the result of `a`, with `n` elements reduced.
     """
 
     type: str  # WGSL type of an accumulator
@@ -48,6 +48,7 @@ class Accumulator:
     pack: tuple[str, ...]  # the words of `a`
     unpack: str  # an accumulator of the words w0, w1, ...
     declarations: str = ""
+    join: str = ""  # as `combine`, where neither comes first: lanes interleave
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Reduction:
         out = self.output.effective_strides
         kept = [Loop(n, s, out[d]) for d, (n, s) in enumerate(loops) if d not in self.axes]
         reduced = [Loop(n, s) for d, (n, s) in enumerate(loops) if d in self.axes]
-        keeps, reduces = _fold(kept), _fold_in_order(reduced)
+        keeps, reduces = fold_kept(kept), _fold_in_order(reduced)
         bits = self.source.data_type.bits
         unit = UNIT // bits
         lines = prod(d.size for d in keeps)
@@ -179,6 +180,8 @@ class Reduction:
         lines.append(
             f"fn combine(a: {acc.type}, b: {acc.type}) -> {acc.type} {{ return {acc.combine}; }}"
         )
+        joins = acc.join or acc.combine
+        lines.append(f"fn join(a: {acc.type}, b: {acc.type}) -> {acc.type} {{ return {joins}; }}")
         if from_elements:
             value = wgsl_type(self.source.data_type)
             lines.append(f"fn lift(x: {value}, i: u32) -> {acc.type} {{ return {acc.lift}; }}")
@@ -223,7 +226,7 @@ class Reduction:
         bits, name = data_type.bits, data_type.name.lower()
         if shape.columns > 1:
             kept = [
-                f"  made[{k}] = lift({name}_decode({_element(bits, k)}), j);"
+                f"  made[{k}] = lift({name}_decode({element_bits(bits, k)}), j);"
                 for k in range(shape.columns)
             ]
             several = f"array<{acc.type}, {shape.columns}>"
@@ -238,7 +241,7 @@ class Reduction:
         head = f"fn load_group(start: u32, line: u32, j: u32) -> {acc.type} {{"
         if shape.group > 1:
             terms = [
-                f"lift({name}_decode({_element(bits, k)}), j * {shape.group}u + {k}u)"
+                f"lift({name}_decode({element_bits(bits, k)}), j * {shape.group}u + {k}u)"
                 for k in range(shape.group)
             ]
             while len(terms) > 1:
@@ -257,14 +260,14 @@ class Reduction:
         return [head, at, f"  return lift({name}_decode({value}), j);", "}"]
 
 
-def _element(bits: int, k: int) -> str:
-    """The bits of element `k` of the unit `u`."""
+def element_bits(bits: int, k: int, unit: str = "u") -> str:
+    """The bits of element `k` of a unit."""
     word = k * bits // 32
     if bits == 64:
-        return f"vec2<u32>(u[{word}], u[{word + 1}])"
+        return f"vec2<u32>({unit}[{word}], {unit}[{word + 1}])"
     if bits == 32:
-        return f"vec2<u32>(u[{word}], 0u)"
-    return f"vec2<u32>((u[{word}] >> {k * bits % 32}u) & {(1 << bits) - 1}u, 0u)"
+        return f"vec2<u32>({unit}[{word}], 0u)"
+    return f"vec2<u32>(({unit}[{word}] >> {k * bits % 32}u) & {(1 << bits) - 1}u, 0u)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +315,7 @@ class Shape:
         return replace(self, lanes=lanes, segment=max(1, segment))
 
 
-def _fold(loops: Sequence[Loop]) -> tuple[Loop, ...]:
+def fold_kept(loops: Sequence[Loop]) -> tuple[Loop, ...]:
     """Kept loops of more than one step in the output's order, merged where both allow it."""
     folded: list[Loop] = []
     for loop in sorted((d for d in loops if d.size > 1), key=lambda d: (-d.out, -d.source)):
@@ -343,30 +346,34 @@ def _whole(size: int, unit: int, strides: Sequence[int]) -> bool:
 
 def _addresses(shape: Shape) -> list[str]:
     """Functions that find where a line starts, where it is written, and where a group lies."""
-
-    def walk(name: str, argument: str, sizes: str, strides: str, rank: int, last: int) -> list[str]:
-        lines = [f"fn {name}({argument}: u32) -> u32 {{", f"  var rest = {argument};"]
-        lines.append("  var at = 0u;")
-        for d in reversed(range(rank)):
-            where = f"[{d // 4}][{d % 4}]"
-            scale = f" * {last}u" if d == rank - 1 and last > 1 else ""
-            if d == 0:
-                lines.append(f"  at += rest{scale} * params.{strides}{where};")
-                continue
-            size = f"params.{sizes}{where}"
-            size = f"({size} / {last}u)" if scale else size
-            lines.append(f"  let next{d} = rest / {size};")
-            step = f"(rest - next{d} * {size}){scale}"
-            lines.append(f"  at += {step} * params.{strides}{where};")
-            lines.append(f"  rest = next{d};")
-        return [*lines, "  return at;", "}"]
-
     kept, reduced = len(shape.keeps), len(shape.reduces)
     return [
-        *walk("start_of", "line", "kept", "kept_strides", kept, 1),
-        *walk("out_of", "line", "kept", "out_strides", kept, 1),
-        *walk("reduced_at", "j", "reduced", "reduced_strides", reduced, shape.group),
+        *walk_of("start_of", "line", "kept", "kept_strides", kept, 1),
+        *walk_of("out_of", "line", "kept", "out_strides", kept, 1),
+        *walk_of("reduced_at", "j", "reduced", "reduced_strides", reduced, shape.group),
     ]
+
+
+def walk_of(name: str, argument: str, sizes: str, strides: str, rank: int, last: int) -> list[str]:
+    """A function from a number to an address: the number's coordinates, times strides.
+
+    The innermost loop goes in steps of `last` elements.
+    """
+    lines = [f"fn {name}({argument}: u32) -> u32 {{", f"  var rest = {argument};"]
+    lines.append("  var at = 0u;")
+    for d in reversed(range(rank)):
+        where = f"[{d // 4}][{d % 4}]"
+        scale = f" * {last}u" if d == rank - 1 and last > 1 else ""
+        if d == 0:
+            lines.append(f"  at += rest{scale} * params.{strides}{where};")
+            continue
+        size = f"params.{sizes}{where}"
+        size = f"({size} / {last}u)" if scale else size
+        lines.append(f"  let next{d} = rest / {size};")
+        step = f"(rest - next{d} * {size}){scale}"
+        lines.append(f"  at += {step} * params.{strides}{where};")
+        lines.append(f"  rest = next{d};")
+    return [*lines, "  return at;", "}"]
 
 
 def _segment(shape: Shape, acc: Accumulator, wg: int) -> list[str]:
@@ -420,13 +427,12 @@ def _segment(shape: Shape, acc: Accumulator, wg: int) -> list[str]:
         lines.append(f"  let spot = ({base}{spot}) * {columns}u;")
         lines += [f"  wg_values[spot + {k}u] = acc{k};" for k in range(columns)]
         lines.append("  workgroupBarrier();")
-        # The lower lane comes first, and has what comes first: order stays for all that follow.
         width = lanes // 2
         while width:
             lines.append(f"  if (lane < {width}u) {{")
             for k in range(columns):
                 other = f"wg_values[spot + {width * gap * columns + k}u]"
-                lines.append(f"    acc{k} = combine(acc{k}, {other});")
+                lines.append(f"    acc{k} = join(acc{k}, {other});")
                 lines.append(f"    wg_values[spot + {k}u] = acc{k};")
             lines.append("  }")
             lines.append("  workgroupBarrier();")

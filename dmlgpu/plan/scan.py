@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dmlgpu.desc.tensor import TensorDesc
@@ -22,39 +23,35 @@ from dmlgpu.plan.loops import Dim, count
 from dmlgpu.plan.parts import joined, part_of, room_in, split
 from dmlgpu.plan.traffic import all_read, bytes_written
 
-WALK_WG = 64
-WALK_UNITS = 1024  # 16-byte units one invocation walks; some drivers stop every loop at 65,535
-WALKERS = 32768  # invocations that fill a GPU
-ROW_ROUNDS = 4  # units per lane, as in cumulative_rows.wgsl and cumulative_lanes.wgsl
-ROW_WG = 256
+# Numbers that the shaders share, or that drivers and devices set.
+ROUNDS = 4  # 16-byte units of a lane, as in scan/rows.wgsl, _groups.wgsl and tile_sum.wgsl
+COLUMNS_AHEAD = 8  # steps of one turn of the loop in scan/columns.wgsl
+TILE_COLUMNS = 8  # units across a tile, as in scan/columns_chain.wgsl
+STREAM_FAN = 32  # tiles of a block, and blocks of a superblock, in scan/stream.wgsl
 TICKETS = (1 << 20) - 256  # of one call, as in publish.wgsl; a grid may be a few more
-CHAIN_LANES = 32  # fewest lanes of a subgroup that a single-pass scan runs with
+WAITING_LANES = 32  # fewest lanes of a subgroup that a kernel which waits is made for
+MAX_LOOP = 65535  # turns after which some software drivers end every loop
+PARTIALS = 64  # partials that end on what a binding may start on
+
+# Numbers that were tuned, on an NVIDIA H200 where nothing else is said.
+SPINS = 1 << 14  # looks at what is not published yet: milliseconds, where a tile takes microseconds
+WALK_WG = 64
+WALK_UNITS = 1024  # most units that one invocation walks
+WALKERS = 32768  # invocations that fill a GPU
+SUBGROUPS = WALKERS // 32  # subgroups that fill a GPU
+CPU_WALKERS = 64  # invocations that fill a CPU
 COLUMNS_WG = 128
-COLUMNS_AHEAD = 8  # as in cumulative_columns.wgsl
-COLUMNS_SHORT = 512  # steps that are walked even by few columns
-CHAIN_STEPS = 64  # fewest steps worth a tile, and as many columns per step
-TILE_COLUMNS = 8  # as in cumulative_columns_chain.wgsl
+CHAIN_STEPS = 64  # fewest steps worth a tile of columns, and as many columns per step
+TILE_SHAPES = {16: (128, 28), 32: (256, 16), 64: (256, 12)}  # by bits: WG_SIZE, STEPS
 TILE_BLOCK = 16  # tiles down that are added up together
 TILES_ACROSS = 32  # from which each tile just waits for the one above
-TILE_SHAPES = {  # of that kernel, by bits of an element: most steps of the axis, WG_SIZE, STEPS
-    16: ((1024, 256, 8), (8192, 128, 16), (1 << 32, 128, 28)),
-    32: ((1 << 32, 256, 16),),
-    64: ((1 << 32, 256, 12),),
-}  # as measured
-GROUPS_FILL = 1024  # lines that fill a GPU with a workgroup each
-GROUPS_WANTED = 8192  # segments to cut fewer lines into
-GROUP_TILES = 2  # fewest tiles of a segment, where there are many
-TWO_PASSES = 256  # segments of a line whose totals a workgroup adds up sooner than one pass more
-ONE_PASS = 4  # tiles that one workgroup scans sooner than two passes do
-MANY_PASS = 16  # the same where there are a quarter of the lines that fill a GPU
-LINKED = 1024  # tiles of a line whose sums a workgroup adds up sooner than further passes take
-STREAM_UNITS = 1 << 20  # of all lines, beyond which reading ahead is faster
-STREAM_FAN = 32  # of cumulative_stream.wgsl
+GROUP_WG = 256
+FEW_LINES = 256  # fewer lines do not fill a GPU with a workgroup each
+ALONE_TILES = 4  # tiles that one workgroup scans sooner than several do in three passes
+SEGMENTS = 8192  # to cut few long lines into
+LINKED_TILES = 1024  # whose sums a workgroup adds up sooner than it reads ahead
 STREAM_NARROW = {"WG_SIZE": 256, "AHEAD": 448, "NEAR": 1, "AT_ONCE": 1}
-STREAM_WIDE = {"WG_SIZE": 512, "AHEAD": 224, "NEAR": 4, "AT_ONCE": 0}  # faster for 32 bits
-CPU_WALKERS = 64  # invocations that fill a CPU
-MAX_LOOP = 65535
-PARTIALS = 64  # partials that end on what a binding may start on
+STREAM_WIDE = {"WG_SIZE": 512, "AHEAD": 224, "NEAR": 4, "AT_ONCE": 0}  # for 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,55 +86,135 @@ class AxisScan:
         return {"input_tensor": all_read(self.source), "output_tensor": bytes_written(self.output)}
 
 
-def can_chain(adapter: Adapter) -> bool:
-    """Whether workgroups may wait for those that started before them."""
-    return adapter.keeps_running and adapter.subgroup_min >= CHAIN_LANES
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What decides which kernel a scan gets."""
+
+    scan: Scan
+    adapter: Adapter
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether the adapter is software."""
+        return self.adapter.is_cpu
+
+    @property
+    def lines(self) -> int:
+        """Lines to scan."""
+        return count(self.scan.lines)
+
+    @property
+    def columns(self) -> int:
+        """Units of neighbouring lines that lie side by side; 0 where they do not."""
+        return self.lines // self.scan.per_unit if fits_columns(self.scan) else 0
+
+    @property
+    def steps(self) -> int:
+        """Elements of a line."""
+        return self.scan.axis_size
+
+    @property
+    def units(self) -> int:
+        """16-byte units of a line."""
+        return self.scan.axis_units
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of a line."""
+        return tiles_of(self.scan)
+
+    @property
+    def all_tiles(self) -> int:
+        """Tiles of all lines."""
+        return self.lines * self.tiles
+
+    @property
+    def waits(self) -> bool:
+        """Whether workgroups may wait for each other."""
+        return self.adapter.forward_progress and self.adapter.subgroup_min >= WAITING_LANES
+
+    @property
+    def few_waiting(self) -> bool:
+        """Whether several workgroups share a line and wait: few lines, each through one binding."""
+        shared = self.waits and self.lanes > 0 and self.lines < FEW_LINES
+        return shared and _fits_binding(self.scan, self.adapter)
+
+    @property
+    def lanes(self) -> int:
+        """Fewest lanes of a subgroup; 0 where kernels in subgroups are of no use to this scan.
+
+        Elements that are apart are read one by one: as fast by a walk, if there are many lines.
+        """
+        adjacent = abs(self.scan.in_step) <= 1 and abs(self.scan.out_step) == 1
+        useful = adjacent or self.lines < SUBGROUPS
+        return self.adapter.subgroup_min if self.adapter.subgroup_min >= 4 and useful else 0
+
+    @property
+    def in_units(self) -> bool:
+        """Whether the lines are read 16 bytes at a time."""
+        return fits_units(self.scan) or fits_packed(self.scan)
+
+
+# From top to bottom: the first kernel whose condition holds; then why it is there, with the row of
+# the benchmarks that it is 15 % faster on than what would follow. Times are those of an H200 where
+# no adapter is named; "of a copy" is its speed as a share of a copy's.
+Choice = tuple[Callable[[Shape], bool], str, str]
+CHOICES: tuple[Choice, ...] = (
+    (
+        lambda s: s.on_cpu and s.columns >= 16 and s.steps <= MAX_LOOP * COLUMNS_AHEAD,
+        "columns",
+        "cumsum axis 0 float32 bandwidth, software adapters: 16 bytes at a time, not 4",
+    ),
+    (lambda s: s.on_cpu, "walk", "a software adapter's subgroups are a few lanes of one core"),
+    (
+        lambda s: (
+            s.waits
+            and 0 < s.columns < WALKERS
+            and s.steps >= max(CHAIN_STEPS, s.columns // CHAIN_STEPS)
+            and _tiles(s.scan, s.columns).number <= TICKETS
+        ),
+        "columns_chain",
+        "cumsum axis 0 float32 cache: 8 us instead of 22; bandwidth: 0.95 of a copy",
+    ),
+    (
+        lambda s: s.columns > 0 and (s.columns >= WALKERS // 2 or s.steps <= WALK_UNITS),
+        "columns",
+        "cumsum middle axis float32 bandwidth: 0.92 of a copy, read once; a walk reads twice",
+    ),
+    (lambda s: s.columns > 0, "walk", "a few long columns: cut into segments they fill a GPU"),
+    (
+        lambda s: s.units <= 2 * ROUNDS * s.lanes,
+        "rows",
+        "cumsum rows of 64 float32 bandwidth: 0.97 of a copy; rows of 1001: 0.93",
+    ),
+    (
+        lambda s: s.few_waiting and s.in_units and LINKED_TILES < s.all_tiles <= TICKETS // 2,
+        "stream",
+        "cumsum one line float32 bandwidth: 625 us; three passes of groups take 805",
+    ),
+    (
+        lambda s: s.few_waiting and 1 < s.tiles <= LINKED_TILES,
+        "linked",
+        "cumsum one line float32 cache: 9.7 us; three passes of groups take 18",
+    ),
+    (
+        lambda s: s.lanes > 0,
+        "groups",
+        "cumsum last axis float32 bandwidth: 0.97 of a copy; a walk goes element by element",
+    ),
+    (lambda s: True, "walk", "needs neither subgroups nor adjacent elements"),
+)
 
 
 def choose(scan: Scan, adapter: Adapter) -> str:
     """The kernel for a scan, by the last part of its shader's name; walk is the plain one."""
-    lines = count(scan.lines)
-    columns = lines // scan.per_unit
-    if adapter.is_cpu:
-        few_loops = scan.axis_size <= MAX_LOOP * COLUMNS_AHEAD
-        return "columns" if fits_columns(scan) and columns >= 16 and few_loops else "walk"
-    chains = can_chain(adapter)
-    if fits_columns(scan):
-        if chains:
-            if columns >= WALKERS or scan.axis_size < max(CHAIN_STEPS, columns // CHAIN_STEPS):
-                return "columns"
-            _, _, across, down = _tiles(scan, columns)
-            return "columns_chain" if across * down <= TICKETS else "walk"
-        few = columns < WALKERS // 2 and scan.axis_size > COLUMNS_SHORT
-        return "walk" if few else "columns"
-    adjacent = abs(scan.in_step) <= 1 and abs(scan.out_step) == 1
-    if adapter.subgroup_min >= 4 and (adjacent or lines < GROUPS_FILL):
-        if scan.axis_units <= adapter.subgroup_min:
-            return "lanes"
-        if scan.axis_units <= 2 * ROW_ROUNDS * adapter.subgroup_min:
-            return "rows"
-        shared = lines < GROUPS_FILL and tiles_of(scan) > most_alone(lines, chains)
-        if chains and shared and _fits_binding(scan, adapter):
-            whole = fits_units(scan) or fits_packed(scan)
-            few = lines * tiles_of(scan) <= TICKETS // 2
-            if whole and few and lines * scan.axis_units > STREAM_UNITS:
-                return "stream"
-            if tiles_of(scan) <= LINKED:
-                return "linked"
-        return "groups"
-    return "walk"
+    shape = Shape(scan, adapter)
+    return next(kernel for holds, kernel, _ in CHOICES if holds(shape))
 
 
 def tiles_of(scan: Scan) -> int:
     """Tiles of a line, of as many units as a workgroup holds at a time."""
-    return -(-scan.axis_units // (ROW_WG * ROW_ROUNDS))
-
-
-def most_alone(lines: int, chains: bool) -> int:
-    """Tiles of a line that one workgroup scans sooner than several do."""
-    if 4 * lines >= GROUPS_FILL:
-        return MANY_PASS
-    return 1 if chains else ONE_PASS
+    return -(-scan.axis_units // (GROUP_WG * ROUNDS))
 
 
 def _fits_binding(scan: Scan, adapter: Adapter) -> bool:
@@ -147,11 +224,16 @@ def _fits_binding(scan: Scan, adapter: Adapter) -> bool:
 
 
 def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
-    """The dispatches of one scan, whose larger tensor has `largest` bytes."""
+    """The dispatches of one scan, whose larger tensor has `largest` bytes.
+
+    In place no workgroup waits for another: the input that it would compute a late value from may
+    be overwritten by then. Nor does a unit hold elements of two lines.
+    """
     made = _in_parts(scan, adapter, largest)
-    if not fits_packed(scan):
+    if not (made.shared or fits_packed(scan)):
         return made
-    in_place = _in_parts(replace(scan, alone=False), adapter, largest)
+    alone, patient = replace(scan, alone=False), replace(adapter, forward_progress=False)
+    in_place = _in_parts(alone, patient, largest)
     return made if in_place == made else replace(made, in_place=in_place)
 
 
@@ -170,46 +252,42 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
     if scan.num == "f16" and adapter.exact_halves:
         scan = replace(scan, num="f16_hardware")
     kernel = choose(scan, adapter)
-    if kernel in ("rows", "lanes"):
-        return Plan((_in_subgroups(scan, kernel, adapter),))
+    if kernel == "rows":
+        return Plan((_rows(scan, adapter),))
     if kernel == "columns":
-        return Plan((_columns(scan, adapter),))
+        return Plan((_columns(scan),))
     waits = {"columns_chain": _columns_chain, "linked": _linked, "stream": _stream}.get(kernel)
-    if waits is not None:
-        made = waits(scan, adapter)
-        if made.shared["status"] <= adapter.max_binding:
-            return made
-        kernel = "walk" if kernel == "columns_chain" else "groups"
-    scratch: dict[str, int] = {}
-    return Plan(tuple(_segmented(scan, kernel, adapter, scratch)), scratch)
+    if waits is None:
+        scratch: dict[str, int] = {}
+        return Plan(tuple(_segmented(scan, kernel, adapter, scratch)), scratch)
+    made = waits(scan, adapter)
+    if made.shared["status"] > adapter.max_binding:  # what tiles publish through is one binding
+        return _plan(scan, replace(adapter, forward_progress=False))
+    return made
 
 
-def _in_subgroups(scan: Scan, kernel: str, adapter: Adapter) -> Dispatch:
-    """Lines that a subgroup scans by itself: one at a time, or short ones side by side."""
+def _rows(scan: Scan, adapter: Adapter) -> Dispatch:
+    """Lines that a subgroup scans by itself: one at a time, two, or short ones side by side."""
     slots, constants = along_lines(scan)
-    lines = count(scan.lines)
-    params = {**line_params(scan), "lines": lines, "axis_units": scan.axis_units}
+    lines, units, lanes = count(scan.lines), scan.axis_units, adapter.subgroup_min
+    line_rounds = next(n for n in (1, 2, ROUNDS) if units <= n * lanes or n == ROUNDS)
+    at_once = ROUNDS // line_rounds * (lanes // units if line_rounds == 1 else 1)
+    params = {**line_params(scan), "lines": lines, "axis_units": units}
     bindings = {"input": scan.input, "output": scan.output}
-    constants["WG_SIZE"] = ROW_WG
-    if kernel == "lanes":
-        at_once = ROW_ROUNDS * (adapter.subgroup_min // scan.axis_units)
-    else:
-        pairs = scan.axis_units <= ROW_ROUNDS // 2 * adapter.subgroup_min
-        constants["PAIRS"] = int(pairs)
-        at_once = 2 if pairs else 1
-    groups = -(-lines // (ROW_WG // adapter.subgroup_max * at_once))
-    return Dispatch(f"cumulative_{kernel}", groups, params, bindings, slots, constants)
+    constants |= {"WG_SIZE": GROUP_WG, "LINE_ROUNDS": line_rounds}
+    groups = -(-lines // (GROUP_WG // adapter.subgroup_max * at_once))
+    return Dispatch("scan/rows", groups, params, bindings, slots, constants)
 
 
-def _columns(scan: Scan, adapter: Adapter) -> Dispatch:
+def _columns(scan: Scan) -> Dispatch:
+    """An invocation for each unit of neighbouring lines."""
     unit = scan.per_unit
     scan = scan.in_columns()
     columns = count(scan.lines)
     params = {**line_params(scan, unit), "columns": columns}
     constants = {"WG_SIZE": COLUMNS_WG, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
-    constants["EARLY"] = int(not adapter.is_cpu)
     bindings, groups = {"input": scan.input, "output": scan.output}, -(-columns // COLUMNS_WG)
-    return Dispatch("cumulative_columns", groups, params, bindings, arithmetic(scan), constants)
+    return Dispatch("scan/columns", groups, params, bindings, arithmetic(scan), constants)
 
 
 def _status(scan: Scan, places: int) -> dict[str, int]:
@@ -218,22 +296,39 @@ def _status(scan: Scan, places: int) -> dict[str, int]:
     return {"status": -(-size // 16) * 16}
 
 
-def _tiles(scan: Scan, columns: int) -> tuple[int, int, int, int]:
-    """WG_SIZE and STEPS of a tile, and the tiles across and down.
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """How columns are cut into tiles."""
 
-    No more steps than the axis needs, and few different numbers of them: few pipelines.
+    wg_size: int
+    steps: int  # of one invocation
+    across: int
+    down: int
+
+    @property
+    def number(self) -> int:
+        """All tiles."""
+        return self.across * self.down
+
+
+def _tiles(scan: Scan, columns: int) -> Tiles:
+    """Tiles with no more steps than the axis needs, and few different numbers of those.
+
+    Each number of steps is a pipeline of its own.
     """
-    wg, steps = next((wg, n) for most, wg, n in TILE_SHAPES[scan.bits] if scan.axis_size <= most)
-    needed = -(-scan.axis_size * TILE_COLUMNS // wg)
+    wg_size, steps = TILE_SHAPES[scan.bits]
+    needed = -(-scan.axis_size * TILE_COLUMNS // wg_size)
     steps = min(steps, 1 << (needed - 1).bit_length())
-    return wg, steps, -(-columns // TILE_COLUMNS), -(-needed // steps)
+    return Tiles(wg_size, steps, -(-columns // TILE_COLUMNS), -(-needed // steps))
 
 
 def _columns_chain(scan: Scan, _: Adapter) -> Plan:
+    """Tiles of columns, each of which waits for what is above it."""
     unit = scan.per_unit
     scan = scan.in_columns()
     columns = count(scan.lines)
-    wg, steps, across, down = _tiles(scan, columns)
+    tiles = _tiles(scan, columns)
+    across, down = tiles.across, tiles.down
     block = TILE_BLOCK if across < TILES_ACROSS else 1
     sums = down // block + (down if block > 1 else 0)
     places = across * sums * TILE_COLUMNS * unit
@@ -244,21 +339,22 @@ def _columns_chain(scan: Scan, _: Adapter) -> Plan:
         "tiles_down": down,
         "places": places,
     }
-    constants = {"WG_SIZE": wg, "STEPS": steps, "BLOCK": block}
+    constants = {"WG_SIZE": tiles.wg_size, "STEPS": tiles.steps, "BLOCK": block, "SPINS": SPINS}
     constants |= {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"
     slots = {**arithmetic(scan), "lift": lift}
-    run = Dispatch("cumulative_columns_chain", across * down, params, bindings, slots, constants)
+    run = Dispatch("scan/columns_chain", across * down, params, bindings, slots, constants)
     return Plan((run,), shared=_status(scan, places))
 
 
 def _stream(scan: Scan, adapter: Adapter) -> Plan:
+    """Few long lines: sums of tiles are made ahead of the tiles that are scanned."""
     wide = scan.bits == 32 and fits_units(scan)
     wide = wide and adapter.max_workgroup_size >= STREAM_WIDE["WG_SIZE"]
     shape = STREAM_WIDE if wide else STREAM_NARROW
     lines = count(scan.lines)
-    tiles = -(-scan.axis_units // (shape["WG_SIZE"] * ROW_ROUNDS))
+    tiles = -(-scan.axis_units // (shape["WG_SIZE"] * ROUNDS))
     blocks = tiles // STREAM_FAN
     places = tiles + blocks + blocks // STREAM_FAN
     params = {
@@ -271,14 +367,15 @@ def _stream(scan: Scan, adapter: Adapter) -> Plan:
         "axis_units": scan.axis_units,
     }
     slots, constants = along_lines(scan)
-    constants |= {**shape, "FAN": STREAM_FAN}
+    constants |= {**shape, "FAN": STREAM_FAN, "SPINS": SPINS}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     groups = lines * tiles + shape["AHEAD"]
-    run = Dispatch("cumulative_stream", groups, params, bindings, slots, constants)
+    run = Dispatch("scan/stream", groups, params, bindings, slots, constants)
     return Plan((run,), shared=_status(scan, lines * places))
 
 
 def _linked(scan: Scan, _: Adapter) -> Plan:
+    """Few lines of some tiles, each of which adds up the sums of those before it."""
     lines = count(scan.lines)
     tiles = tiles_of(scan)
     params = {
@@ -288,9 +385,9 @@ def _linked(scan: Scan, _: Adapter) -> Plan:
         "axis_units": scan.axis_units,
     }
     slots, constants = along_lines(scan)
-    constants["WG_SIZE"] = ROW_WG
+    constants |= {"WG_SIZE": GROUP_WG, "SPINS": SPINS}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
-    run = Dispatch("cumulative_linked", lines * tiles, params, bindings, slots, constants)
+    run = Dispatch("scan/linked", lines * tiles, params, bindings, slots, constants)
     return Plan((run,), shared=_status(scan, lines * tiles))
 
 
@@ -300,17 +397,16 @@ def segment_units(scan: Scan, kernel: str, adapter: Adapter) -> int:
     if kernel == "walk":
         wanted = -(-(CPU_WALKERS if adapter.is_cpu else WALKERS) // lines)
         return max(64, min(WALK_UNITS, -(-scan.axis_units // wanted)))
-    tile, tiles = ROW_WG * ROW_ROUNDS, tiles_of(scan)
-    if lines >= GROUPS_FILL or tiles <= most_alone(lines, False):
-        return tile * tiles
-    fewest = 1 if tiles <= TWO_PASSES else GROUP_TILES
-    return tile * max(fewest, -(-tiles // -(-GROUPS_WANTED // lines)))
+    tiles = tiles_of(scan)
+    if lines < FEW_LINES and tiles > ALONE_TILES:
+        tiles = max(ALONE_TILES, -(-tiles // -(-SEGMENTS // lines)))
+    return GROUP_WG * ROUNDS * tiles
 
 
 def _segmented(
     scan: Scan, kernel: str, adapter: Adapter, scratch: dict[str, int]
 ) -> list[Dispatch]:
-    """One pass, or more: totals of the segments, a scan of those if many, and the segments."""
+    """One pass, or three: totals of the segments, a scan of those, and the segments."""
     lines = count(scan.lines)
     segment = segment_units(scan, kernel, adapter)
     segments = -(-scan.axis_units // segment)
@@ -320,12 +416,6 @@ def _segmented(
     bits = 64 if running == "u64" else 32
     partials = f"partials{len(scratch)}"
     scratch[partials] = lines * segments * bits // 8
-    together = lines > 1 or _fits_binding(scan, adapter)
-    if kernel == "groups" and segments <= TWO_PASSES and together:
-        return [
-            _pass(scan, kernel, entry, segments, segment, partials)
-            for entry in ("reduce", "scan_after")
-        ]
     # The partials of a line lie side by side for groups, a step apart for walkers.
     apart, step = (segments, 1) if kernel == "groups" else (1, lines)
     carries = Scan(
@@ -399,12 +489,10 @@ def _pass(
     if kernel == "walk":
         constants["WG_SIZE"] = WALK_WG
         groups = -(-lines * segments // WALK_WG)
-        return Dispatch("cumulative", groups, params, bindings, slots, constants, entry)
-    wg = ROW_WG
-    while wg > 128 and wg // 2 * ROW_ROUNDS >= scan.axis_units:
+        return Dispatch("scan/walk", groups, params, bindings, slots, constants, entry)
+    wg = GROUP_WG
+    while wg > 128 and wg // 2 * ROUNDS >= scan.axis_units:
         wg //= 2  # never below the largest subgroup there is
     constants["WG_SIZE"] = wg
-    if entry == "scan_after":
-        constants["AFTER"] = 1
     groups = lines * segments
-    return Dispatch("cumulative_groups", groups, params, bindings, slots, constants, entry)
+    return Dispatch("scan/groups", groups, params, bindings, slots, constants, entry)

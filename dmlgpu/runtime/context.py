@@ -7,18 +7,20 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
 from itertools import count
 from typing import Protocol
 
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.errors import DeviceError, DeviceLostError, OutOfMemoryError
+from dmlgpu.errors import DeviceError, DeviceLostError, DmlError, OutOfMemoryError
 from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.gpu.objects import Buffer, Pipeline
 from dmlgpu.gpu.recording import Call, Recording
 from dmlgpu.gpu.transfer import Transfers
-from dmlgpu.plan.dispatch import Adapter, Dispatch
+from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan
+from dmlgpu.runtime import forward_progress
 from dmlgpu.runtime.dump import dump_wgsl
 from dmlgpu.wgsl.assembly import Access, Shader, assemble
 
@@ -43,7 +45,6 @@ class Context:
         self.lock = threading.RLock()
         self.recording = Recording(gpu)
         self.transfers = Transfers(gpu, self.recording)
-        self.notes: dict[int, str] = self.recording.notes
         # Takes a bound call; the lock must be held.
         self.record: Callable[[Call], None] = self.recording.append
         self.closed = ""
@@ -52,7 +53,8 @@ class Context:
             subgroup_min=gpu.subgroup_min,
             subgroup_max=gpu.subgroup_max,
             exact_halves=gpu.exact_halves,
-            keeps_running=gpu.keeps_running,
+            # A guess, until the first plan that waits has it probed.
+            forward_progress=forward_progress.is_candidate(gpu.info),
             max_workgroup_size=gpu.max_workgroup_size,
             max_workgroup_storage=gpu.max_workgroup_storage,
             max_binding=gpu.max_binding,
@@ -83,20 +85,42 @@ class Context:
         gpu = self.gpu
         if self.closed or gpu.lost or gpu.is_destroyed:
             raise DeviceLostError(self.closed or gpu.lost or "the wgpu device was destroyed")
-        self.check_process()
+        if os.getpid() != self._process:
+            self.check_process()
 
     def check_process(self) -> None:
         """Raises when the device belongs to another process."""
         if os.getpid() != self._process:
             raise DeviceError(
-                "this device was made in another process; make a new Device after fork"
+                "this device was made in another process; open one there, in a process that was "
+                "started with the method spawn"
             )
 
-    def close(self) -> None:
-        """Lets pipelines, recorded work and staging memory go."""
+    def probed_facts(self) -> Adapter:
+        """What plans may know of the adapter, of which forward progress is no longer a guess."""
+        if self.facts.forward_progress and not forward_progress.holds(self.gpu):
+            self.facts = replace(self.facts, forward_progress=False)
+        return self.facts
+
+    def plan(self, planned: Callable[[Adapter], Plan]) -> Plan:
+        """A plan for this adapter; before the first one that waits, forward progress is probed."""
+        guessed = self.facts
+        made = planned(guessed)
+        if made.waits and self.probed_facts() is not guessed:
+            made = planned(self.facts)
+        return made
+
+    def close(self, whole: bool) -> None:
+        """Lets pipelines, recorded work, staging and tensor memory go.
+
+        Buffers that were shown outside stay, unless the `whole` device goes.
+        """
         self._pipelines.clear()
         self.recording.clear()
         self.transfers.close()
+        self._uses.clear()
+        self._scratch.clear()
+        self.pool.close(whole)
 
     def desc_number(self, desc: TensorDesc) -> int:
         """A small number that stands for a description wherever equality is all that matters."""
@@ -115,13 +139,28 @@ class Context:
 
     def is_recorded(self, storage: Storage) -> bool:
         """Whether recorded but unsubmitted work uses it."""
-        return storage.batch == self.recording.number
+        return storage.batch is not None and storage.batch.is_waiting
 
-    def check_intact(self, buffer: Buffer, storage: Storage) -> None:
-        """Raises when a tensor's bytes are lost; submits first, for then it is known."""
-        if self.notes:
-            self.recording.submit()
-            check(self.notes, buffer, storage.serial, "the tensor")
+    def check_intact(self, storage: Storage) -> None:
+        """Raises when a tensor's bytes are known to be lost; more is known after a submission."""
+        if storage.note is not None:
+            check(storage, "the tensor")
+
+    def show(self, lease: Lease) -> Buffer:
+        """The buffer behind a tensor, for someone outside.
+
+        What is recorded with it is submitted, so that what they submit comes after; and from now
+        on the buffer is theirs as well: it is never used for another tensor.
+        """
+        storage = lease.storage
+        if not storage.shared and self.is_usable:
+            with self.lock:
+                if self.is_recorded(storage):
+                    self.recording.mark_risky()
+                    with contextlib.suppress(DmlError):  # the next call that submits says it
+                        self.recording.submit()
+                self.pool.show(lease)
+        return storage.buffer
 
     def finish(self) -> None:
         """Returns when the GPU is idle, or there is not even the memory to ask it."""

@@ -4,7 +4,7 @@ A shader file is WGSL with extra lines, each replaced by exactly one line so tha
 those of the file:
 
     #import fold                    the snippet that the plan puts into slot `fold`, or the file
-                                    of that name in the kernel's folder or in shared/
+                                    of that name in the kernel's folder
     #repeat 4: v$ = load($u);       the text once for each $ = 0 .. 3: loops over registers, which
                                     drivers keep in registers only when they are written out
     #bind read input: u32           a storage binding; see assembly.py
@@ -48,8 +48,8 @@ def read(name: str) -> str:
 
 
 @cache
-def _library(folder: str) -> frozenset[str]:
-    """The files of a library."""
+def library(folder: str) -> frozenset[str]:
+    """The files of a library: number or math."""
     return frozenset(path.stem for path in (shader_folder() / folder).glob("*.wgsl"))
 
 
@@ -78,20 +78,17 @@ def expanded(shader: str, slots: Mapping[str, str], code: str = "") -> tuple[lis
 
 
 def _path(snippet: str, folder: str) -> str:
-    """The file of a snippet: a path, or a name in the kernel's own folder or in shared/."""
-    if "/" in snippet:
-        return snippet
-    own = f"{folder}/{snippet}"
-    return own if folder and (shader_folder() / f"{own}.wgsl").is_file() else f"shared/{snippet}"
+    """The file of a snippet: a path, or a name in the kernel's own folder."""
+    return snippet if "/" in snippet or not folder else f"{folder}/{snippet}"
 
 
 def _library_file(prefix: str, rest: str) -> str | None:
     """The library file that defines the function `prefix_rest`."""
-    if prefix in _library("number"):
+    if prefix in library("number"):
         return f"number/{prefix}"
     if prefix == "math":
         parts = rest.split("_")
         for end in range(len(parts), 0, -1):
-            if "_".join(parts[:end]) in _library("math"):
+            if "_".join(parts[:end]) in library("math"):
                 return f"math/{'_'.join(parts[:end])}"
     return None

@@ -42,3 +42,13 @@ fn f64_from_f32(a: f32) -> vec2<u32> {
   }
   return vec2<u32>(magnitude << 29u, sign | ((magnitude >> 3u) + (896u << 20u)));
 }
+// The FLOAT32 number toward zero, its last bit set where something was lost: rounded once more to
+// FLOAT16, it gives what rounding once would have.
+fn f64_odd_f32(a: vec2<u32>) -> f32 {
+  let magnitude = a.y & 0x7fffffffu;
+  let exponent = i32(magnitude >> 20u) - 896;
+  if (exponent < 1 || exponent > 254) { return f32_from_f64(a); } // zero or beyond in FLOAT16 too
+  let lost = select(0u, 1u, (a.x & 0x1fffffffu) != 0u);
+  let fraction = ((a.y & 0xfffffu) << 3u) | (a.x >> 29u) | lost;
+  return bitcast<f32>((a.y & 0x80000000u) | (u32(exponent) << 23u) | fraction);
+}

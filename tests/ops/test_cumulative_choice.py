@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import prod
 
 import pytest
-from test_plans import ADAPTERS, descriptions, every_plan, plan, running
+from support.plans import ADAPTERS, descriptions, every_plan, plan, running
 
 import dmlgpu as dml
+from benchmarks.workloads import SIZES, SUMMED, WORKLOADS
 from dmlgpu import DataType as T
 from dmlgpu.plan import scan
-from dmlgpu.plan.lines import Scan
 from dmlgpu.plan.dispatch import Adapter, Plan
+from dmlgpu.plan.lines import Scan
 from dmlgpu.runtime.reach import grid
 
 
@@ -33,11 +35,12 @@ def problem(shape: tuple[int, ...], axis: int, data_type: T = T.FLOAT32) -> Scan
 GPU = Adapter(
     subgroup_min=32,
     subgroup_max=32,
-    keeps_running=True,
+    forward_progress=True,
     max_workgroup_size=1024,
     max_workgroup_storage=49152,
     max_binding=1 << 31,
 )
+PATIENT = replace(GPU, forward_progress=False)
 CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
 
 
@@ -53,7 +56,7 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
         ((4096, 131068), 0, "columns_chain"),
         ((4096, 131072), 0, "columns"),  # 32,768 columns fill a GPU
         ((64, 1024, 4096), 1, "columns"),
-        ((1 << 22, 64), 1, "lanes"),
+        ((1 << 22, 64), 1, "rows"),
         ((1 << 28,), 0, "stream"),
         ((1 << 22,), 0, "linked"),  # 16 MiB
         (((1 << 22) + 1,), 0, "stream"),
@@ -62,33 +65,36 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
         ((1 << 22, 2), 0, "linked"),  # elements that are apart
         ((1 << 23, 2), 0, "groups"),  # 2,048 tiles of them
         ((255, 1 << 14), 1, "linked"),
-        ((256, 1 << 14), 1, "groups"),  # a quarter of the lines that fill a GPU
-        ((1023, 1 << 16), 1, "groups"),
-        ((1023, (1 << 16) + 1), 1, "stream"),  # 17 tiles
-        ((1024, 1 << 20), 1, "groups"),  # as many lines as fill a GPU
-        ((128,), 0, "lanes"),  # a unit for each lane
-        ((129,), 0, "rows"),
+        ((255, (1 << 14) + 1), 1, "stream"),  # 1,275 tiles
+        ((256, 1 << 20), 1, "groups"),  # as many lines as fill a GPU
+        ((128,), 0, "rows"),
         ((1024,), 0, "rows"),  # two rounds of four units for each lane
         ((1025,), 0, "groups"),
         ((500, 5, 3), 1, "walk"),  # 1,500 lines of elements that are apart
-        ((300, 5, 3), 1, "lanes"),
+        ((300, 5, 3), 1, "rows"),
     ],
 )
 def test_a_gpu_chooses(shape: tuple[int, ...], axis: int, kernel: str) -> None:
     assert scan.choose(problem(shape, axis), GPU) == kernel
 
 
-def test_without_subgroups_or_progress_long_lines_are_walked() -> None:
+def test_without_subgroups_or_progress_long_columns_are_walked() -> None:
     chosen = {
         scan.choose(problem((1 << 28,), 0), Adapter()),
-        scan.choose(problem((65536, 4096), 0), replace(GPU, keeps_running=False)),
+        scan.choose(problem((65536, 4096), 0), PATIENT),
         scan.choose(problem((65536, 4096), 0), replace(GPU, subgroup_min=16)),
     }
     assert chosen == {"walk"}
-    waits = {
-        n: scan.choose(problem((n, 4096), 0), replace(GPU, keeps_running=False)) for n in (512, 513)
-    }
-    assert waits == {512: "columns", 513: "walk"}
+    by_steps = {n: scan.choose(problem((n, 4096), 0), PATIENT) for n in (1024, 1025)}
+    assert by_steps == {1024: "columns", 1025: "walk"}
+
+
+def test_the_table_names_benchmark_rows() -> None:
+    """Each kernel but the plain one says which row it is faster on."""
+    names = "|".join(workload.name for workload in WORKLOADS if workload.family == "cumulative")
+    row = re.compile(rf"({names}) ({'|'.join(SUMMED)}) ({'|'.join(SIZES)})[,:]")
+    for _, kernel, why in scan.CHOICES:
+        assert kernel == "walk" or row.match(why), why
 
 
 @pytest.mark.parametrize(
@@ -107,97 +113,40 @@ def test_a_cpu_chooses_long_private_runs(shape: tuple[int, ...], axis: int, kern
 
 
 @pytest.mark.parametrize(
-    ("shape", "segments", "passes"),
+    ("shape", "passes"),
     [
-        ((1, 16_384), 1, 1),  # four tiles of 1,024 units
-        ((1, 16_385), 5, 2),
-        ((1, 1 << 20), 256, 2),  # one for each invocation to add up
-        ((1, (1 << 20) + 1), 129, 2),  # two tiles to a segment
-        ((1, 1 << 21), 256, 2),
-        ((1, (1 << 21) + 1), 257, 3),
-        ((64, 1 << 20), 128, 2),  # 8,192 segments in all
-        ((255, 1 << 16), 16, 2),
-        ((256, 1 << 16), 1, 1),  # enough lines for so few tiles
-        ((256, (1 << 16) + 1), 17, 2),
-        ((1023, 1 << 20), 9, 2),
-        ((1024, 1 << 20), 1, 1),  # as many lines as fill a GPU
+        ((1, 16_384), 1),  # four tiles of 1,024 units
+        ((1, 16_385), 3),
+        ((1, 1 << 27), 3),
+        ((255, 1 << 20), 3),
+        ((256, 1 << 20), 1),  # as many lines as fill a GPU
     ],
 )
-def test_few_long_lines_take_more_than_one_pass(
-    shape: tuple[int, int], segments: int, passes: int
+def test_few_long_lines_take_three_passes_where_nobody_waits(
+    shape: tuple[int, int], passes: int
 ) -> None:
-    made = scan.plan_scan(problem(shape, 1), replace(GPU, keeps_running=False))
-    assert {dispatch.shader for dispatch in made.dispatches} == {"cumulative_groups"}
-    entries = {1: ["scan"], 2: ["reduce", "scan_after"], 3: ["reduce", "scan", "scan_carried"]}
-    assert [dispatch.entry for dispatch in made.dispatches] == entries[passes]
-    assert [dispatch.constants.get("AFTER", 0) for dispatch in made.dispatches] == [
-        int(dispatch.entry == "scan_after") for dispatch in made.dispatches
-    ]
-    assert made.dispatches[-1].params["segments"] == segments
-    assert made.dispatches[-1].workgroups == shape[0] * segments
-    assert sum(made.scratch.values()) == (4 * shape[0] * segments if passes > 1 else 0)
+    for data_type in (T.FLOAT32, T.FLOAT16) if passes == 1 else (T.FLOAT32, T.INT64):
+        made = scan.plan_scan(problem(shape, 1, data_type), PATIENT)
+        assert {dispatch.shader for dispatch in made.dispatches} == {"scan/groups"}
+        entries = {1: ["scan"], 3: ["reduce", "scan", "scan_carried"]}
+        assert [dispatch.entry for dispatch in made.dispatches] == entries[passes]
+        assert bool(made.scratch) == (passes > 1)
 
 
-@pytest.mark.parametrize(
-    ("data_type", "rows", "steps", "block"),
-    [(T.FLOAT32, 32, 16, 16), (T.FLOAT16, 16, 28, 16), (T.UINT64, 32, 12, 1)],
-    ids=["FLOAT32", "FLOAT16", "UINT64"],
-)
-def test_tiles_down_a_long_axis(data_type: T, rows: int, steps: int, block: int) -> None:
-    """Tiles are 8 columns of 16 bytes by so many rows of so many steps.
-
-    Where few tiles are side by side, their sums are published too, and added up in blocks.
-    """
-    made = scan.plan_scan(problem((70_000, 520), 0, data_type), GPU)
-    (run,) = made.dispatches
-    assert run.shader == "cumulative_columns_chain"
-    columns = 520 * data_type.bits // 128
-    across, down = -(-columns // 8), -(-70_000 // (steps * rows))
-    assert (across < 32) == (block > 1)
-    assert run.params["columns"] == columns
-    assert (run.params["tiles_across"], run.params["tiles_down"]) == (across, down)
-    assert run.workgroups == across * down
-    tile = {"WG_SIZE": 8 * rows, "STEPS": steps, "BLOCK": block}
-    assert run.constants == {**tile, "RANK": 1, "EXCLUSIVE": 0}
-    pieces = 4 if data_type.bits == 64 else 2  # of 16 bits, each in a word with a flag
-    sums = down // 16 + down if block > 1 else down
-    words = 4 + across * sums * 8 * (128 // data_type.bits) * pieces
-    assert made.scratch == {}
-    assert made.shared == {"status": 4 * words}
-
-
-@pytest.mark.parametrize(
-    ("axis", "data_type", "rows", "steps", "down"),
-    [
-        (64, T.FLOAT32, 32, 2, 1),
-        (257, T.FLOAT32, 32, 16, 1),
-        (512, T.FLOAT32, 32, 16, 1),
-        (513, T.FLOAT32, 32, 16, 2),
-        (100, T.FLOAT16, 32, 4, 1),
-        (1024, T.FLOAT16, 32, 8, 4),
-        (1025, T.FLOAT16, 16, 16, 5),
-        (8192, T.FLOAT16, 16, 16, 32),
-        (8193, T.FLOAT16, 16, 28, 19),
-        (400, T.INT64, 32, 12, 2),
-    ],
-)
-def test_tiles_have_no_more_steps_than_the_axis_needs(
-    axis: int, data_type: T, rows: int, steps: int, down: int
-) -> None:
-    (run,) = scan.plan_scan(problem((axis, 4096), 0, data_type), GPU).dispatches
-    assert run.shader == "cumulative_columns_chain"
-    assert (run.constants["WG_SIZE"], run.constants["STEPS"]) == (8 * rows, steps)
-    assert run.params["tiles_down"] == down
-
-
-def test_linked_tiles_publish_one_sum_each() -> None:
-    made = scan.plan_scan(problem((3, 40_000), 1), GPU)
-    (run,) = made.dispatches
-    assert run.shader == "cumulative_linked"
-    assert (run.params["tiles"], run.params["places"], run.workgroups) == (10, 30, 30)
-    assert made.shared == {"status": 4 * (4 + 30 * 2)}
-    wide = scan.plan_scan(problem((3, 40_000), 1, T.INT64), GPU)
-    assert wide.shared == {"status": 4 * (4 + 60 * 4)}
+def test_no_plan_waits_in_place() -> None:
+    """What is late is computed from the input, which is overwritten by then."""
+    waiting = 0
+    for desc in descriptions():
+        made = plan(desc, ADAPTERS["discrete"])
+        if made.waits:
+            waiting += 1
+            assert made.in_place is not None
+            assert not made.in_place.waits
+    assert waiting > 10
+    for shape, axis in (((65536, 4096), 0), ((1 << 20,), 0), ((1 << 26,), 0)):
+        made = scan.plan_scan(problem(shape, axis), GPU)
+        assert made.waits
+        assert made.in_place == scan.plan_scan(problem(shape, axis), PATIENT)
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
@@ -239,45 +188,10 @@ def test_ragged_lines_side_by_side_are_read_in_whole_units(
     assert parts.in_place is None
 
 
-@pytest.mark.parametrize(
-    ("data_type", "most", "tile", "ahead", "near"),
-    [
-        (T.FLOAT32, 1024, 8192, 224, 4),
-        (T.INT32, 256, 4096, 448, 1),
-        (T.FLOAT16, 1024, 8192, 448, 1),
-        (T.INT64, 1024, 2048, 448, 1),
-    ],
-    ids=["FLOAT32", "INT32-256", "FLOAT16", "INT64"],
-)
-def test_a_stream_reads_so_many_tiles_ahead(
-    data_type: T, most: int, tile: int, ahead: int, near: int
-) -> None:
-    """Places are of tiles, of whole blocks of 32 tiles, and of whole blocks of 32 blocks."""
-    size = 40_000_000
-    made = scan.plan_scan(problem((2, size), 1, data_type), replace(GPU, max_workgroup_size=most))
-    (run,) = made.dispatches
-    assert run.shader == "cumulative_stream"
-    tiles = -(-size // tile)
-    places = tiles + tiles // 32 + tiles // 1024
-    wanted = {"tiles": tiles, "blocks": tiles // 32, "line_places": places}
-    wanted |= {"places": 2 * places, "all_tiles": 2 * tiles}
-    assert wanted.items() <= run.params.items()
-    assert run.workgroups == 2 * tiles + ahead
-    assert run.constants["AT_ONCE"] == (near == 1)
-    assert (run.constants["AHEAD"], run.constants["NEAR"], run.constants["FAN"]) == (
-        ahead,
-        near,
-        32,
-    )
-    assert run.constants["WG_SIZE"] * 4 * 128 // data_type.bits == tile
-    pieces = 4 if data_type.bits == 64 else 2
-    assert made.shared == {"status": -(-(16 + 2 * places * pieces * 4) // 16) * 16}
-
-
 def test_parts_that_wait_share_their_memory() -> None:
     small = replace(GPU, max_binding=1 << 27)
     made = scan.plan_scan(problem((8, 1 << 12, 4096), 1), small, 1 << 29)
-    assert {d.shader for d in made.dispatches} == {"cumulative_columns_chain"}
+    assert {d.shader for d in made.dispatches} == {"scan/columns_chain"}
     assert len(made.dispatches) > 3
     assert {d.bindings["status"] for d in made.dispatches} == made.shared.keys() == {"status"}
     most = max(int(str(d.params["places"])) for d in made.dispatches)
@@ -305,8 +219,8 @@ def test_no_call_takes_more_tickets_than_are_counted(data_type: T) -> None:
 def test_what_tiles_publish_through_is_one_binding() -> None:
     """Where it would not be, nobody waits: a sixteenth of a tensor of short columns is much."""
     for shape, axis, shader in (
-        ((64, 4096), 0, "cumulative"),
-        ((3, 40_000), 1, "cumulative_groups"),
+        ((64, 4096), 0, "scan/columns"),
+        ((3, 40_000), 1, "scan/groups"),
     ):
         made = scan.plan_scan(problem(shape, axis), GPU)
         assert scan.plan_scan(problem(shape, axis), replace(GPU, max_binding=1 << 20)) == made
@@ -318,7 +232,7 @@ def test_what_tiles_publish_through_is_one_binding() -> None:
 def test_a_line_too_long_for_a_binding_takes_passes() -> None:
     small = replace(GPU, max_binding=1 << 27)
     shaders = {d.shader for d in scan.plan_scan(problem((1 << 26,), 0), small, 1 << 28).dispatches}
-    assert shaders == {"cumulative_groups"}
+    assert shaders == {"scan/groups"}
 
 
 def test_each_adapter_gets_the_scans_it_can_run() -> None:
@@ -331,9 +245,9 @@ def test_each_adapter_gets_the_scans_it_can_run() -> None:
         name: {dispatch.shader for desc in scans for dispatch in plan(desc, adapter).dispatches}
         for name, adapter in ADAPTERS.items()
     }
-    walks = {"cumulative", "cumulative_columns"}
-    subgroups = {f"cumulative_{kernel}" for kernel in ("lanes", "rows", "groups")}
-    waiting = {f"cumulative_{kernel}" for kernel in ("columns_chain", "linked", "stream")}
+    walks = {"scan/walk", "scan/columns"}
+    subgroups = {f"scan/{kernel}" for kernel in ("rows", "groups")}
+    waiting = {f"scan/{kernel}" for kernel in ("columns_chain", "linked", "stream")}
     assert used == {
         "least": walks,
         "software": walks,
@@ -363,24 +277,21 @@ def _without_hardware(made: Plan) -> Plan:
 
 
 def test_segments_cover_their_lines_and_hand_on_a_partial_each() -> None:
-    """As many passes down as up; between them one that needs no partials, or none at all."""
+    """As many passes down as up; between them one that needs no partials."""
     for desc, made in every_plan():
         segmented = [d for d in made.dispatches if "segments" in d.params]
         if not segmented or segmented[0].spans:  # stretches are test_parts' matter
             continue
         levels = len(made.scratch)
         entries = ["reduce"] * levels + ["scan"] + ["scan_carried"] * levels
-        if any(d.entry == "scan_after" for d in made.dispatches):
-            entries[levels : levels + 2] = ["scan_after"]
         assert [d.entry for d in made.dispatches] == entries
         assert [d.params["segments"] == 1 for d in segmented] == [e == "scan" for e in entries]
         size = 8 if desc.input_tensor.data_type.bits == 64 else 4
         for level, (name, scratch) in enumerate(made.scratch.items()):
             down, up = segmented[level], segmented[-1 - level]
             assert down.bindings["partials"] == up.bindings["partials"] == name
-            if up.entry == "scan_carried":
-                assert segmented[level + 1].bindings["input"] == name
-                assert segmented[-2 - level].bindings["output"] == name
+            assert segmented[level + 1].bindings["input"] == name
+            assert segmented[-2 - level].bindings["output"] == name
             assert scratch == down.params["lines"] * down.params["segments"] * size
             assert down.params == up.params
         for d in segmented:

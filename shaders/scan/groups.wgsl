@@ -1,0 +1,130 @@
+// CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT: a workgroup scans one segment of one line, a tile at a
+// time; each subgroup owns a run of the tile and one barrier joins the runs. Lines of several
+// segments take three passes, as in walk.wgsl.
+override WG_SIZE: u32 = 256;
+const ROUNDS = 4u;
+
+struct Params {
+  lines: u32,
+  segments: u32,
+  segment_units: u32,
+  axis_units: u32,
+  axis_size: u32,
+  in_base: u32,
+  in_step: u32,
+  out_base: u32,
+  out_step: u32,
+  sizes: array<vec4<u32>, 2>,
+  in_strides: array<vec4<u32>, 2>,
+  out_strides: array<vec4<u32>, 2>,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+#import num
+#import partials
+#import fold
+#import io
+#import lines
+#import lanes
+#import tile
+
+var<workgroup> wg_totals: array<Num, 64>; // of each subgroup
+
+struct Work {
+  line: Line,
+  first: u32, // units
+  end: u32,
+}
+
+fn work_of(number: u32) -> Work {
+  let segment = number % params.segments;
+  let first = segment * params.segment_units;
+  let end = min(first + params.segment_units, params.axis_units);
+  return Work(line_at(number / params.segments), first, end);
+}
+
+// Sum of a segment: each subgroup adds up a part of its own, and one barrier joins them.
+fn sum_segment(work: Work, lanes: Lanes) -> Num {
+  let subgroups = WG_SIZE / lanes.size;
+  let stride = lanes.size * 8u;
+  let part = (work.end - work.first + subgroups * stride - 1u) / (subgroups * stride) * stride;
+  let begin = work.first + lanes.group * part;
+  let end = min(begin + part, work.end);
+  var run = identity();
+  // All subgroups go round equally often: drivers are slow to shuffle where some may have left.
+  for (var at = begin; at < begin + part; at += stride) {
+    #repeat 8: let raw$ = take_round(work.line.source, at + $u * lanes.size + lanes.id, end);
+    #repeat 8: let held$ = settled(raw$, work.line.source, at + $u * lanes.size + lanes.id);
+    if (EXACT) {
+      #repeat 8: run = combine(run, total(values(held$)));
+    } else {
+      #repeat 8: run = combine(run, sum_lanes(total(values(held$)), lanes));
+    }
+  }
+  if (EXACT) { run = sum_lanes(run, lanes); }
+  if (lanes.id == 0u) { wg_totals[lanes.group] = run; }
+  workgroupBarrier();
+  var sum = identity();
+  for (var g = 0u; g < subgroups; g++) { sum = combine(sum, wg_totals[g]); }
+  return sum;
+}
+
+// `start` is what comes before the segment.
+fn scan_segment(work: Work, start: Num, lanes: Lanes) {
+  var carry = start;
+  for (var tile = work.first; tile < work.end; tile += WG_SIZE * ROUNDS) {
+    let first = tile + lanes.group * ROUNDS * lanes.size + lanes.id;
+    #repeat 4: let raw$ = take_round(work.line.source, first + $u * lanes.size, work.end);
+    #repeat 4: let held$ = settled(raw$, work.line.source, first + $u * lanes.size);
+    var run = identity();
+    #repeat 4: let round$ = add_round(held$, run, lanes); run = round$.after;
+    if (tile > work.first) { workgroupBarrier(); }
+    if (lanes.id == 0u) { wg_totals[lanes.group] = run; }
+    workgroupBarrier();
+    var before = carry;
+    for (var g = 0u; g < WG_SIZE / lanes.size; g++) {
+      if (g == lanes.group) { before = carry; }
+      carry = combine(carry, wg_totals[g]);
+    }
+    #repeat 4: write_round(work.line.target_, first + $u * lanes.size, work.end, round$, before);
+  }
+}
+
+@compute @workgroup_size(WG_SIZE)
+fn scan(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(subgroup_invocation_id) lane: u32,
+  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_id) subgroup: u32,
+) {
+  let number = group.x + group.y * groups.x;
+  if (number >= params.lines * params.segments) { return; }
+  scan_segment(work_of(number), identity(), Lanes(lane, lane_count, subgroup));
+}
+
+@compute @workgroup_size(WG_SIZE)
+fn scan_carried(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(subgroup_invocation_id) lane: u32,
+  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_id) subgroup: u32,
+) {
+  let number = group.x + group.y * groups.x;
+  if (number >= params.lines * params.segments) { return; }
+  scan_segment(work_of(number), load_partial(number), Lanes(lane, lane_count, subgroup));
+}
+
+@compute @workgroup_size(WG_SIZE)
+fn reduce(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(subgroup_invocation_id) lane: u32,
+  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_id) subgroup: u32,
+) {
+  let number = group.x + group.y * groups.x;
+  if (number >= params.lines * params.segments) { return; }
+  let sum = sum_segment(work_of(number), Lanes(lane, lane_count, subgroup));
+  if (lane == 0u && subgroup == 0u) { store_partial(number, sum); }
+}

@@ -1,0 +1,64 @@
+// CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT of short lines: a subgroup scans whole lines, reading and
+// writing each element once, and waits for no other one. Its lanes hold ROUNDS units of 16 bytes each:
+// of one line, of two that take half of the rounds, or, in every round, of as many lines as there are
+// lanes for.
+override WG_SIZE: u32 = 256;
+override LINE_ROUNDS: u32 = 4; // of each line: 4, 2, or 1 for lines side by side
+const ROUNDS = 4u;
+
+struct Params {
+  lines: u32,
+  axis_units: u32,
+  axis_size: u32,
+  in_base: u32,
+  in_step: u32,
+  out_base: u32,
+  out_step: u32,
+  sizes: array<vec4<u32>, 2>,
+  in_strides: array<vec4<u32>, 2>,
+  out_strides: array<vec4<u32>, 2>,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+#import num
+#import fold
+#import io
+#import lines
+#import lanes
+#import tile
+
+@compute @workgroup_size(WG_SIZE)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(subgroup_invocation_id) lane: u32,
+  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_id) subgroup: u32,
+) {
+  let end = params.axis_units;
+  var beside = 1u; // lines of one round
+  var which = 0u; // the one that this lane holds a unit of
+  if (LINE_ROUNDS == 1u) {
+    beside = lane_count / end;
+    which = lane / end;
+  }
+  let lanes = Lanes(lane - which * end, lane_count, subgroup); // numbered within the line
+  // The grid is made for the largest subgroups; smaller ones take further lines.
+  let subgroups = WG_SIZE / lane_count;
+  let at_once = beside * (ROUNDS / LINE_ROUNDS);
+  let step = groups.x * groups.y * subgroups * at_once;
+  for (var first = ((group.x + group.y * groups.x) * subgroups + subgroup) * at_once;
+    first < params.lines; first += step) {
+    #repeat 4: let number$ = first + $u / LINE_ROUNDS * beside + which; let line$ = line_at(min(number$, params.lines - 1u));
+    #repeat 4: let end$ = select(0u, end, which < beside && number$ < params.lines);
+    var carry = identity();
+    // The same for all lanes: drivers are slow to shuffle where some may have left a loop.
+    for (var base = 0u; base < end; base += lane_count * LINE_ROUNDS) {
+      #repeat 4: let p$ = base + $u % LINE_ROUNDS * lane_count + lanes.id;
+      #repeat 4: let raw$ = take_round(line$.source, p$, end$);
+      var run = identity();
+      #repeat 4: if ($u % LINE_ROUNDS == 0u) { run = identity(); } let round$ = add_round(settled(raw$, line$.source, p$), run, lanes); run = round$.after;
+      #repeat 4: write_round(line$.target_, p$, end$, round$, carry);
+      carry = combine(carry, run);
+    }
+  }
+}
