@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layouts import layout, random_values, run, same_bits, small_bindings
+from support.layouts import layout, random_values, run, same_bits, small_bindings
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
