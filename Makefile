@@ -1,6 +1,7 @@
 # make demo and make test each do all set-up first; see tools/setup.sh.
 VENV ?= .venv
 ARGS ?=
+WORKERS ?= 2
 PY := $(VENV)/bin/python
 
 # Without it, the Wayland library that Mesa's drivers load complains on standard error.
@@ -34,7 +35,7 @@ lint: setup
 	$(VENV)/bin/lint-imports
 
 test: lint
-	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest $(ARGS)
+	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-adapters: setup
 	@tools/test_adapters.sh $(PY) $(ARGS)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_cli import is_one_sentence, run
+from support.commands import is_one_sentence, run
 
 import dmlgpu as dml
 from dmlgpu.cli import bench, cases

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.commands import is_one_sentence, run
 
 import dmlgpu as dml
-from dmlgpu import cli
 from dmlgpu.cli import cases, catalogue, demo, info, output
 from dmlgpu.gpu import adapters
 from dmlgpu.ops import OPERATORS
@@ -24,20 +24,6 @@ NAMES = [operator.name for operator in OPERATORS]
 CARD = dml.AdapterInfo("GeForce", "discrete", "Vulkan", "580", 0)
 CHIP = dml.AdapterInfo("Iris", "integrated", "Vulkan", "25", 1)
 SOFT = dml.AdapterInfo("llvmpipe", "cpu", "Vulkan", "Mesa 25", 2)
-
-
-def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
-    """Status, standard output and standard error of a command."""
-    try:
-        status = cli.main(argv)
-    except SystemExit as stop:
-        status = stop.code if isinstance(stop.code, int) else 1
-    out, err = capsys.readouterr()
-    return status, out, err
-
-
-def is_one_sentence(err: str) -> bool:
-    return re.fullmatch(r"dmlgpu: [^\n]+\n", err) is not None
 
 
 def test_without_a_command_it_prints_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_public_names import ATTRIBUTES, METHODS
+from support.promises import ATTRIBUTES, METHODS
 
 import dmlgpu as dml
 from dmlgpu.ops import FAMILIES, OPERATORS

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from programs import import_path
+from support.programs import import_path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = sorted((ROOT / "examples").glob("*.py"))

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-import fault_table
 import numpy as np
 import pytest
 import wgpu
-from stages import F32, summation
+from support import fault_table
+from support.stages import F32, summation
 
 import dmlgpu as dml
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from programs import says
+from support.programs import says
 
 import dmlgpu as dml
 from dmlgpu.gpu import adapters, gpu

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import run
-from stages import STAGES, Bench, Stage
+from support.programs import run
+from support.stages import STAGES, Bench, Stage
 
 import dmlgpu as dml
 from dmlgpu.gpu.interrupt import uninterrupted

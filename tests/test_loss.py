@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import fault_table
 import numpy as np
 import pytest
 import wgpu
-from injection import CALLS, injected
-from stages import F32, STAGES, Bench, Stage, summation
+from support import fault_table
+from support.injection import CALLS, injected
+from support.stages import F32, STAGES, Bench, Stage, summation
 from wgpu.backends.wgpu_native import _api as native
 
 import dmlgpu as dml

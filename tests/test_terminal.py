@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import import_path
+from support.programs import import_path
 
 from dmlgpu.cli import output
 

@@ -114,7 +114,8 @@ def power(d: ElementWisePowDesc) -> str:
         if exponent == "i32":
             power = f"math_ipow_signed({bits}, e, {minus_one})"
         return f"{base}_from_u32({power})"
-    return f"{base}_from_f32(math_pow(f32_from_{base}(x), f32_from_{exponent}(e)))"
+    value = f"math_pow(f32_from_{base}(x), f32_from_{exponent}(e))"
+    return value if base == "f32" else f"{base}_from_f32(math_near_whole({value}))"
 
 
 def add1(d: ElementWiseAdd1Desc) -> ElementWise:

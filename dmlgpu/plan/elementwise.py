@@ -12,7 +12,7 @@ import math
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -25,6 +25,9 @@ from dmlgpu.plan.traffic import all_read, bytes_written
 WG_SIZE = 128
 UNIT = 128  # bits of the widest access
 MOST_UNITS = 4  # of one tensor in a group
+# Elements of a group whose expression looks others up. It is long: written out for more elements,
+# or for more than a word's on CPU adapters, it would take drivers long to compile.
+LOOKUPS = 4
 
 CLASSES = {
     DataType.FLOAT16: "f32",
@@ -139,24 +142,34 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class ElementWise:
-    """One or more outputs, each an expression of input elements at the same place."""
+    """One or more outputs, each an expression of input elements at the same place.
+
+    Tensors of `lookups` are read wherever an expression says: `x_at(i)` is the value of element
+    `i` of the buffer of `x`.
+    """
 
     inputs: Mapping[str, Operand]  # by the name that the expressions use
     outputs: tuple[tuple[Operand, Expression], ...]
     parameters: tuple[Parameter, ...] = ()
+    lookups: Mapping[str, Operand] = field(default_factory=dict)
 
     def traffic(self) -> dict[str, int]:
         """Every element once; broadcast ones are read once."""
-        read = {o.field: all_read(o.tensor) for o in self.inputs.values() if o.field}
+        inputs = (*self.inputs.values(), *self.lookups.values())
+        read = {o.field: all_read(o.tensor) for o in inputs if o.field}
         return read | {o.field: bytes_written(o.tensor) for o, _ in self.outputs}
 
     def plan(self, adapter: Adapter) -> Plan:
         """One dispatch, or as many as parts are needed to fit bindings."""
         loops = _fold(self._loops())
-        shape = _shape(loops, self.operands, len(self.outputs), adapter)
+        most = UNIT
+        if self.lookups:
+            most = 1 if adapter.is_cpu else LOOKUPS
+        shape = _shape(loops, self.operands, len(self.outputs), adapter, most)
         named = [o for o in self.operands if o.field]
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
-        if largest > adapter.max_binding and len({o.field for o in named}) == len(self.operands):
+        alone = not self.lookups and len({o.field for o in named}) == len(self.operands)
+        if largest > adapter.max_binding and alone:
             parts = self._parts(shape, adapter.max_binding)
             if parts is not None:
                 return parts
@@ -224,7 +237,8 @@ class ElementWise:
             params[f"values{n // 8}"] = eight(words[n : n + 8])
         code = "\n".join(self._code(shape, len(words)))
         slots = {}
-        halves = any(o.data_type is DataType.FLOAT16 for o in self.operands)
+        every = (*self.operands, *self.lookups.values())
+        halves = any(o.data_type is DataType.FLOAT16 for o in every)
         if halves and shape.hardware_halves:
             slots["number/float16"] = "number/float16_hardware"
         shares = shape.shares(self.operands)
@@ -233,6 +247,7 @@ class ElementWise:
             for t, o in enumerate(self.inputs.values())
             if o.field and shares[t] == t
         }
+        bindings |= {f"look{t}": o.field for t, o in enumerate(self.lookups.values())}
         bindings |= {f"out{t}": o.field for t, (o, _) in enumerate(self.outputs)}
         return Dispatch(
             "elementwise/elements",
@@ -262,6 +277,8 @@ class ElementWise:
             mode = "read" if not written else "atomic" if access == "merge" else "write"
             held = "vec4<u32>" if access == "units" else "u32"
             lines.append(f"#bind {mode} {name}: {held}")
+        for t, (name, operand) in enumerate(self.lookups.items()):
+            lines += [f"#bind read look{t}: u32", _lookup(name, operand, t)]
         lines += self._functions()
         lines += self._group(shape, names)
         return lines
@@ -372,9 +389,12 @@ def _fold(loops: Sequence[Loop]) -> tuple[Loop, ...]:
 
 
 def _shape(
-    loops: tuple[Loop, ...], operands: Sequence[Operand], outputs: int, adapter: Adapter
+    loops: tuple[Loop, ...], operands: Sequence[Operand], outputs: int, adapter: Adapter, most: int
 ) -> Shape:
-    """The largest groups that every output allows, and the best access of each tensor to them."""
+    """The largest groups that every output allows, and the best access of each tensor to them.
+
+    Groups have at most `most` elements, or as many as fill a word.
+    """
     made = operands[-outputs:]
     firsts = len(operands) - outputs
     least = max(1, *(32 // o.bits for o in made))
@@ -384,7 +404,8 @@ def _shape(
     # widest: a conversion of FLOAT32 to FLOAT16 took 0.80 of the limit with half units. Software
     # adapters compile long shaders slowly.
     narrow, wide = UNIT // min(widths), UNIT // max(widths)
-    group = max(least, wide if adapter.is_cpu else min(narrow, MOST_UNITS * wide))
+    wanted = wide if adapter.is_cpu else min(narrow, MOST_UNITS * wide)
+    group = max(least, min(most, wanted))
     for size in dict.fromkeys((group, max(least, wide), least)):
         if all(_in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
             access = tuple(_access(loops, t, o, size) for t, o in enumerate(operands))
@@ -442,6 +463,22 @@ def _parameter(parameter: Parameter, word: int) -> str:
     if kind in ("f32", "i32"):
         return f"bitcast<{kind}>({at(word)})"
     return f"vec2<u32>({at(word)}, {at(word + 1)})"
+
+
+def _lookup(name: str, operand: Operand, t: int) -> str:
+    """A function that reads any element of a tensor."""
+    bits, load = operand.bits, f"load_look{t}"
+    value = f"vec2<u32>({load}(i), 0u)"
+    if bits == 64:
+        value = f"vec2<u32>({load}(2u * i), {load}(2u * i + 1u))"
+    elif bits < 32:
+        per, mask = 32 // bits, (1 << bits) - 1
+        value = f"vec2<u32>(({load}(i / {per}u) >> (i % {per}u * {bits}u)) & {mask}u, 0u)"
+    made = wgsl_type(operand.data_type)
+    return (
+        f"fn {name}_at(i: u32) -> {made} "
+        f"{{ return {operand.data_type.name.lower()}_decode({value}); }}"
+    )
 
 
 def _places(shape: Shape, names: Sequence[str], index: str, suffix: str, group: int) -> list[str]:

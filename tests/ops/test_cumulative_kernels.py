@@ -16,8 +16,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
+from support import oracle
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
