@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dmlgpu import numpy as numpy  # tensors answer NumPy through it
 from dmlgpu import ops
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description
@@ -54,6 +55,7 @@ from dmlgpu.functions import (
     tensor,
 )
 from dmlgpu.functions import slice as slice
+from dmlgpu.fuse import fuse
 from dmlgpu.gpu.adapters import AdapterInfo, adapters
 from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
@@ -113,6 +115,7 @@ __all__ = [
     "cumulative_summation",
     "default_device",
     "from_dlpack",
+    "fuse",
     "gather_nd",
     "gather_nd1",
     "infer",

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dmlgpu import elements
 from dmlgpu.arguments import is_fixed, key_of
+from dmlgpu.array.promotion import BOOL, DType, data_type_of, host_array
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description
-from dmlgpu.desc.host import as_array, described, laid_out, native
+from dmlgpu.desc.host import described, laid_out, native
+from dmlgpu.desc.indexing import Window
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.levels import feature_level as level_of
-from dmlgpu.desc.tensor import DataType, TensorDesc, check_desc
+from dmlgpu.desc.tensor import TensorDesc, check_desc
 from dmlgpu.desc.values import integer
 from dmlgpu.desc.views import broadcast, broadcast_shape, packed
 from dmlgpu.errors import BindingError, InvalidDescError, InvalidTypeError
 from dmlgpu.gpu.adapters import AdapterInfo
 from dmlgpu.gpu.gpu import Gpu
-from dmlgpu.gpu.interrupt import uninterrupted
 from dmlgpu.gpu.memory import Memory
 from dmlgpu.interop import imported
 from dmlgpu.ops import BY_DESC, BY_NAME, operator_of
@@ -129,7 +131,7 @@ class Device:
             self._read_back.drain()
             self._compiled.clear()
             self.remembered.clear()
-            context.close()
+            context.close(self._owned)
             if self._owned:
                 context.gpu.device.destroy()
 
@@ -148,16 +150,24 @@ class Device:
         """Bytes held by tensors and kept for reuse."""
         return self.context.memory()
 
-    def tensor(self, array: Tensor | npt.ArrayLike) -> Tensor:
+    def tensor(self, obj: Tensor | npt.ArrayLike, dtype: Any = None) -> Tensor:
         """Uploads an array, or whatever NumPy can view, as a packed tensor.
 
-        >>> device.tensor([[1, 2], [3, 4]]).shape
-        (2, 2)
+        Python numbers become float32, int32 (int64 where they need it) or bool; arrays keep their
+        type, unless `dtype` says another one.
+
+        >>> device.tensor([[1, 2], [3, 4]]).dtype
+        dtype('int32')
         """
-        values = as_array("array", array)
-        desc = TensorDesc(DataType.from_numpy(values.dtype), values.shape or (1,))
-        values = values.astype(desc.data_type.numpy, copy=False).reshape(desc.sizes)
-        return self.upload(desc, laid_out(values, desc))
+        if isinstance(obj, Tensor) and obj.device is self:
+            return obj.copy() if dtype is None else obj.astype(dtype)
+        values = host_array("array", obj, dtype)
+        if not values.size:
+            return Tensor.without_elements(self, values.shape, values.dtype)
+        desc = TensorDesc(data_type_of(values.dtype), values.shape or (1,))
+        stored = values.astype(np.uint8) if values.dtype == BOOL else values
+        stored = stored.reshape(desc.sizes)
+        return self.upload(desc, laid_out(stored, desc)).marked(values.shape, values.dtype)
 
     def from_dlpack(self, x: Any) -> Tensor:
         """Uploads what another array library exports from CPU memory: `device.from_dlpack(x)`."""
@@ -189,7 +199,8 @@ class Device:
         with context.lock:
             if context.is_recorded(tensor.storage):
                 context.recording.submit()  # a write overtakes work that used the buffer before
-            context.transfers.write(tensor.buffer, 0, raw)
+                tensor.storage.note = None  # nor does it matter what was to lie there
+            context.transfers.write(tensor.storage.buffer, 0, raw)
         return tensor
 
     def empty(self, desc: TensorDesc) -> Tensor:
@@ -228,6 +239,46 @@ class Device:
             lease = self.context.pool.adopt(wgpu_buffer)
         return Tensor(self, lease, desc, offset)
 
+    def elementwise(self, name: str, *operands: Any, out: Tensor | None = None) -> Tensor:
+        """An element-wise function of the array API by its name, with NumPy's rules.
+
+        Operands are tensors, arrays and Python numbers. Types are promoted and shapes broadcast;
+        `out` is a tensor to write into.
+
+        >>> device.elementwise("hypot", device.tensor([3.0, 5.0]), [4, 12]).tolist()
+        [5.0, 13.0]
+        """
+        return elements.function(self, name, *operands, out=out)
+
+    def select(self, condition: Any, a: Any, b: Any, out: Tensor | None = None) -> Tensor:
+        """Elements of `a` where the condition is not zero, else of `b`."""
+        return elements.select(self, condition, a, b, out)
+
+    def cast(self, x: Tensor, dtype: DType) -> Tensor:
+        """The elements as another type holds them, bool among them."""
+        return elements.cast(self, x, dtype)
+
+    def full(self, shape: tuple[int, ...], dtype: DType, value: bool | int | float) -> Tensor:
+        """A tensor with one number everywhere."""
+        return elements.filled(self, shape, dtype, value)
+
+    def assign(self, target: Tensor, window: Window, value: Any) -> None:
+        """Writes a value, broadcast, to a window of a tensor."""
+        elements.assign(self, target, window, value)
+
+    def kept(self, desc: Description, make: Callable[[], CompiledOperator]) -> CompiledOperator:
+        """The compiled operator of a description, made where it is not among those kept."""
+        self.context.check_usable()
+        known = self._compiled.get(desc)
+        if known is not None:
+            return known
+        made = make()
+        with self.context.lock:
+            known = self._compiled.get(desc)  # by another thread meanwhile
+            if known is None:
+                self.keep(made)
+            return known or made
+
     def compile(self, desc: Any) -> CompiledOperator:
         """Validates a description and returns the operator that runs it; kept for next time."""
         self.context.check_usable()
@@ -239,12 +290,7 @@ class Device:
             return known
         operator = operator_of(desc)
         operator.validate(desc, self.feature_level)
-        compiled = CompiledOperator(self, operator, desc)
-        with self.context.lock:
-            known = self._compiled.get(desc)  # by another thread meanwhile
-            if known is None:
-                self.keep(compiled)
-            return known or compiled
+        return self.kept(desc, lambda: CompiledOperator(self, operator, desc))
 
     def operator(self, name: str, **fields: Any) -> CompiledOperator:
         """The operator of this name, compiled; outputs that are not given are inferred."""
@@ -325,10 +371,10 @@ class Device:
             known.drop_calls()
         self._compiled[operator.desc] = operator
         if len(self._compiled) > COMPILED_LIMIT:
-            with uninterrupted():  # finalizers of wgpu swallow a Ctrl-C
-                oldest = next(iter(self._compiled))
-                self._compiled[oldest].drop_calls()
-                del self._compiled[oldest]
+            oldest = next(iter(self._compiled))
+            dropped = self._compiled.pop(oldest, None)
+            if dropped is not None:
+                dropped.drop_calls()
 
     def remember(self, key: Hashable, made: Any) -> None:
         """Keeps an operator under the arguments of the function that needed it; bounded."""

@@ -6,6 +6,7 @@ arrays alone. Outputs are packed.
 
 from __future__ import annotations
 
+import copyreg
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -27,7 +28,9 @@ Array: TypeAlias = Tensor | npt.ArrayLike
 empty = Parameter.empty
 
 _default: list[Device] = []
-_default_lock = threading.Lock()
+# A signal handler or finalizer may use the default device while it is being opened, in the same
+# thread; it then opens one of its own, which both use.
+_default_lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child must not find it held by a thread it does not have
     os.register_at_fork(
         before=_default_lock.acquire,
@@ -42,9 +45,16 @@ def default_device() -> Device:
     A closed or lost one is replaced by a new one.
     """
     with _default_lock:
-        if not _default or not _default[0].is_usable:
-            _default[:] = [Device()]
-        return _default[0]
+        known = _default[:1]
+        if known and known[0].is_usable:
+            return known[0]
+        made = Device()
+        others = _default[:1]
+        if others and others != known and others[0].is_usable:
+            made.close()
+            return others[0]
+        _default[:] = [made]
+        return made
 
 
 def set_default_device(device: Device | None) -> None:
@@ -53,13 +63,21 @@ def set_default_device(device: Device | None) -> None:
         _default[:] = [] if device is None else [device]
 
 
-def tensor(array: Array, device: Device | None = None) -> Tensor:
+def tensor(array: Array, device: Device | None = None, dtype: Any = None) -> Tensor:
     """An array as a tensor on a device, the default one unless given.
 
     >>> dml.tensor([[1, 2], [3, 4]]).shape
     (2, 2)
     """
-    return (device or default_device()).tensor(array)
+    return (device or default_device()).tensor(array, dtype)
+
+
+def _pickled(x: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
+    """By value: the elements, which `tensor` puts on the default device where they are read."""
+    return tensor, (x.numpy(),)
+
+
+copyreg.pickle(Tensor, _pickled)
 
 
 def infer(desc_type: type[Description], **fields: Any) -> Description:

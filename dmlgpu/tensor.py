@@ -1,22 +1,38 @@
-"""Tensor: elements on a device, laid out as a TensorDesc says."""
+"""Tensor: elements on a device, laid out as a TensorDesc says, with NumPy's manners."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu import interop
+from dmlgpu import interop, reductions
 from dmlgpu.arguments import index_key, is_fixed
+from dmlgpu.array.promotion import (
+    BOOL,
+    DType,
+    check_computes,
+    dtype_of,
+    is_number,
+    wide_sum,
+)
 from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import AxisDirection
 from dmlgpu.desc.host import strided_view
 from dmlgpu.desc.indexing import Index, positions
 from dmlgpu.desc.indexing import window as window_of
-from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.desc.tensor import TensorDesc, packed_strides
+from dmlgpu.errors import (
+    DmlError,
+    InvalidDescError,
+    InvalidTypeError,
+    OutOfMemoryError,
+    UnsupportedError,
+)
 from dmlgpu.gpu.memory import Lease
 from dmlgpu.runtime.region import Region
 
@@ -24,18 +40,43 @@ if TYPE_CHECKING:
     from dmlgpu.device import Device
 
 SHOWN = 20  # most elements that repr prints
+Axis: TypeAlias = int | Sequence[int] | None
+
+
+@contextmanager
+def host_memory(size: int) -> Iterator[None]:
+    """Says in one sentence that a copy of a tensor does not fit into host memory."""
+    try:
+        yield
+    except OutOfMemoryError:
+        raise
+    except MemoryError:
+        raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
+    except ValueError as error:  # NumPy's word for what no machine could hold
+        if "too big" not in str(error) and "dimension" not in str(error):
+            raise
+        raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
 
 
 class Tensor(Region):
     """A tensor on a device. Made by a Device or an operator, not by hand.
 
-    Shapes, indices and axes follow NumPy, with two differences: a tensor has 1 to 8 dimensions
-    and no size of 0, so a result that NumPy would give no dimension has shape (1,); and indexing
-    copies, as SLICE1 does. `reshape`, `transpose`, `squeeze`, `expand_dims` and `broadcast_to`
-    give views: other tensors over the same bytes, which see what is written there later.
+    Shapes, types, indices, axes and operators follow NumPy and the array API standard; there are
+    at most 8 dimensions. Indexing copies, as SLICE1 does. `reshape`, `transpose`, `squeeze`,
+    `expand_dims` and `broadcast_to` give views: other tensors over the same bytes, which see what
+    is written there later.
+
+    `desc` is what DirectML is told: a tensor of no dimensions has sizes (1,), and bool is UINT8.
+    A tensor without elements has no description and never reaches the GPU.
     """
 
-    __slots__ = ("__weakref__", "device")
+    __slots__ = ("__weakref__", "_dtype", "_shape", "device")
+
+    is_traced: ClassVar[bool] = False
+    # dmlgpu.numpy, which lies above this module, puts itself here.
+    namespace: ClassVar[Any] = None
+    # NumPy hands its operators and functions over to a tensor among its arguments.
+    __array_priority__: ClassVar[float] = 1000.0
 
     def __init__(
         self,
@@ -52,32 +93,76 @@ class Tensor(Region):
                 "default one"
             )
         self.device = device
+        self._shape: tuple[int, ...] | None = None  # where it is not the description's sizes
+        self._dtype: DType | None = None  # where it is not the description's type
         Region.__init__(self, device.context, lease, desc, offset, whole, number)
+
+    @classmethod
+    def without_elements(cls, device: Device, shape: tuple[int, ...], dtype: DType) -> Tensor:
+        """A tensor of a shape with a size of 0: it has no bytes and no description."""
+        device.context.check_usable()
+        tensor = cls.__new__(cls)
+        tensor.device = device
+        tensor._shape = shape
+        tensor._dtype = dtype
+        return tensor
+
+    if not TYPE_CHECKING:  # a type checker would believe in every name
+
+        def __getattr__(self, name: str) -> Any:
+            """For what a tensor without elements lacks."""
+            if name == "context":
+                return self.device.context
+            if name in Region.__slots__ and self.is_traced:
+                raise UnsupportedError(
+                    "fuse: only element-wise functions, broadcasts and conversions can be traced, "
+                    "and one reduction at the end"
+                )
+            if name in Region.__slots__:
+                raise InvalidDescError(
+                    f"a tensor of shape {self._shape} has no elements and so no {name}: it never "
+                    "reaches the GPU"
+                )
+            raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+
+    def traced_step(self, formula: Any, operands: Sequence[Any]) -> Tensor:
+        """A step of a function that `dmlgpu.fuse` traces; only its stand-ins have it."""
+        raise NotImplementedError
+
+    def marked(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+        """This tensor, seen with a shape and a type that its description cannot say."""
+        if not shape:
+            self._shape = shape
+        if dtype == BOOL:
+            self._dtype = dtype
+        return self
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the dimensions."""
-        return self.desc.sizes
+        return self.desc.sizes if self._shape is None else self._shape
 
     @property
     def strides(self) -> tuple[int, ...]:
         """Steps along each dimension in elements, as DirectML counts them, not in bytes."""
-        return self.desc.effective_strides
+        if self._shape is None:
+            return self.desc.effective_strides
+        return packed_strides(self._shape)
 
     @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return self.desc.rank
+        return len(self.shape)
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self.desc.element_count
+        return self.desc.element_count if self._shape is None else prod(self._shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's name for the data type."""
-        return self.desc.data_type.numpy
+        return self.desc.data_type.numpy if self._dtype is None else self._dtype
 
     @property
     def itemsize(self) -> int:
@@ -87,14 +172,21 @@ class Tensor(Region):
     @property
     def nbytes(self) -> int:
         """Bytes of all elements, without padding."""
+        if not self.size:
+            return 0
         return -(-self.size * self.desc.data_type.bits // 8)
 
     def tobytes(self) -> bytes:
         """All total_tensor_size_in_bytes, padding included, as they lie on the device."""
-        return self.device.read(self).tobytes()
+        if not self.size:
+            return b""
+        with host_memory(self.desc.total_tensor_size_in_bytes):
+            return self.device.read(self).tobytes()
 
     def numpy(self) -> npt.NDArray[Any]:
         """A copy of the elements in host memory; waits for the GPU."""
+        if not self.size:
+            return np.empty(self.shape, self.dtype)
         return self.elements(self.device.read(self))
 
     async def numpy_async(self) -> npt.NDArray[Any]:
@@ -102,42 +194,78 @@ class Tensor(Region):
 
         The elements are those that the calls made before the `await` leave.
         """
+        if not self.size:
+            return np.empty(self.shape, self.dtype)
         return self.elements(await self.device.read_async(self))
 
     def elements(self, raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The elements among the tensor's bytes, as an array of its shape."""
         if self.desc.is_packed:
             return raw[: self.nbytes].view(self.dtype).reshape(self.shape)
-        return strided_view(raw, self.desc, writeable=False).copy()
+        with host_memory(self.nbytes):
+            values = strided_view(raw, self.desc, writeable=False).copy()
+        return values.view(self.dtype).reshape(self.shape)
 
-    def tolist(self) -> list[Any]:
-        """The elements as nested lists of Python numbers."""
-        values: list[Any] = self.numpy().tolist()
-        return values
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers; of no dimensions, the number itself."""
+        with host_memory(self.nbytes):
+            return self.numpy().tolist()
 
-    def item(self) -> int | float:
-        """The only element, as a Python number."""
+    def item(self, *index: int) -> Any:
+        """The only element, or the one at these positions, as a Python number."""
+        if index:
+            return self[index].item()
         if self.size != 1:
             raise InvalidDescError(
                 f"item: the tensor has {self.size} elements; can only convert an array of size 1 "
                 "to a Python scalar"
             )
-        value: int | float = self.numpy().item()
-        return value
+        return self.numpy().item()
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number())
 
     def __int__(self) -> int:
+        return int(self._number())
+
+    def __index__(self) -> int:
+        if self.ndim or self.dtype.kind not in "iu":
+            raise InvalidTypeError(
+                "only integer scalar arrays can be converted to a scalar index: the tensor has "
+                f"shape {self.shape} and type {self.dtype}"
+            )
         return int(self.item())
+
+    def __complex__(self) -> NoReturn:
+        raise InvalidTypeError("a tensor is no complex number; complex(float(x)) makes one of it")
+
+    def _number(self) -> Any:
+        if self.size != 1:
+            raise InvalidTypeError(
+                f"the tensor has {self.size} elements; only an array of size 1 can be converted "
+                "to a Python scalar"
+            )
+        return self.item()
 
     def __bool__(self) -> bool:
         if self.size != 1:
             raise InvalidDescError(
-                "the truth value of an array with more than one element is ambiguous; use "
-                "numpy().any() or numpy().all()"
+                "the truth value of an array with more than one element is ambiguous; use any() "
+                "or all()"
+                if self.size
+                else "the truth value of an array without elements is ambiguous; use size > 0"
             )
         return bool(self.item())
+
+    def __format__(self, spec: str) -> str:
+        if self.ndim == 0:
+            return format(self.item(), spec)
+        if spec:
+            raise InvalidTypeError(
+                f"unsupported format string {spec!r} for a tensor of shape {self.shape}; format "
+                "its numpy() or its item()"
+            )
+        return str(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
@@ -158,6 +286,27 @@ class Tensor(Region):
     def __dlpack_device__(self) -> tuple[int, int]:
         return interop.CPU
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return Tensor.namespace.of_version(api_version)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        return Tensor.namespace.array_ufunc(ufunc, method, inputs, named)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, named: Any) -> Any:
+        return Tensor.namespace.array_function(func, args, named)
+
+    def to_device(self, device: Device, /, *, stream: Any = None) -> Tensor:
+        """The tensor itself if it is there already, else a copy through host memory."""
+        if stream is not None:
+            raise InvalidDescError(f"to_device: stream is {stream!r}; it must be None")
+        if device is self.device:
+            return self
+        if type(device) is not type(self.device):
+            raise InvalidTypeError(
+                f"to_device: device is {type(device).__name__}; it must be a Device"
+            )
+        return device.tensor(self.numpy())
+
     def view(self, desc: TensorDesc) -> Tensor:
         """The same bytes under another description, which needs no more of them."""
         if not isinstance(desc, TensorDesc):
@@ -170,21 +319,63 @@ class Tensor(Region):
         # What a shorter view leaves out still belongs to this tensor.
         return Tensor(self.device, self.lease, desc, self.offset, self.whole and wanted == mine)
 
+    def _seen(self, desc: TensorDesc, shape: tuple[int, ...] | None = None) -> Tensor:
+        """A view that keeps the type; the shape is the description's sizes or none at all."""
+        return self.view(desc).marked(desc.sizes if shape is None else shape, self.dtype)
+
+    def _as_numpy_does(self, function: Callable[..., npt.NDArray[Any]], *args: Any) -> Tensor:
+        """A tensor without elements as NumPy would shape it."""
+        try:
+            made = function(np.empty(self.shape, self.dtype), *args)
+        except DmlError:
+            raise
+        except (ValueError, TypeError, IndexError) as error:
+            raise InvalidDescError(f"{function.__name__}: {error}") from None
+        if made.size:
+            return self.device.tensor(made)
+        return Tensor.without_elements(self.device, made.shape, self.dtype)
+
     def copy(self) -> Tensor:
         """A packed tensor of its own with the same elements."""
         return self[...]
 
-    def reshape(self, *shape: int | Sequence[int]) -> Tensor:
+    def astype(self, dtype: Any, copy: bool = True) -> Tensor:
+        """The elements as another type holds them.
+
+        Floats become integers by truncation, and saturate; integers become narrower ones by their
+        low bits; bool says whether a number is not 0. `copy=False` gives the tensor itself where
+        its type stays.
+
+        >>> (x > 3).astype(np.float32).tolist()
+        [[0.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
+        """
+        wanted = dtype_of("astype: dtype", dtype)
+        if wanted == self.dtype and not copy:
+            return self
+        return self.copy() if wanted == self.dtype else self.device.cast(self, wanted)
+
+    def reshape(self, *shape: int | Sequence[int], copy: bool | None = None) -> Tensor:
         """The elements under other sizes, one of which may be -1.
 
         A view where the strides allow it, which those of packed tensors always do; else a copy.
+        `copy=True` always copies, `copy=False` raises where it would have to.
 
         >>> x.reshape(3, -1).tolist()
         [[0, 1], [2, 3], [4, 5]]
         """
         sizes = views.filled(views.shape_of("reshape", shape, low=-1), self.size)
-        desc = views.reshaped(self.desc, sizes)
-        return self.copy().reshape(*sizes) if desc is None else self.view(desc)
+        if not self.size:
+            return Tensor.without_elements(self.device, sizes, self.dtype)
+        if copy:
+            return self.copy().reshape(sizes)
+        desc = views.reshaped(self.desc, sizes or (1,))
+        if desc is None:
+            if copy is False:
+                raise InvalidDescError(
+                    f"reshape: strides {self.strides} allow no view of shape {sizes}; copy is False"
+                )
+            return self.copy().reshape(sizes)
+        return self._seen(desc, sizes)
 
     def ravel(self) -> Tensor:
         """The elements in one dimension; a view where the strides allow it, else a copy."""
@@ -201,7 +392,7 @@ class Tensor(Region):
         [[0, 3], [1, 4], [2, 5]]
         """
         if not axes or axes == (None,):
-            return self.view(views.permuted(self.desc, tuple(reversed(range(self.ndim)))))
+            return self._permuted(tuple(reversed(range(self.ndim))))
         given = axes[0] if len(axes) == 1 else axes
         order = views.axes_of("transpose", given, self.ndim)
         if len(order) != self.ndim:
@@ -209,22 +400,38 @@ class Tensor(Region):
                 f"transpose: axes don't match array: {len(order)} are given for {self.ndim} "
                 "dimensions"
             )
-        return self.view(views.permuted(self.desc, order))
+        return self._permuted(order)
+
+    def _permuted(self, order: tuple[int, ...]) -> Tensor:
+        if not self.size:
+            return self._as_numpy_does(np.transpose, order)
+        if not order:
+            return self._seen(self.desc, ())
+        return self._seen(views.permuted(self.desc, order))
 
     @property
     def T(self) -> Tensor:  # noqa: N802 - NumPy's name
         """A view with the dimensions in reverse order."""
         return self.transpose()
 
+    @property
+    def mT(self) -> Tensor:  # noqa: N802 - NumPy's name
+        """A view with the last two dimensions exchanged."""
+        if self.ndim < 2:
+            raise InvalidDescError(
+                f"mT: the tensor has {self.ndim} dimensions; at least 2 are needed"
+            )
+        return self.swapaxes(-1, -2)
+
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
         """A view with two dimensions exchanged."""
         order = list(range(self.ndim))
         first, second = (views.axis_of("swapaxes", a, self.ndim) for a in (axis1, axis2))
         order[first], order[second] = order[second], order[first]
-        return self.view(views.permuted(self.desc, tuple(order)))
+        return self._permuted(tuple(order))
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> Tensor:
-        """A view without the dimensions of size 1, or without those named; one always stays."""
+        """A view without the dimensions of size 1, or without those named."""
         if axis is None:
             axes = tuple(a for a, size in enumerate(self.shape) if size == 1)
         else:
@@ -234,11 +441,19 @@ class Tensor(Region):
                 "squeeze: cannot select an axis to squeeze out which has size not equal to one: "
                 f"axis {axis} of shape {self.shape}"
             )
-        return self.view(views.squeezed(self.desc, axes))
+        shape = tuple(n for a, n in enumerate(self.shape) if a not in axes)
+        if not self.size:
+            return Tensor.without_elements(self.device, shape, self.dtype)
+        return self._seen(views.squeezed(self.desc, axes) if self.ndim else self.desc, shape)
 
     def expand_dims(self, axis: int | Sequence[int]) -> Tensor:
         """A view with new dimensions of size 1, which end up at these places of the result."""
-        return self.view(views.expanded(self.desc, axis))
+        if not self.size:
+            return self._as_numpy_does(np.expand_dims, axis)
+        if not self.ndim:  # the description has a dimension already
+            rank = len(views.axes_of("expand_dims", axis, len(np.atleast_1d(axis))))
+            return self._seen(views.padded(self.desc, rank) if rank else self.desc, (1,) * rank)
+        return self._seen(views.expanded(self.desc, axis))
 
     def broadcast_to(self, *shape: int | Sequence[int]) -> Tensor:
         """A view that repeats dimensions of size 1, and new leading ones, with stride 0.
@@ -246,33 +461,72 @@ class Tensor(Region):
         >>> x[0].broadcast_to(2, 3).tolist()
         [[0, 1, 2], [0, 1, 2]]
         """
-        return self.view(views.broadcast(self.desc, views.shape_of("broadcast_to", shape)))
+        sizes = views.shape_of("broadcast_to", shape)
+        if not self.size or 0 in sizes:
+            return self._as_numpy_does(np.broadcast_to, sizes)
+        if not sizes and self.ndim:
+            raise InvalidDescError(
+                f"broadcast_to: could not broadcast array from shape {self.shape} into shape ()"
+            )
+        return self._seen(views.broadcast(self.desc, sizes or (1,)), sizes)
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
         parts = index if isinstance(index, tuple) else (index,)
-        key: Any = ("index", self.desc, index_key(parts))
-        try:
-            known = self.device.remembered.get(key)
-        except Exception:  # an array of no dimensions is an integer, but not hashable
-            key = ()
-            known = None
+        key: Any = ()
+        known = None
+        if self.size:
+            key = ("index", self.desc, self.shape, index_key(parts))
+            try:
+                known = self.device.remembered.get(key)
+            except Exception:  # an array of no dimensions is an integer, but not hashable
+                key = ()
         if known is None:
             window = window_of(self.shape, parts)
+            if not self.size or 0 in window.shape:
+                return Tensor.without_elements(self.device, window.shape, self.dtype)
             op = self.device.operator(
                 "SLICE1",
                 input_tensor=self.desc,
-                input_window_offsets=window.offsets,
-                input_window_sizes=window.sizes,
-                input_window_strides=window.strides,
+                input_window_offsets=window.offsets or (0,),
+                input_window_sizes=window.sizes or (1,),
+                input_window_strides=window.strides or (1,),
             )
-            known = (op, views.packed(self.desc.data_type, window.shape))
-            if key and is_fixed(key[2]):
+            seen = views.packed(self.desc.data_type, window.shape or (1,))
+            known = (op, seen, window.shape)
+            if key and is_fixed(key[3]):
                 self.device.remember(key, known)
-        op, seen = known
+        op, seen, shape = known
         result: Tensor = op(self)
-        return result if seen.sizes == result.shape else result.view(seen)
+        if seen.sizes != result.desc.sizes:
+            result = result.view(seen)
+        return result.marked(shape, self.dtype)
 
-    def flip(self, axis: int | tuple[int, ...] | None = None) -> Tensor:
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Writes to the elements that a basic index names, or where a mask of this shape is True.
+
+        >>> y = x.copy()
+        >>> y[:, ::2] = 0
+        >>> y[y > 3] = -1
+        >>> y.tolist()
+        [[0, 1, 0], [0, -1, 0]]
+        """
+        if isinstance(index, (Tensor, np.ndarray)) and index.dtype == BOOL:
+            self._assign_masked(index, value)
+            return
+        parts = index if isinstance(index, tuple) else (index,)
+        self.device.assign(self, window_of(self.shape, parts), value)
+
+    def _assign_masked(self, mask: Tensor | npt.NDArray[Any], value: Any) -> None:
+        given = value if is_number(value) or isinstance(value, Tensor) else np.asarray(value)
+        if mask.shape != self.shape or not (is_number(given) or given.ndim == 0):
+            raise UnsupportedError(
+                f"assignment with a mask of shape {mask.shape} to a tensor of shape {self.shape}: "
+                "the mask must have the tensor's shape and the value must be a number; the rest of "
+                "indexing with arrays is not built yet"
+            )
+        self.device.select(mask, given, self, out=self)
+
+    def flip(self, axis: Axis = None) -> Tensor:
         """The elements in reverse order along an axis, several, or all: SLICE1.
 
         >>> x.flip(1).tolist()
@@ -294,11 +548,18 @@ class Tensor(Region):
         if axis is None:
             return self.ravel().take(indices, 0)
         axis = views.axis_of("take", axis, self.ndim)
-        if isinstance(indices, Tensor):
-            picked, index = indices.shape, indices.reshape(-1, 1)
-        else:
+        if not isinstance(indices, Tensor):
             values = positions(indices, axis, self.shape[axis])
-            picked, index = values.shape, self.device.tensor(values.reshape(-1, 1))
+            picked = values.shape
+        else:
+            picked = indices.shape
+        shape = (*self.shape[:axis], *picked, *self.shape[axis + 1 :])
+        if 0 in shape:
+            return Tensor.without_elements(self.device, shape, self.dtype)
+        if not isinstance(indices, Tensor):
+            index = self.device.tensor(values.reshape(-1, 1))
+        else:
+            index = indices.reshape(-1, 1)
         key = ("take", self.desc, index.desc, axis, picked)
         known = self.device.remembered.get(key)
         if known is None:
@@ -311,11 +572,12 @@ class Tensor(Region):
                 input_dimension_count=self.ndim,
                 indices_dimension_count=2,
             )
-            known = (op, layout.permuted, views.packed(self.desc.data_type, layout.shape))
+            seen = views.packed(self.desc.data_type, layout.shape or (1,))
+            known = (op, layout.permuted, seen)
             self.device.remember(key, known)
         op, source, seen = known
         result: Tensor = op(self.view(source), index)
-        return result.view(seen)
+        return result.view(seen).marked(shape, self.dtype)
 
     def gather_nd(self, indices: Tensor | npt.ArrayLike, batch_dimension_count: int = 0) -> Tensor:
         """The blocks that the tuples along the last axis of `indices` name: GATHER_ND1.
@@ -329,45 +591,311 @@ class Tensor(Region):
         return result
 
     def cumsum(
-        self, axis: int | None = None, *, exclusive: bool = False, reverse: bool = False
+        self,
+        axis: int | None = None,
+        dtype: Any = None,
+        *,
+        exclusive: bool = False,
+        reverse: bool = False,
     ) -> Tensor:
         """Running sums along an axis, or over the flattened tensor: CUMULATIVE_SUMMATION.
 
         `exclusive` leaves each element out of its own sum; `reverse` starts at the far end. The
-        type stays: unlike NumPy's, sums of narrow integers are not widened but wrap.
+        type stays unless `dtype` says another one: narrow integers are not widened but wrap; those
+        that DirectML has no running sum for, and bool, are widened to 32 bits.
 
         >>> x.cumsum(axis=1).tolist()
         [[0, 1, 3], [3, 7, 12]]
         """
-        return self._scan("CUMULATIVE_SUMMATION", "has_exclusive_sum", axis, exclusive, reverse)
+        return self._scan(
+            "CUMULATIVE_SUMMATION", "has_exclusive_sum", axis, dtype, exclusive, reverse
+        )
 
     def cumprod(
-        self, axis: int | None = None, *, exclusive: bool = False, reverse: bool = False
+        self,
+        axis: int | None = None,
+        dtype: Any = None,
+        *,
+        exclusive: bool = False,
+        reverse: bool = False,
     ) -> Tensor:
         """Running products along an axis, as `cumsum` does sums: CUMULATIVE_PRODUCT."""
-        return self._scan("CUMULATIVE_PRODUCT", "has_exclusive_product", axis, exclusive, reverse)
+        return self._scan(
+            "CUMULATIVE_PRODUCT", "has_exclusive_product", axis, dtype, exclusive, reverse
+        )
 
     def _scan(
-        self, operator: str, flag: str, axis: int | None, exclusive: bool, reverse: bool
+        self, operator: str, flag: str, axis: int | None, dtype: Any, exclusive: bool, reverse: bool
     ) -> Tensor:
         if axis is None:
-            return self.ravel()._scan(operator, flag, 0, exclusive, reverse)
+            return self.reshape(-1)._scan(operator, flag, 0, dtype, exclusive, reverse)
+        axis = views.axis_of(operator, axis, self.ndim)
+        wanted = self.dtype if dtype is None else dtype_of("cumsum: dtype", dtype)
+        check_computes(operator, wanted)
+        if wanted == BOOL or wanted.name in ("int8", "int16", "uint8"):
+            wanted = wide_sum(wanted)
+        source = self.astype(wanted, copy=False)
+        if not self.size:
+            return source
         result: Tensor = self.device.run(
             operator,
-            self,
-            axis=views.axis_of(operator, axis, self.ndim),
+            source,
+            axis=axis,
             axis_direction=AxisDirection(bool(reverse)),
             **{flag: bool(exclusive)},
         )
         return result
 
+    def sum(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        """Sums over axes, all by default; integers below 32 bits and bool are widened to 32."""
+        return reductions.total(self, "SUM", axis, dtype, keepdims)
+
+    def prod(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        """Products over axes, widened as sums are."""
+        return reductions.total(self, "MULTIPLY", axis, dtype, keepdims)
+
+    def max(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The largest elements; NaN where there is one."""
+        return reductions.extreme(self, "MAX", axis, keepdims)
+
+    def min(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The smallest elements; NaN where there is one."""
+        return reductions.extreme(self, "MIN", axis, keepdims)
+
+    def mean(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        """Averages; of integers in float32."""
+        return reductions.mean(self, axis, dtype, keepdims)
+
+    def var(self, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+        """Variances: squared deviations over the count less `correction` (NumPy's ddof)."""
+        return reductions.variance(self, axis, correction, keepdims)
+
+    def std(self, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+        """Standard deviations: the square roots of `var`."""
+        return self.device.elementwise("sqrt", self.var(axis, correction, keepdims))
+
+    def all(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """Whether no element is 0."""
+        return reductions.truth(self, "MIN", axis, keepdims)
+
+    def any(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """Whether an element is not 0."""
+        return reductions.truth(self, "MAX", axis, keepdims)
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        """Positions of the first largest element, as int32."""
+        return reductions.position(self, "ARGMAX", axis, keepdims)
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        """Positions of the first smallest element, as int32."""
+        return reductions.position(self, "ARGMIN", axis, keepdims)
+
+    def clip(self, min: Any = None, max: Any = None) -> Tensor:
+        """Elements below `min` become `min`, those above `max` become `max`."""
+        if min is None and max is None:
+            return self.copy()
+        if max is None:
+            return self.device.elementwise("maximum", self, min)
+        if min is None:
+            return self.device.elementwise("minimum", self, max)
+        return self.device.elementwise("clip", self, min, max)
+
+    def round(self, decimals: int = 0) -> Tensor:
+        """The nearest whole numbers, halves to the even one, or so many decimals."""
+        if decimals == 0 or self.dtype.kind not in "f":
+            return self.device.elementwise("round", self)
+        scale = 10.0**decimals
+        return self.device.elementwise(
+            "divide", self.device.elementwise("round", self * scale), scale
+        )
+
+    def sort(self, *_: Any, **__: Any) -> NoReturn:
+        """Waits for the sorting operators."""
+        raise waiting("sort")
+
+    def argsort(self, *_: Any, **__: Any) -> NoReturn:
+        """Waits for the sorting operators."""
+        raise waiting("argsort")
+
+    def nonzero(self) -> NoReturn:
+        """Waits for NONZERO_COORDINATES."""
+        raise waiting("nonzero")
+
+    def _binary(self, name: str, other: Any, *, turned: bool = False) -> Any:
+        """An operator with what stands on the other side of it; `turned` if that is the left."""
+        if not _is_operand(other):
+            return NotImplemented
+        operands = (other, self) if turned else (self, other)
+        return self.device.elementwise(name, *operands)
+
+    def _in_place(self, name: str, other: Any) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
+        return self.device.elementwise(name, self, other, out=self)
+
+    # Explicit, one by one: that is what type checkers and readers find.
+    def __add__(self, other: Any) -> Tensor:
+        return self._binary("add", other)  # type: ignore[no-any-return]
+
+    def __radd__(self, other: Any) -> Tensor:
+        return self._binary("add", other, turned=True)  # type: ignore[no-any-return]
+
+    def __iadd__(self, other: Any) -> Tensor:
+        return self._in_place("add", other)  # type: ignore[no-any-return]
+
+    def __sub__(self, other: Any) -> Tensor:
+        return self._binary("subtract", other)  # type: ignore[no-any-return]
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return self._binary("subtract", other, turned=True)  # type: ignore[no-any-return]
+
+    def __isub__(self, other: Any) -> Tensor:
+        return self._in_place("subtract", other)  # type: ignore[no-any-return]
+
+    def __mul__(self, other: Any) -> Tensor:
+        return self._binary("multiply", other)  # type: ignore[no-any-return]
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return self._binary("multiply", other, turned=True)  # type: ignore[no-any-return]
+
+    def __imul__(self, other: Any) -> Tensor:
+        return self._in_place("multiply", other)  # type: ignore[no-any-return]
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return self._binary("divide", other)  # type: ignore[no-any-return]
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return self._binary("divide", other, turned=True)  # type: ignore[no-any-return]
+
+    def __itruediv__(self, other: Any) -> Tensor:
+        return self._in_place("divide", other)  # type: ignore[no-any-return]
+
+    def __floordiv__(self, other: Any) -> Tensor:
+        return self._binary("floor_divide", other)  # type: ignore[no-any-return]
+
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        return self._binary("floor_divide", other, turned=True)  # type: ignore[no-any-return]
+
+    def __ifloordiv__(self, other: Any) -> Tensor:
+        return self._in_place("floor_divide", other)  # type: ignore[no-any-return]
+
+    def __mod__(self, other: Any) -> Tensor:
+        return self._binary("remainder", other)  # type: ignore[no-any-return]
+
+    def __rmod__(self, other: Any) -> Tensor:
+        return self._binary("remainder", other, turned=True)  # type: ignore[no-any-return]
+
+    def __imod__(self, other: Any) -> Tensor:
+        return self._in_place("remainder", other)  # type: ignore[no-any-return]
+
+    def __pow__(self, other: Any) -> Tensor:
+        return self._binary("pow", other)  # type: ignore[no-any-return]
+
+    def __rpow__(self, other: Any) -> Tensor:
+        return self._binary("pow", other, turned=True)  # type: ignore[no-any-return]
+
+    def __ipow__(self, other: Any) -> Tensor:
+        return self._in_place("pow", other)  # type: ignore[no-any-return]
+
+    def __and__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_and", other)  # type: ignore[no-any-return]
+
+    def __rand__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_and", other, turned=True)  # type: ignore[no-any-return]
+
+    def __iand__(self, other: Any) -> Tensor:
+        return self._in_place("bitwise_and", other)  # type: ignore[no-any-return]
+
+    def __or__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_or", other)  # type: ignore[no-any-return]
+
+    def __ror__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_or", other, turned=True)  # type: ignore[no-any-return]
+
+    def __ior__(self, other: Any) -> Tensor:
+        return self._in_place("bitwise_or", other)  # type: ignore[no-any-return]
+
+    def __xor__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_xor", other)  # type: ignore[no-any-return]
+
+    def __rxor__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_xor", other, turned=True)  # type: ignore[no-any-return]
+
+    def __ixor__(self, other: Any) -> Tensor:
+        return self._in_place("bitwise_xor", other)  # type: ignore[no-any-return]
+
+    def __lshift__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_left_shift", other)  # type: ignore[no-any-return]
+
+    def __rlshift__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_left_shift", other, turned=True)  # type: ignore[no-any-return]
+
+    def __ilshift__(self, other: Any) -> Tensor:
+        return self._in_place("bitwise_left_shift", other)  # type: ignore[no-any-return]
+
+    def __rshift__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_right_shift", other)  # type: ignore[no-any-return]
+
+    def __rrshift__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_right_shift", other, turned=True)  # type: ignore[no-any-return]
+
+    def __irshift__(self, other: Any) -> Tensor:
+        return self._in_place("bitwise_right_shift", other)  # type: ignore[no-any-return]
+
+    def __lt__(self, other: Any) -> Tensor:
+        return self._binary("less", other)  # type: ignore[no-any-return]
+
+    def __le__(self, other: Any) -> Tensor:
+        return self._binary("less_equal", other)  # type: ignore[no-any-return]
+
+    def __gt__(self, other: Any) -> Tensor:
+        return self._binary("greater", other)  # type: ignore[no-any-return]
+
+    def __ge__(self, other: Any) -> Tensor:
+        return self._binary("greater_equal", other)  # type: ignore[no-any-return]
+
+    def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
+        return self._binary("equal", other)  # type: ignore[no-any-return]
+
+    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
+        return self._binary("not_equal", other)  # type: ignore[no-any-return]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __neg__(self) -> Tensor:
+        return self.device.elementwise("negative", self)
+
+    def __pos__(self) -> Tensor:
+        return self.device.elementwise("positive", self)
+
+    def __abs__(self) -> Tensor:
+        return self.device.elementwise("abs", self)
+
+    def __invert__(self) -> Tensor:
+        return self.device.elementwise("bitwise_invert", self)
+
+    def __matmul__(self, other: Any) -> NoReturn:
+        raise waiting("@")
+
+    def __rmatmul__(self, other: Any) -> NoReturn:
+        raise waiting("@")
+
+    def __imatmul__(self, other: Any) -> NoReturn:
+        raise waiting("@")
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(self.device.elementwise("equal", self, value).any())
+
     def __len__(self) -> int:
+        if not self.ndim:
+            raise InvalidTypeError("len() of unsized object: the tensor has no dimensions")
         return self.shape[0]
 
-    def __iter__(self) -> NoReturn:
-        raise InvalidTypeError(
-            "a Tensor is not iterable: that would run one GPU call per row; use numpy()"
-        )
+    def __iter__(self) -> Iterator[Tensor]:
+        """Along the first axis; each step is a call of SLICE1."""
+        if not self.ndim:
+            raise InvalidTypeError("iteration over a 0-d array: the tensor has no dimensions")
+        return (self[i] for i in range(self.shape[0]))
 
     def __copy__(self) -> Tensor:
         return self.copy()
@@ -376,16 +904,17 @@ class Tensor(Region):
         return self.copy()
 
     def __reduce__(self) -> NoReturn:
-        raise InvalidTypeError("a Tensor lives on a device and cannot be pickled; pickle numpy()")
+        raise InvalidTypeError("a Tensor is pickled by dmlgpu.functions; import dmlgpu first")
 
     def __repr__(self) -> str:
-        facts = f"shape={self.shape}, dtype={self.desc.data_type.name.lower()}"
+        dtype = self._dtype or self.desc.data_type.name.lower()
+        facts = f"shape={self.shape}, dtype={dtype}"
         values = self._shown()
         return f"Tensor({values}{facts}, device={self.device.adapter.name!r})"
 
     def _shown(self) -> str:
         """The values of a small tensor, where reading them disturbs nothing and nobody waits."""
-        device, lock = self.device, self.context.lock
+        device, lock = self.device, self.device.context.lock
         if self.size > SHOWN or not lock.acquire(blocking=False):
             return ""
         try:
@@ -396,3 +925,23 @@ class Tensor(Region):
             return ""
         finally:
             lock.release()
+
+
+WAITING = {
+    "@": "matrix products (GEMM)",
+    "sort": "the sorting operators (TOP_K)",
+    "argsort": "the sorting operators (TOP_K)",
+    "nonzero": "NONZERO_COORDINATES",
+}
+
+
+def waiting(name: str) -> UnsupportedError:
+    """What is not built yet, and what it waits for."""
+    return UnsupportedError(f"{name} is not built yet: it waits for {WAITING[name]}")
+
+
+def _is_operand(value: Any) -> bool:
+    """Whether an operator takes it: a tensor, a number, or an array or list of numbers."""
+    if isinstance(value, (Tensor, np.ndarray, np.generic)) or is_number(value):
+        return True
+    return isinstance(value, (list, tuple)) or hasattr(value, "__array__")

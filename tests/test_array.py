@@ -40,7 +40,8 @@ def values(shape: tuple[int, ...], dtype: np.dtype[Any]) -> oracle.Array:
 def view_steps(draw: Any, shape: tuple[int, ...]) -> tuple[str, Any]:
     """One operation that gives another tensor, with its argument."""
     rank = len(shape)
-    kinds = ["transpose", "reshape", "squeeze", "index", "flip", "copy", "take", "swapaxes"]
+    kinds = ["reshape", "squeeze", "index", "copy"]
+    kinds += ["transpose", "flip", "take", "swapaxes"] if rank else []
     kinds += ["broadcast"] if np.prod(shape) <= 300 else []
     kinds += ["expand"] if rank < 8 else []
     kind = draw(st.sampled_from(kinds))
@@ -99,6 +100,7 @@ def both(kind: str, argument: Any, t: dml.Tensor, a: oracle.Array) -> tuple[dml.
 
 def operators_agree(device: dml.Device, t: dml.Tensor, a: oracle.Array) -> None:
     """Every operator reads the view as NumPy reads its own."""
+    t, a = t.reshape(t.shape or (1,)), a.reshape(a.shape or (1,))  # DirectML needs a dimension
     axis = a.ndim - 1
     rows = np.zeros((1, 1), np.int32)
     whole = dml.slice(t, (0,) * a.ndim, a.shape, (1,) * a.ndim)
@@ -126,13 +128,12 @@ def test_chains_of_views_and_operators_equal_numpys(
     for _ in range(data.draw(st.integers(1, 5))):
         step = data.draw(view_steps(a.shape))
         if step[0] == "index" and a[step[1]].size == 0:
-            with pytest.raises(dml.InvalidDescError, match="selects no element"):
-                both(*step, t, a)
+            assert both(*step, t, a)[0].shape == a[step[1]].shape
             continue
         if step[0] == "take" and step[1][0].ndim + a.ndim - 1 > 8:
             continue
         t, a = both(*step, t, a)
-        a = np.asarray(a).reshape(a.shape or (1,))  # a tensor has at least one dimension
+        a = np.asarray(a)
         assert t.shape == a.shape
         assert t.dtype == a.dtype
         assert t.numpy().tobytes() == a.tobytes()
@@ -284,7 +285,7 @@ def test_take(device: dml.Device) -> None:
         on_device = device.tensor(np.array([1, -1, 0], np.int64))
         assert np.array_equal(t.take(on_device, axis).numpy(), a.take([1, -1, 0], axis))
         assert np.array_equal(t.T.take([1, 0], axis).numpy(), a.T.take([1, 0], axis))
-    assert t.take(5).tolist() == [5]
+    assert t.take(5).tolist() == 5
     wide = device.tensor(np.arange(300, dtype=np.int16))
     assert wide.take(np.array([-1, -128, 127], np.int8)).tolist() == [299, 172, 127]
     assert wide.take(np.array([255], np.uint8)).tolist() == [255]
@@ -314,7 +315,7 @@ def test_scalars(device: dml.Device) -> None:
     assert (one.item(), float(one), int(one), bool(one)) == (2.5, 2.5, 2, True)
     assert not device.tensor(np.zeros((1, 1), np.int8))
     assert isinstance(device.tensor(np.array(3, np.uint64)).item(), int)
-    assert device.tensor(np.array(3)).shape == (1,)
+    assert device.tensor(np.array(3)).shape == ()
 
 
 def test_repr_shows_small_tensors(device: dml.Device, grid: dml.Tensor) -> None:
@@ -344,8 +345,8 @@ def test_repr_reads_nothing_where_that_would_disturb(device: dml.Device, grid: d
             t.numpy()
 
 
-def test_a_tensor_is_neither_iterated_nor_pickled(grid: dml.Tensor) -> None:
-    for use in (list, iter, pickle.dumps):
-        with pytest.raises(TypeError, match=r"numpy\(\)") as error:
-            use(grid)
-        assert isinstance(error.value, dml.DmlError)
+def test_a_tensor_is_iterated_along_its_first_axis_and_pickled_by_value(grid: dml.Tensor) -> None:
+    assert [row.tolist() for row in grid] == grid.tolist()
+    again = pickle.loads(pickle.dumps(grid, 5))
+    assert again.device is dml.default_device()
+    assert np.array_equal(again.numpy(), grid.numpy())

@@ -113,7 +113,6 @@ def test_index_arrays_are_refused_and_take_is_named(
 @pytest.mark.parametrize(
     "wrong",
     [
-        np.zeros(3, bool),
         np.zeros(3, complex),
         np.zeros(3, object),
         np.zeros(3, "datetime64[s]"),
@@ -121,7 +120,6 @@ def test_index_arrays_are_refused_and_take_is_named(
         "text",
         [None],
         ["a", "b"],
-        True,
     ],
 )
 def test_types_that_no_tensor_has_are_type_errors(device: dml.Device, wrong: Any) -> None:
@@ -156,8 +154,6 @@ def test_arguments_that_are_no_integers_are_type_errors(
 @pytest.mark.parametrize(
     ("use", "words"),
     [
-        (lambda t: t[::2].view(dml.TensorDesc(dml.DataType.INT8, (4,))).cumsum(), "INT8"),
-        (lambda t: t.take([]), "take: indices is empty"),
         (lambda t: t.take([0.5]), "take: indices have type float64; they must be integers"),
         (lambda t: t.take([True]), "take: indices have type bool; they must be integers"),
         (lambda t: t.take(t), "GATHER_ND: indices_tensor .*FLOAT32"),
@@ -169,7 +165,7 @@ def test_arguments_that_are_no_integers_are_type_errors(
         (lambda t: t.reshape(0), r"cannot reshape array of size 6 into shape \(0,\)"),
         (lambda t: t.broadcast_to(2, 4), "could not broadcast array from shape"),
         (lambda t: t.broadcast_to(3), r"from shape \(2, 3\) into shape \(3,\)"),
-        (lambda t: t.broadcast_to(0, 2, 3), r"broadcast_to: shape\[0\] is 0"),
+        (lambda t: t.broadcast_to(-1, 2, 3), r"broadcast_to: shape\[0\] is -1"),
         (lambda t: t.expand_dims((0, 1, 2, 3, 4, 5, 6)), "expand_dims: the result has 9"),
         (lambda t: t.expand_dims((0, 0)), "repeated axis"),
         (lambda t: t.cumsum(1.0), "axis is 1.0; it must be an integer"),
@@ -177,7 +173,6 @@ def test_arguments_that_are_no_integers_are_type_errors(
         (lambda t: t.view((2, 3)), "view: desc is tuple; it must be a TensorDesc"),
         (lambda t: t.view(dml.TensorDesc(dml.DataType.UINT8, (25,))), "28 bytes.* has 24"),
         (lambda t: t[(None,) * 7], "the index gives 9 dimensions; at most 8"),
-        (lambda t: t[5:], "index of axis 0 selects no element of 2"),
         (lambda t: dml.slice(t, 0, (1, 1), (1, 1)), "SLICE: offsets is 0; it must be a sequence"),
         (lambda t: dml.slice(t, (0, 0), (1, 1), None), "SLICE: strides is None"),
         (lambda t: dml.slice1(t, 0, (1, 1), (1, 1)), "SLICE1: input_window_offsets is 0"),

@@ -89,7 +89,7 @@ def test_numpy_drops_the_padding(device: dml.Device) -> None:
     assert t.tobytes() == bytes(range(12))
 
 
-@pytest.mark.parametrize("array", [np.zeros((2, 0)), np.zeros(3, bool), np.zeros((1,) * 9)])
+@pytest.mark.parametrize("array", [np.zeros((1,) * 9), np.zeros(2, complex)])
 def test_arrays_that_are_no_tensors_are_refused(device: dml.Device, array: oracle.Array) -> None:
     with pytest.raises(dml.InvalidDescError):
         device.tensor(array)
@@ -182,15 +182,10 @@ def test_basic_indexing_equals_numpys(
     index = data.draw(hnp.basic_indices(shape, allow_newaxis=False))
     expected = x[index]
     t = device.tensor(x)
-    if expected.size == 0:
-        with pytest.raises(dml.InvalidDescError):
-            t[index]
-        return
     out = np.asarray(t[index])
     assert out.dtype == x.dtype
-    assert np.array_equal(out.reshape(expected.shape), expected)
-    if expected.ndim:  # a tensor has at least one dimension
-        assert out.shape == expected.shape
+    assert out.shape == expected.shape
+    assert np.array_equal(out, expected)
 
 
 def test_a_new_axis_is_basic_indexing_too(device: dml.Device) -> None:

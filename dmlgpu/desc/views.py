@@ -38,12 +38,12 @@ def axes_of(what: str, axes: Any, rank: int) -> tuple[int, ...]:
     return numbers
 
 
-def shape_of(what: str, shape: Sequence[Any], low: int = 1) -> tuple[int, ...]:
+def shape_of(what: str, shape: Sequence[Any], low: int = 0) -> tuple[int, ...]:
     """A shape given as separate integers or as one sequence of them."""
     name = f"{what}: shape"
     given = _each(name, shape[0]) if len(shape) == 1 else shape
     numbers = [_integer(f"{name}[{i}]", n) for i, n in enumerate(given)]
-    sizes = integers(name, numbers, low, UINT32_MAX) or (1,)
+    sizes = integers(name, numbers, low, UINT32_MAX)
     if len(sizes) > MAX_RANK:
         raise InvalidDescError(
             f"{what}: shape {sizes} has {len(sizes)} dimensions; at most {MAX_RANK} are allowed"
@@ -193,7 +193,7 @@ def taken(desc: TensorDesc, index: TensorDesc, axis: int, picked: tuple[int, ...
     The axis goes first, as GATHER_ND wants it; the output's strides put it back in its place.
     """
     before, after = desc.sizes[:axis], desc.sizes[axis + 1 :]
-    shape = (*before, *picked, *after) or (1,)
+    shape = (*before, *picked, *after)
     if len(shape) > MAX_RANK:
         raise InvalidDescError(
             f"take: the result has sizes {shape}, {len(shape)} dimensions; at most {MAX_RANK} are "

@@ -64,6 +64,7 @@ class Operand:
     tensor: TensorDesc
     data_type: DataType
     start: int = 0  # element of the tensor's buffer where the work begins
+    shares: bool = False  # elements that must stay as they are lie around those of the work
 
     @classmethod
     def of(cls, field: str, tensor: TensorDesc, *, raw: bool = False) -> Operand:
@@ -406,12 +407,17 @@ def _shape(
     narrow, wide = UNIT // min(widths), UNIT // max(widths)
     wanted = wide if adapter.is_cpu else min(narrow, MOST_UNITS * wide)
     group = max(least, min(most, wanted))
+    count = prod(loop.size for loop in loops)
     for size in dict.fromkeys((group, max(least, wide), least)):
+        if any(o.shares and count % size for o in made):
+            continue  # the last group would reach beyond the work
         if all(_in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
             access = tuple(_access(loops, t, o, size) for t, o in enumerate(operands))
             return Shape(loops, size, access, False, halves)
     loads = tuple("each" if o.field else "place" for o in operands[:firsts])
-    packed = all(not o.start and _is_packed(loops, firsts + n) for n, o in enumerate(made))
+    packed = all(
+        not o.start and not o.shares and _is_packed(loops, firsts + n) for n, o in enumerate(made)
+    )
     if packed:
         return Shape(loops, least, loads + ("words",) * outputs, True, halves)
     stores = tuple("merge" if o.bits < 32 else "words" for o in made)

@@ -140,7 +140,11 @@ class Operator(Generic[D]):
                 raise InvalidDescError(
                     f"{self.name}: there is no field {name}; its fields are " + ", ".join(known)
                 )
-        if any(f.required and not f.optional and f.name not in made for f in self.fields):
+        # A fused activation has no tensors, so that its class does not ask for them.
+        if any(
+            f.name not in made and not f.optional and (f.required or f.is_tensor)
+            for f in self.fields
+        ):
             made = self._inferred(made, sizes, data_type)
         for field in self.fields:
             if field.required and field.name not in made:

@@ -34,7 +34,7 @@ METHODS: dict[str, dict[str, str]] = {
         "empty": "desc",
         "flush": "",
         "from_wgpu": "wgpu_device",
-        "tensor": "array",
+        "tensor": "obj dtype",
         "upload": "desc data",
         "wait": "",
         "wrap": "wgpu_buffer desc offset",

@@ -1,0 +1,1 @@
+"""What arrays are beyond DirectML, as pure values: type promotion, functions, chains of them."""

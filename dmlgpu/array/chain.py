@@ -1,0 +1,158 @@
+"""Chain: element-wise steps that run as one kernel, and the record the runtime knows them by.
+
+A chain is what an array function asks for: one step, or several that `dmlgpu.fuse` has traced.
+Every step's value is rounded to its type, so that a chain gives what its steps give one by one.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from dmlgpu.array.promotion import BOOL, DType, data_type_of
+from dmlgpu.desc.catalogue import Entry
+from dmlgpu.desc.description import Description, Field
+from dmlgpu.desc.levels import FeatureLevel
+from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter, class_of
+from dmlgpu.plan.operator import Operator
+
+OUTPUT = "output"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number of a data type, by its bits: equal numbers such as 0.0 and -0.0 stay apart."""
+
+    data_type: DataType
+    words: tuple[int, ...]
+
+    @classmethod
+    def of(cls, value: bool | int | float, dtype: DType) -> Constant:
+        """A Python number as a type holds it."""
+        data_type = data_type_of(dtype)
+        return cls(data_type, Parameter("", data_type, value).words)
+
+    def parameter(self, name: str) -> Parameter:
+        """The same number as an expression names it."""
+        packed = struct.pack(f"<{len(self.words)}I", *self.words)
+        formats = {"f32": "<f", "f64": "<d", "i32": "<i", "u32": "<I", "i64": "<q", "u64": "<Q"}
+        (value,) = struct.unpack(formats[class_of(self.data_type)], packed)
+        return Parameter(name, self.data_type, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A value: an expression over sources x0, x1, ..., constants k0, ..., and steps t0, ..."""
+
+    text: str
+    data_type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the output's bytes the results go, if not everywhere."""
+
+    start: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+class Chain(Description):
+    """Sources, and the steps that make the output's elements of theirs at the same place."""
+
+    name: str
+    sources: tuple[TensorDesc, ...]
+    constants: tuple[Constant, ...]
+    steps: tuple[Step, ...]
+    output: TensorDesc
+    place: Place | None = None
+
+    _entry: ClassVar[Entry] = Entry(
+        "array function", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {}
+    )
+    _fields: ClassVar[tuple[Field, ...]] = ()
+
+    def inputs(self) -> Mapping[str, TensorDesc]:
+        """The sources, by the names that steps use."""
+        return {f"x{i}": desc for i, desc in enumerate(self.sources)}
+
+    def outputs(self) -> Mapping[str, TensorDesc]:
+        """The one output."""
+        return {OUTPUT: self.output}
+
+    def work(self) -> ElementWise:
+        """All steps in one expression."""
+        inputs = {name: Operand.of(name, desc) for name, desc in self.inputs().items()}
+        output = Operand.of(OUTPUT, self.output)
+        if self.place is not None:
+            total = self.output.total_tensor_size_in_bytes
+            part = TensorDesc(
+                self.output.data_type,
+                self.place.sizes,
+                self.place.strides,
+                total_tensor_size_in_bytes=total,
+            )
+            output = Operand(OUTPUT, part, self.output.data_type, self.place.start, shares=True)
+        constants = [c.parameter(f"k{i}") for i, c in enumerate(self.constants)]
+        *before, last = self.steps
+        lines = []
+        for i, step in enumerate(before):
+            lines.append(f"let t{i} = {self._rounded(step)};")
+        if before:
+            constants.append(Parameter("k_zero", DataType.UINT32, 0))
+        expression = Expression(last.text, " ".join(lines))
+        return ElementWise(inputs, ((output, expression),), tuple(constants))
+
+    @staticmethod
+    def _rounded(step: Step) -> str:
+        """A step's value as its type holds it.
+
+        A compiler may contract a product and a sum into one operation that rounds once. It cannot
+        through the exclusive or with a number that it does not know, which is 0.
+        """
+        if step.data_type is DataType.FLOAT32:
+            return f"bitcast<f32>(bitcast<u32>({step.text}) ^ k_zero)"
+        return f"{step.data_type.name.lower()}_wrap({step.text})"
+
+
+class ChainOperator(Operator[Chain]):
+    """What the runtime knows of a chain: its name, its work, and where it may run in place."""
+
+    def __init__(self, chain: Chain) -> None:
+        super().__init__(Chain, _nothing, Chain.work)
+        object.__setattr__(self, "chain", chain)
+
+    @cached_property
+    def entry(self) -> Entry:
+        """The output may lie on every source of its type."""
+        chain: Chain = vars(self)["chain"]
+        same = (n for n, d in chain.inputs().items() if d.data_type is chain.output.data_type)
+        alias = {OUTPUT: () if chain.place is not None else tuple(same)}
+        return Entry(chain.name, 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), alias)
+
+
+def _nothing(given: Any) -> Mapping[str, TensorDesc]:
+    return {}
+
+
+def converted(text: str, source: DType, target: DType) -> str:
+    """A value of one type as another type's: as CAST converts, and to bool whether it is not 0."""
+    if source == target:
+        return text
+    have, want = data_type_of(source), data_type_of(target)
+    if target == BOOL:
+        return f"select(0u, 1u, {class_of(have)}_is_true({text}))"
+    if class_of(have) == class_of(want):
+        # Of one class of values: a narrower type wraps when the value is written or rounded.
+        return text
+    made = f"{class_of(want)}_from_{class_of(have)}({text})"
+    if source.kind != "f" or target.kind == "f" or target.itemsize > 2:
+        return made
+    bits = want.bits
+    if target.kind == "i":
+        return f"clamp({made}, {-(2 ** (bits - 1))}i, {2 ** (bits - 1) - 1}i)"
+    return f"min({made}, {2**bits - 1}u)"

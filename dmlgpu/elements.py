@@ -1,0 +1,342 @@
+"""Array functions on tensors: promotion, broadcasting, and one kernel that does all of it.
+
+Operands are tensors and Python numbers. Conversions to the computing type, broadcasting and the
+numbers themselves are part of the kernel, so that no operand is copied first.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dmlgpu.array.chain import Chain, ChainOperator, Constant, Place, Step, converted
+from dmlgpu.array.functions import FUNCTIONS, computing_type
+from dmlgpu.array.promotion import (
+    BOOL,
+    DType,
+    check_fits,
+    compared,
+    data_type_of,
+    is_number,
+    promoted,
+)
+from dmlgpu.compiled import CompiledOperator
+from dmlgpu.desc.indexing import Window
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.desc.views import broadcast, packed
+from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dmlgpu.device import Device
+
+Number = bool | int | float
+
+
+# Exponents whose results can be right to the last bit.
+EXACT_POWERS = {1: "positive", 2: "square", 0.5: "sqrt", -1: "reciprocal"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A function prepared for operands of these types and shapes."""
+
+    compiled: CompiledOperator | None  # None: the result is empty
+    views: tuple[TensorDesc | None, ...]  # of the operands that are tensors, where broadcast
+    shape: tuple[int, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """One step over operands: its expression with names x0, k0, ... put in, and its types."""
+
+    text: str
+    constants: tuple[Constant, ...]
+    dtype: DType
+
+
+def function(device: Device, name: str, *operands: Any, out: Tensor | None = None) -> Tensor:
+    """An element-wise function of tensors, arrays and Python numbers."""
+    given = [_apart(x, out) for x in _given(device, operands)]
+    key = ("function", name, *map(_key, given))
+    return _run(device, key, lambda: formula(name, given), given, out)
+
+
+def select(device: Device, condition: Any, a: Any, b: Any, out: Tensor | None = None) -> Tensor:
+    """Elements of `a` where the condition is not zero, else of `b`."""
+    given = [_apart(x, out) for x in _given(device, (condition, a, b))]
+    return _run(device, ("select", *map(_key, given)), lambda: selection(given), given, out)
+
+
+def cast(device: Device, x: Tensor, dtype: DType) -> Tensor:
+    """The elements as another type holds them; a copy where the type stays."""
+    key = ("cast", _key(x), dtype)
+    return _run(device, key, lambda: Formula(converted("x0", x.dtype, dtype), (), dtype), [x], None)
+
+
+def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) -> Tensor:
+    """A tensor with one number everywhere."""
+    if 0 in shape:
+        return Tensor.without_elements(device, shape, dtype)
+    constant = Constant.of(value, dtype)
+    key = ("filled", shape, dtype, constant)
+    known = device.remembered.get(key)
+    if known is None:
+        output = packed(data_type_of(dtype), shape or (1,))
+        step = Step("k0", output.data_type)
+        chain = Chain(name="full", sources=(), constants=(constant,), steps=(step,), output=output)
+        known = Ready(compiled(device, chain), (), shape, dtype)
+        device.remember(key, known)
+    return _called(known, [], None)
+
+
+def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
+    """Writes a value, broadcast, to the elements that a basic index names."""
+    (source,) = _given(device, (value,))
+    if 0 in window.shape or not target.size:
+        _check_value(source, window.shape)
+        return
+    _check_writable(target)
+    if isinstance(source, Tensor) and source.size and source.storage is target.storage:
+        source = source.copy()
+    if not target.ndim:
+        window = Window((0,), (1,), (1,), window.shape)
+    strides = target.desc.effective_strides
+    backward = [step < 0 for step in window.strides]
+    place = Place(
+        sum(o * s for o, s in zip(window.offsets, strides, strict=True)),
+        tuple(-(-n // abs(k)) for n, k in zip(window.sizes, window.strides, strict=True)),
+        tuple(s * abs(k) for s, k in zip(strides, window.strides, strict=True)),
+    )
+    _check_value(source, window.shape)
+    if isinstance(source, Tensor):
+        # In the order of the target's axes, those that go backward turned round.
+        extra = max(0, source.ndim - len(window.shape))
+        source = source.reshape(source.shape[extra:])
+        source = source.broadcast_to(window.shape).reshape(place.sizes)
+        if any(backward):
+            source = source.flip(tuple(a for a, back in enumerate(backward) if back))
+    key = ("assign", _key(source), target.desc, target.dtype, place)
+    known = device.remembered.get(key)
+    if known is None:
+        data_type = data_type_of(target.dtype)
+        sources: tuple[TensorDesc, ...] = ()
+        constants: tuple[Constant, ...] = ()
+        if isinstance(source, Tensor):
+            text = converted("x0", source.dtype, target.dtype)
+            sources = (source.desc,)
+        else:
+            check_fits(source, target.dtype)
+            text = "k0"
+            value = source if target.dtype.kind != "b" else bool(source)
+            constants = (Constant.of(value, target.dtype),)
+        chain = Chain(
+            name="assign",
+            sources=sources,
+            constants=constants,
+            steps=(Step(text, data_type),),
+            output=target.desc,
+            place=place,
+        )
+        known = compiled(device, chain)
+        device.remember(key, known)
+    known(*([source] if isinstance(source, Tensor) else []), out=target)
+
+
+def _check_value(source: Any, shape: tuple[int, ...]) -> None:
+    have = source.shape if isinstance(source, Tensor) else ()
+    while len(have) > len(shape) and have[0] == 1:
+        have = have[1:]
+    if len(have) > len(shape) or any(
+        n not in (1, m) for n, m in zip(have[::-1], shape[::-1], strict=False)
+    ):
+        raise InvalidDescError(
+            f"could not broadcast input array from shape {have} into shape {shape}"
+        )
+
+
+def _given(device: Device, operands: Sequence[Any]) -> list[Any]:
+    return [x if isinstance(x, Tensor) or is_number(x) else device.tensor(x) for x in operands]
+
+
+def _key(operand: Any) -> Hashable:
+    """What a prepared function depends on of an operand."""
+    if isinstance(operand, Tensor):
+        if not operand.size or operand.is_traced:
+            return operand.shape, operand.dtype
+        return operand.desc, operand.dtype, operand.shape
+    if isinstance(operand, float):
+        return "f", struct.pack("<d", operand)
+    return type(operand), operand
+
+
+def formula(name: str, given: Sequence[Any]) -> Formula:
+    """A function of operands as one step."""
+    made = FUNCTIONS[name]
+    if len(given) != made.arity:
+        raise InvalidTypeError(f"{name} takes {made.arity} operands; {len(given)} are given")
+    dtypes = [x.dtype for x in given if isinstance(x, Tensor)]
+    numbers = [x for x in given if not isinstance(x, Tensor)]
+    if made.compares:
+        common, numbers = compared(dtypes, numbers)
+    else:
+        common = promoted(dtypes, numbers)
+    dtype = computing_type(name, common)
+    if name == "pow" and dtype.kind in "iu" and is_number(given[1]) and given[1] < 0:
+        raise InvalidDescError("Integers to negative integer powers are not allowed")
+    if name == "pow" and is_number(given[1]) and dtype.kind == "f" and given[0].dtype == dtype:
+        exact = EXACT_POWERS.get(given[1])
+        if exact is not None:
+            return formula(exact, given[:1])
+    names, constants = _named(given, numbers, dtype)
+    text = re.sub(r"\b[abc]\b", lambda m: names["abc".index(m[0])], made.expression(dtype))
+    return Formula(text, constants, BOOL if made.is_truth else dtype)
+
+
+def selection(given: Sequence[Any]) -> Formula:
+    """The choice between two operands, bit for bit."""
+    condition, *chosen = given
+    dtypes = [x.dtype for x in chosen if isinstance(x, Tensor)]
+    dtype = promoted(dtypes, [x for x in chosen if not isinstance(x, Tensor)])
+    names, constants = _named(chosen, [x for x in chosen if not isinstance(x, Tensor)], dtype)
+    if not isinstance(condition, Tensor):
+        return Formula(names[0] if condition else names[1], constants, dtype)
+    # The condition is the first source: the others come after it.
+    names = [re.sub(r"\bx(\d)\b", lambda m: f"x{int(m[1]) + 1}", name) for name in names]
+    truth = converted("x0", condition.dtype, BOOL)
+    return Formula(f"select({names[1]}, {names[0]}, {truth} != 0u)", constants, dtype)
+
+
+def _named(
+    given: Sequence[Any], numbers: Sequence[Number], dtype: DType
+) -> tuple[list[str], tuple[Constant, ...]]:
+    """Each operand as a value of the computing type, and the constants among them."""
+    names: list[str] = []
+    constants: list[Constant] = []
+    sources = 0
+    for operand in given:
+        if isinstance(operand, Tensor):
+            names.append(converted(f"x{sources}", operand.dtype, dtype))
+            sources += 1
+        else:
+            number = numbers[len(constants)]
+            check_fits(number, dtype)
+            names.append(f"k{len(constants)}")
+            constants.append(Constant.of(number, dtype))
+    return names, tuple(constants)
+
+
+def broadcast_shapes(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """NumPy's rule; sizes of 0 take part in it."""
+    rank = max(map(len, shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for i, n in enumerate(reversed(shape), 1):
+            if result[-i] == 1:
+                result[-i] = n
+            elif n not in (1, result[-i]):
+                told = " ".join(map(str, shapes))
+                raise InvalidDescError(
+                    f"{what}: operands could not be broadcast together with shapes {told}"
+                )
+    return tuple(result)
+
+
+def _run(
+    device: Device, key: tuple[Hashable, ...], make: Any, given: Sequence[Any], out: Tensor | None
+) -> Tensor:
+    for x in given:
+        if isinstance(x, Tensor) and x.is_traced:
+            return x.traced_step(make(), given)
+    if out is not None:
+        key = (*key, "out", out.desc if out.size else None, out.dtype, out.shape)
+    known = device.remembered.get(key)
+    if known is None:
+        known = _prepared(
+            device, str(key[1] if key[0] == "function" else key[0]), make(), given, out
+        )
+        device.remember(key, known)
+    return _called(known, [x for x in given if isinstance(x, Tensor)], out)
+
+
+def _prepared(
+    device: Device, name: str, made: Formula, given: Sequence[Any], out: Tensor | None
+) -> Ready:
+    tensors = [x for x in given if isinstance(x, Tensor)]
+    shape = broadcast_shapes(name, [x.shape for x in tensors])
+    steps = [Step(made.text, data_type_of(made.dtype))]
+    if out is not None:
+        if shape != out.shape:
+            raise InvalidDescError(
+                f"{name}: non-broadcastable output operand with shape {out.shape} doesn't match "
+                f"the broadcast shape {shape}"
+            )
+        check_castable(name, made.dtype, out.dtype)
+        if out.dtype != made.dtype:
+            steps.append(Step(converted("t0", made.dtype, out.dtype), data_type_of(out.dtype)))
+        _check_writable(out)
+    dtype = made.dtype if out is None else out.dtype
+    if 0 in shape:
+        return Ready(None, (), shape, dtype)
+    sizes = shape or (1,)
+    views = tuple(None if x.desc.sizes == sizes else broadcast(x.desc, sizes) for x in tensors)
+    sources = tuple(v or x.desc for v, x in zip(views, tensors, strict=True))
+    output = packed(data_type_of(dtype), sizes) if out is None else out.desc
+    chain = Chain(
+        name=name, sources=sources, constants=made.constants, steps=tuple(steps), output=output
+    )
+    return Ready(compiled(device, chain), views, shape, dtype)
+
+
+def check_castable(name: str, source: DType, target: DType) -> None:
+    """NumPy's rule for writing a result into an array of another type: the kind must not drop."""
+    rank = {"b": 0, "u": 1, "i": 2, "f": 3}
+    if rank[source.kind] > rank[target.kind]:
+        raise InvalidTypeError(
+            f"Cannot cast ufunc '{name}' output from dtype('{source}') to dtype('{target}') with "
+            "casting rule 'same_kind'"
+        )
+
+
+def _check_writable(out: Tensor) -> None:
+    if out.size and out.desc.overlaps_itself:
+        raise InvalidDescError(
+            f"the tensor has strides {out.strides} over shape {out.shape}, which let two elements "
+            "share an address; it is read-only"
+        )
+
+
+def _called(ready: Ready, tensors: list[Tensor], out: Tensor | None) -> Tensor:
+    if ready.compiled is None:
+        if out is not None:
+            return out
+        (device,) = {x.device for x in tensors} or (None,)
+        assert device is not None
+        return Tensor.without_elements(device, ready.shape, ready.dtype)
+    bound = [
+        x if view is None else x.view(view) for x, view in zip(tensors, ready.views, strict=True)
+    ]
+    if out is not None:
+        ready.compiled(*bound, out=out)
+        return out
+    result: Tensor = ready.compiled(*bound)
+    return result.marked(ready.shape, ready.dtype)
+
+
+def _apart(x: Any, out: Tensor | None) -> Any:
+    """An operand, or a copy of it where writing `out` would change elements yet to be read."""
+    if out is None or not isinstance(x, Tensor) or not x.size or not out.size:
+        return x
+    if x.storage is not out.storage:
+        return x
+    alike = x.offset == out.offset and x.desc.steps == out.desc.steps
+    return x if alike and x.desc.data_type is out.desc.data_type else x.copy()
+
+
+def compiled(device: Device, chain: Chain) -> CompiledOperator:
+    """The operator of a chain, kept by the device."""
+    return device.kept(chain, lambda: CompiledOperator(device, ChainOperator(chain), chain))

@@ -1,0 +1,281 @@
+"""fuse: a chain of element-wise operators as one kernel, with the results of its steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import update_wrapper
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from dmlgpu.array.chain import Chain, Constant, Step
+from dmlgpu.array.promotion import DType, data_type_of, is_number
+from dmlgpu.compiled import CompiledOperator
+from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.desc.views import broadcast, packed, shape_of
+from dmlgpu.device import Device
+from dmlgpu.elements import Formula, broadcast_shapes, compiled
+from dmlgpu.errors import InvalidTypeError, UnsupportedError
+from dmlgpu.functions import device_of
+from dmlgpu.tensor import Tensor
+
+KEPT = 256  # traces that one function keeps
+_NAME = re.compile(r"\b([xk])(\d+)\b")
+_VALUE = re.compile(r"\b([xt])(\d+)\b")
+
+
+@dataclass
+class Trace:
+    """The steps of a function, as they are met."""
+
+    device: Device
+    leaves: list[Tensor | Traced] = field(default_factory=list)  # x0, x1, ...
+    captured: dict[int, Tensor] = field(default_factory=dict)  # tensors that are no arguments
+    constants: list[Constant] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+    def leaf(self, shape: tuple[int, ...], dtype: DType) -> Traced:
+        """A stand-in for the next argument."""
+        made = Traced.of(self, f"x{len(self.leaves)}", shape, dtype)
+        self.leaves.append(made)
+        return made
+
+    def name_of(self, operand: Tensor) -> str:
+        """An operand as expressions name it; a tensor from outside becomes a source."""
+        if isinstance(operand, Traced):
+            if operand.trace is not self:
+                raise UnsupportedError("fuse: a value of one traced function is used in another")
+            return operand.name
+        for number, known in self.captured.items():
+            if known is operand:
+                return f"x{number}"
+        number = len(self.leaves)
+        self.captured[number] = operand
+        self.leaves.append(operand)
+        return f"x{number}"
+
+    def step(self, formula: Formula, operands: Sequence[Any]) -> Traced:
+        """The value of a formula over operands."""
+        tensors = [x for x in operands if isinstance(x, Tensor)]
+        names = [self.name_of(x) for x in tensors]
+        first = len(self.constants)
+        self.constants += formula.constants
+
+        def put(match: re.Match[str]) -> str:
+            number = int(match[2])
+            return names[number] if match[1] == "x" else f"k{first + number}"
+
+        text = _NAME.sub(put, formula.text)
+        self.steps.append(Step(text, data_type_of(formula.dtype)))
+        shape = broadcast_shapes("fuse", [x.shape for x in tensors])
+        return Traced.of(self, f"t{len(self.steps) - 1}", shape, formula.dtype)
+
+    def needed(self, last: str, data_type: DataType) -> tuple[tuple[Step, ...], list[int]]:
+        """The steps that a value needs, numbered anew as the sources are, and those sources."""
+        if last[0] == "x":
+            return (Step("x0", data_type),), [int(last[1:])]
+        wanted = {last}
+        for number in reversed(range(int(last[1:]) + 1)):
+            if f"t{number}" in wanted:
+                wanted |= {m[0] for m in _VALUE.finditer(self.steps[number].text)}
+        kept = {kind: sorted(int(name[1:]) for name in wanted if name[0] == kind) for kind in "xt"}
+        steps = tuple(
+            Step(
+                _VALUE.sub(lambda m: f"{m[1]}{kept[m[1]].index(int(m[2]))}", self.steps[n].text),
+                self.steps[n].data_type,
+            )
+            for n in kept["t"]
+        )
+        return steps, kept["x"]
+
+
+class Ending:
+    """A reduction at the end of a traced function: it runs after the chain, as a second kernel."""
+
+    def __init__(self, source: Traced, method: str, args: Any, named: Any) -> None:
+        self.source, self.method, self.args, self.named = source, method, args, named
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise UnsupportedError(f"fuse: {self.method} must be the last step; {name} follows it")
+
+
+def _ending(method: str) -> Any:
+    def end(self: Traced, *args: Any, **named: Any) -> Ending:
+        return Ending(self, method, args, named)
+
+    return end
+
+
+class Traced(Tensor):
+    """What stands for a tensor while a function is traced: a shape, a type and a name."""
+
+    __slots__ = ("name", "trace")
+    name: str
+    trace: Trace
+
+    is_traced: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, trace: Trace, name: str, shape: tuple[int, ...], dtype: DType) -> Traced:
+        """A stand-in on the trace's device."""
+        made = cls.__new__(cls)
+        made.device = trace.device
+        made._shape = shape
+        made._dtype = dtype
+        made.trace = trace
+        made.name = name
+        return made
+
+    def traced_step(self, formula: Any, operands: Sequence[Any]) -> Tensor:
+        """The next step of the trace."""
+        return self.trace.step(formula, operands)
+
+    def copy(self) -> Tensor:
+        """Itself: nothing is written in place while a function is traced."""
+        return self
+
+    def broadcast_to(self, *shape: int | Sequence[int]) -> Tensor:
+        """The same values in a larger shape."""
+        sizes = broadcast_shapes("broadcast_to", [self.shape, shape_of("broadcast_to", shape)])
+        return Traced.of(self.trace, self.name, sizes, self.dtype)
+
+    def numpy(self) -> NoReturn:
+        """There are no values yet."""
+        raise UnsupportedError("fuse: values are not known while a function is traced")
+
+    def __repr__(self) -> str:
+        return f"Traced({self.name}, shape={self.shape}, dtype={self.dtype})"
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        raise UnsupportedError("fuse: indexing is no element-wise step; index outside the function")
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise UnsupportedError("fuse: assignment is no element-wise step; use dnp.where")
+
+    def _in_place(self, name: str, other: Any) -> NoReturn:
+        raise UnsupportedError(f"fuse: {name} in place; write x = x + y instead of x += y")
+
+    sum: Any = _ending("sum")
+    prod: Any = _ending("prod")
+    max: Any = _ending("max")
+    min: Any = _ending("min")
+    mean: Any = _ending("mean")
+    var: Any = _ending("var")
+    std: Any = _ending("std")
+    all: Any = _ending("all")
+    any: Any = _ending("any")
+    argmax: Any = _ending("argmax")
+    argmin: Any = _ending("argmin")
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A traced function, compiled."""
+
+    operator: CompiledOperator
+    views: tuple[TensorDesc, ...]
+    arguments: tuple[int, ...]  # which argument each source is; -1 for a captured tensor
+    captured: tuple[Tensor, ...]
+    shape: tuple[int, ...]
+    dtype: DType
+    ending: Ending | None
+
+    def __call__(self, tensors: Sequence[Tensor]) -> Any:
+        outside = iter(self.captured)
+        sources = [next(outside) if n < 0 else tensors[n] for n in self.arguments]
+        bound = [x.view(view) for x, view in zip(sources, self.views, strict=True)]
+        result: Tensor = self.operator(*bound)
+        result = result.marked(self.shape, self.dtype)
+        if self.ending is None:
+            return result
+        return getattr(result, self.ending.method)(*self.ending.args, **self.ending.named)
+
+
+class Fused:
+    """A function of tensors that runs as one kernel; made by `fuse`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._kernels: dict[Hashable, Kernel | None] = {}
+        update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        device = device_of(*args, *named.values())
+        values = [device.tensor(x) if isinstance(x, np.ndarray) else x for x in args]
+        tensors = [x for x in values if isinstance(x, Tensor)]
+        if any(x.is_traced for x in tensors):  # inside another traced function
+            return self._function(*values, **named)
+        key = (id(device.context), *map(_key, values), *((n, _key(v)) for n, v in named.items()))
+        if key not in self._kernels:
+            if len(self._kernels) >= KEPT:
+                self._kernels.clear()
+            self._kernels[key] = self._traced(device, values, named)
+        kernel = self._kernels[key]
+        if kernel is None or not kernel.operator.device.is_usable:
+            return self._function(*values, **named)
+        return kernel(tensors)
+
+    def _traced(self, device: Device, values: Sequence[Any], named: Any) -> Kernel | None:
+        """The function's kernel; None where its steps must run one by one."""
+        trace = Trace(device)
+        tensors = [x for x in values if isinstance(x, Tensor)]
+        if not tensors or any(not x.size for x in tensors):
+            return None
+        stand_ins = [trace.leaf(x.shape, x.dtype) if isinstance(x, Tensor) else x for x in values]
+        made = self._function(*stand_ins, **named)
+        ending = made if isinstance(made, Ending) else None
+        last = ending.source if ending is not None else made
+        if not isinstance(last, Traced):
+            raise InvalidTypeError(
+                f"fuse: the function returns {type(last).__name__}; it must return one tensor"
+            )
+        room = device.context.gpu.max_bindings
+        if 0 in last.shape or len(trace.leaves) >= room:
+            return None
+        steps, used = trace.needed(last.name, data_type_of(last.dtype))
+        sizes = last.shape or (1,)
+        sources = {i: trace.captured.get(i) for i in used}
+        views = tuple(
+            broadcast((tensors[i] if x is None else x).desc, sizes) for i, x in sources.items()
+        )
+        chain = Chain(
+            name=f"fuse({getattr(self._function, '__name__', 'function')})",
+            sources=views,
+            constants=tuple(trace.constants),
+            steps=steps,
+            output=packed(data_type_of(last.dtype), sizes),
+        )
+        return Kernel(
+            compiled(device, chain),
+            views,
+            tuple(i if x is None else -1 for i, x in sources.items()),
+            tuple(x for x in sources.values() if x is not None),
+            last.shape,
+            last.dtype,
+            ending,
+        )
+
+
+def _key(value: Any) -> Hashable:
+    """What a trace depends on of an argument."""
+    if isinstance(value, Tensor):
+        return (value.desc if value.size else None, value.shape, value.dtype)
+    return (type(value), repr(value) if is_number(value) else value)
+
+
+def fuse(function: Callable[..., Any]) -> Fused:
+    """Runs a function of tensors as one kernel: element-wise steps, broadcasts, conversions.
+
+    The function is traced once for each combination of shapes and types, so it must do the same
+    steps every time; arguments that are no tensors belong to the combination. The results are
+    those of the steps one by one, bit for bit. A reduction may come last, as a second kernel.
+
+    >>> f = dml.fuse(lambda x, y: (x - y) * 0.5 + 1)
+    >>> f(dml.tensor([3.0, 5.0]), dml.tensor([1.0, 1.0])).tolist()
+    [2.0, 3.0]
+    """
+    if not callable(function):
+        raise InvalidTypeError(f"fuse: {type(function).__name__} is not callable")
+    return Fused(function)

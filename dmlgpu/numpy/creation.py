@@ -1,0 +1,261 @@
+"""Creation of tensors. Constants are filled in on the GPU; sequences are made here and uploaded."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dmlgpu.array.promotion import (
+    BOOL,
+    DEFAULTS,
+    FLOAT32,
+    INT32,
+    INT64,
+    DType,
+    check_fits,
+    data_type_of,
+    dtype_of,
+    fits,
+    is_number,
+    kind_of,
+)
+from dmlgpu.desc.tensor import MAX_RANK
+from dmlgpu.desc.views import packed, shape_of
+from dmlgpu.device import Device
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
+from dmlgpu.functions import default_device, device_of
+from dmlgpu.interop import imported
+from dmlgpu.tensor import Tensor
+
+Shape = int | Sequence[int]
+
+
+def _device(device: Any) -> Device:
+    if device is None:
+        return default_device()
+    if not isinstance(device, Device):
+        raise InvalidTypeError(f"device is {shown(device)}; it must be a Device or None")
+    return device
+
+
+def asarray(
+    obj: Any, /, dtype: Any = None, *, device: Device | None = None, copy: bool | None = None
+) -> Tensor:
+    """A tensor of numbers, lists, arrays or another tensor, which is itself where nothing changes.
+
+    Python numbers become float32, int32 or bool; arrays keep their type.
+    """
+    if not isinstance(obj, Tensor):
+        if copy is False:
+            raise InvalidDescError("asarray: copy is False; what is not on the GPU must be copied")
+        return _device(device).tensor(obj, dtype)
+    wanted = obj.dtype if dtype is None else dtype_of("asarray: dtype", dtype)
+    moves = device is not None and device is not obj.device
+    if copy is False and (moves or wanted != obj.dtype):
+        raise InvalidDescError(f"asarray: copy is False; {obj.dtype} to {wanted} needs a copy")
+    here = obj.to_device(_device(device)) if moves else obj
+    return here.astype(wanted, copy=bool(copy) and not moves)
+
+
+def array(
+    obj: Any, /, dtype: Any = None, *, copy: bool = True, device: Device | None = None
+) -> Tensor:
+    """NumPy's name for `asarray` that copies."""
+    return asarray(obj, dtype, device=device, copy=True if copy else None)
+
+
+def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Tensor:
+    """A tensor of what another library exports; tensors of a device need no export."""
+    if isinstance(x, Tensor):
+        return asarray(x, device=device, copy=copy)
+    if copy is False:
+        raise BufferError("from_dlpack: copy is False; what is not on the GPU must be copied")
+    return _device(device).tensor(imported(x))
+
+
+def full(
+    shape: Shape, fill_value: Any, *, dtype: Any = None, device: Device | None = None
+) -> Tensor:
+    """One number everywhere."""
+    sizes = shape_of("full", (shape,))
+    if not is_number(fill_value):
+        source = asarray(fill_value, dtype, device=device)
+        return source.broadcast_to(sizes).copy()
+    if dtype is None:
+        wanted = DEFAULTS[kind_of(fill_value)]
+        wanted = INT64 if wanted == INT32 and not fits(fill_value, INT32) else wanted
+    else:
+        wanted = dtype_of("full: dtype", dtype)
+    return _filled(sizes, wanted, fill_value, _device(device))
+
+
+def _filled(sizes: tuple[int, ...], dtype: DType, value: Any, device: Device) -> Tensor:
+    check_fits(value, dtype)
+    return device.full(sizes, dtype, builtin_bool(value) if dtype == BOOL else value)
+
+
+builtin_bool = bool
+
+
+def zeros(shape: Shape, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+    """Zeros, of float32 unless said."""
+    return full(shape, 0, dtype=FLOAT32 if dtype is None else dtype, device=device)
+
+
+def ones(shape: Shape, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+    """Ones, of float32 unless said."""
+    return full(shape, 1, dtype=FLOAT32 if dtype is None else dtype, device=device)
+
+
+def empty(shape: Shape, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+    """A tensor whose elements may be anything; of bool, zeros."""
+    sizes = shape_of("empty", (shape,))
+    wanted = FLOAT32 if dtype is None else dtype_of("empty: dtype", dtype)
+    return uninitialised(sizes, wanted, _device(device))
+
+
+def uninitialised(sizes: tuple[int, ...], dtype: DType, device: Device) -> Tensor:
+    """Room for elements; bytes of bool must be 0 or 1, so they are filled."""
+    if 0 in sizes:
+        return Tensor.without_elements(device, sizes, dtype)
+    if dtype == BOOL:
+        return device.full(sizes, dtype, False)
+    return device.empty(packed(data_type_of(dtype), sizes or (1,))).marked(sizes, dtype)
+
+
+def full_like(
+    x: Any, /, fill_value: Any, *, dtype: Any = None, device: Device | None = None
+) -> Tensor:
+    """One number everywhere, in the shape and the type of x."""
+    x = asarray(x)
+    wanted = x.dtype if dtype is None else dtype
+    return full(x.shape, fill_value, dtype=wanted, device=device or x.device)
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+    """Zeros in the shape and the type of x."""
+    return full_like(x, 0, dtype=dtype, device=device)
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+    """Ones in the shape and the type of x."""
+    return full_like(x, 1, dtype=dtype, device=device)
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+    """A tensor of the shape and the type of x whose elements may be anything."""
+    x = asarray(x)
+    return empty(x.shape, dtype=x.dtype if dtype is None else dtype, device=device or x.device)
+
+
+def arange(
+    start: Any,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Device | None = None,
+) -> Tensor:
+    """Numbers from `start` to before `stop`; of int32 where all three are integers."""
+    if stop is None:
+        start, stop = 0, start
+    kinds = {kind_of(n) for n in (start, stop, step) if is_number(n)}
+    wanted = (FLOAT32 if "f" in kinds else INT32) if dtype is None else dtype_of("arange", dtype)
+    try:
+        values = np.arange(start, stop, step)
+    except (ZeroDivisionError, ValueError, TypeError) as error:
+        raise InvalidDescError(f"arange: {error}") from None
+    if dtype is None and values.dtype.kind == "i" and values.size:
+        wanted = (
+            INT32 if fits(int(values.min()), INT32) and fits(int(values.max()), INT32) else INT64
+        )
+    return _device(device).tensor(values.astype(wanted))
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    *,
+    dtype: Any = None,
+    device: Device | None = None,
+    endpoint: bool = True,
+) -> Tensor:
+    """`num` numbers from `start` to `stop` at equal distances, rounded once."""
+    wanted = FLOAT32 if dtype is None else dtype_of("linspace: dtype", dtype)
+    try:
+        values = np.linspace(start, stop, operator.index(num), endpoint=endpoint)
+    except (ValueError, TypeError) as error:
+        raise InvalidDescError(f"linspace: {error}") from None
+    return _device(device).tensor(values.astype(wanted))
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: Any = None,
+    device: Device | None = None,
+) -> Tensor:
+    """Ones on the diagonal `k` columns to the right of the main one, zeros elsewhere."""
+    columns = n_rows if n_cols is None else n_cols
+    wanted = FLOAT32 if dtype is None else dtype_of("eye: dtype", dtype)
+    sizes = shape_of("eye", (n_rows, columns))
+    on = _device(device)
+    if 0 in sizes:
+        return Tensor.without_elements(on, sizes, wanted)
+    return (_distance(sizes, on) == k).astype(wanted)
+
+
+def _distance(sizes: tuple[int, ...], device: Device) -> Tensor:
+    """Columns less rows, for the last two axes."""
+    rows, columns = (device.tensor(np.arange(n, dtype=np.int32)) for n in sizes[-2:])
+    return columns - rows.reshape(-1, 1)
+
+
+def tril(x: Any, /, *, k: int = 0) -> Tensor:
+    """x on and below the diagonal `k` columns to the right of the main one, else zeros."""
+    return _triangle("tril", x, k, below=True)
+
+
+def triu(x: Any, /, *, k: int = 0) -> Tensor:
+    """x on and above the diagonal `k` columns to the right of the main one, else zeros."""
+    return _triangle("triu", x, k, below=False)
+
+
+def _triangle(name: str, x: Any, k: int, *, below: bool) -> Tensor:
+    tensor = asarray(x)
+    if tensor.ndim < 2:
+        raise InvalidDescError(f"{name}: x has {tensor.ndim} dimensions; at least 2 are needed")
+    if not tensor.size:
+        return tensor.copy()
+    distance = _distance(tensor.shape, tensor.device)
+    kept = distance <= k if below else distance >= k
+    zero = False if tensor.dtype == BOOL else 0
+    return tensor.device.select(kept, tensor, zero)
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
+    """Coordinates of a grid, one tensor per axis."""
+    if indexing not in ("xy", "ij"):
+        raise InvalidDescError(f"meshgrid: indexing is {indexing!r}; it must be 'xy' or 'ij'")
+    device = device_of(*arrays)
+    given = [asarray(x, device=device).reshape(-1) for x in arrays]
+    if len(given) > MAX_RANK:
+        raise InvalidDescError(f"meshgrid: {len(given)} arrays; at most {MAX_RANK} are allowed")
+    turned = indexing == "xy" and len(given) > 1
+    order = [1, 0, *range(2, len(given))] if turned else list(range(len(given)))
+    shape = tuple(given[a].size for a in order)
+    made = []
+    for axis, x in enumerate(given):
+        sizes = [1] * len(given)
+        sizes[order.index(axis)] = x.size
+        made.append(x.reshape(sizes).broadcast_to(shape).copy())
+    return made

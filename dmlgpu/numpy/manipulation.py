@@ -1,0 +1,233 @@
+"""Other shapes and orders of elements: views where the layout allows it, else one copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dmlgpu.array.promotion import promoted
+from dmlgpu.desc import views
+from dmlgpu.desc.indexing import Window
+from dmlgpu.elements import broadcast_shapes
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
+from dmlgpu.functions import device_of
+from dmlgpu.numpy.creation import asarray, uninitialised
+from dmlgpu.tensor import Tensor
+
+Axis = int | Sequence[int]
+
+
+def broadcast_to(x: Any, /, shape: Sequence[int]) -> Tensor:
+    """A view that repeats dimensions of size 1, and new leading ones."""
+    return asarray(x).broadcast_to(shape)
+
+
+def broadcast_arrays(*arrays: Any) -> list[Tensor]:
+    """Views of all in the shape that they broadcast to."""
+    device = device_of(*arrays)
+    given = [asarray(x, device=device) for x in arrays]
+    shape = broadcast_shapes("broadcast_arrays", [x.shape for x in given])
+    return [x.broadcast_to(shape) for x in given]
+
+
+def expand_dims(x: Any, /, axis: Axis = 0) -> Tensor:
+    """A view with new dimensions of size 1 at these places of the result."""
+    return asarray(x).expand_dims(axis)
+
+
+def squeeze(x: Any, /, axis: Axis | None = None) -> Tensor:
+    """A view without these dimensions of size 1."""
+    return asarray(x).squeeze(axis)
+
+
+def flip(x: Any, /, *, axis: Axis | None = None) -> Tensor:
+    """The elements in reverse order along axes, all by default."""
+    return asarray(x).flip(axis)
+
+
+def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
+    """A view with the dimensions in another order."""
+    tensor = asarray(x)
+    return tensor.transpose(axes) if tensor.ndim else tensor.transpose()
+
+
+def matrix_transpose(x: Any, /) -> Tensor:
+    """A view with the last two dimensions exchanged."""
+    return asarray(x).mT
+
+
+def moveaxis(x: Any, source: Axis, destination: Axis, /) -> Tensor:
+    """A view with some dimensions moved to other places, the rest in their order."""
+    tensor = asarray(x)
+    old = views.axes_of("moveaxis", source, tensor.ndim)
+    new = views.axes_of("moveaxis", destination, tensor.ndim)
+    if len(old) != len(new):
+        raise InvalidDescError(f"moveaxis: {len(old)} axes are moved to {len(new)} places")
+    order = [a for a in range(tensor.ndim) if a not in old]
+    for place, axis in sorted(zip(new, old, strict=True)):
+        order.insert(place, axis)
+    return tensor.transpose(order)
+
+
+def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
+    """The elements under other sizes, one of which may be -1."""
+    return asarray(x).reshape(shape, copy=copy)
+
+
+def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Tensor:
+    """Arrays one after the other along an axis; with None, all elements in one dimension."""
+    device = device_of(*arrays)
+    given = [asarray(x, device=device) for x in arrays]
+    if not given:
+        raise InvalidDescError("concat: arrays is empty; at least one is needed")
+    if axis is None:
+        given, axis = [x.reshape(-1) for x in given], 0
+    first = given[0].shape
+    if any(not x.ndim for x in given):
+        raise InvalidDescError("concat: zero-dimensional arrays cannot be concatenated")
+    axis = views.axis_of("concat", axis, len(first))
+    for x in given:
+        if x.ndim != len(first) or any(
+            n != m for a, (n, m) in enumerate(zip(x.shape, first, strict=False)) if a != axis
+        ):
+            raise InvalidDescError(
+                f"concat: shapes {first} and {x.shape} differ in another axis than {axis}"
+            )
+    dtype = promoted([x.dtype for x in given])
+    shape = tuple(
+        sum(x.shape[axis] for x in given) if a == axis else n for a, n in enumerate(first)
+    )
+    made = uninitialised(shape, dtype, device)
+    at = 0
+    for x in given:
+        if x.size:
+            offsets = tuple(at if a == axis else 0 for a in range(x.ndim))
+            device.assign(made, Window(offsets, x.shape, (1,) * x.ndim, x.shape), x)
+        at += x.shape[axis]
+    return made
+
+
+def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Tensor:
+    """Arrays of one shape along a new axis."""
+    device = device_of(*arrays)
+    given = [asarray(x, device=device) for x in arrays]
+    if not given:
+        raise InvalidDescError("stack: arrays is empty; at least one is needed")
+    if any(x.shape != given[0].shape for x in given):
+        told = " ".join(str(x.shape) for x in given)
+        raise InvalidDescError(f"stack: all arrays must have one shape; these have {told}")
+    place = views.axis_of("stack", axis, given[0].ndim + 1)
+    return concat([x.expand_dims(place) for x in given], axis=place)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+    """The pieces along an axis, without it."""
+    tensor = asarray(x)
+    place = views.axis_of("unstack", axis, tensor.ndim)
+    whole = (slice(None),) * place
+    return tuple(tensor[(*whole, i)] for i in range(tensor.shape[place]))
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
+    """Each element several times; counts in a tensor are read back, for they make the shape."""
+    tensor = asarray(x)
+    if axis is None:
+        tensor, axis = tensor.reshape(-1), 0
+    axis = views.axis_of("repeat", axis, tensor.ndim)
+    counts = np.asarray(repeats)
+    if counts.dtype.kind not in "iu":
+        raise InvalidTypeError(f"repeat: repeats have type {counts.dtype}; they must be integers")
+    size = tensor.shape[axis]
+    if counts.size != 1 and counts.shape != (size,):
+        raise InvalidDescError(
+            f"repeat: repeats have shape {counts.shape}; axis {axis} has {size} elements"
+        )
+    if counts.size and counts.min() < 0:
+        raise InvalidDescError(f"repeat: repeats has {counts.min()}; counts cannot be negative")
+    if counts.size == 1 and 0 < tensor.ndim < 8:
+        times = int(counts.reshape(-1)[0])
+        wide = tensor.expand_dims(axis + 1)
+        sizes = (*tensor.shape[: axis + 1], times, *tensor.shape[axis + 1 :])
+        flat = (*tensor.shape[:axis], size * times, *tensor.shape[axis + 1 :])
+        return wide.broadcast_to(sizes).reshape(flat, copy=True)
+    return tensor.take(np.repeat(np.arange(size), counts.reshape(-1)), axis)
+
+
+def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
+    """The whole array several times along each axis."""
+    tensor = asarray(x)
+    counts = views.shape_of("tile", (repetitions,))
+    rank = max(tensor.ndim, len(counts))
+    counts = (1,) * (rank - len(counts)) + counts
+    made = tensor.reshape((1,) * (rank - tensor.ndim) + tensor.shape)
+    if all(times == 1 for times in counts):
+        return made.copy()
+    for axis, times in enumerate(counts):
+        if times == 0:
+            made = made[(*(slice(None),) * axis, slice(0))]
+        elif times > 1:
+            made = concat([made] * times, axis=axis)
+    return made
+
+
+def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Tensor:
+    """The elements moved along axes, those that fall off the end put at the start."""
+    tensor = asarray(x)
+    if axis is None:
+        shifts = views.shape_of("roll", (shift,), low=-(2**63))
+        return roll(tensor.reshape(-1), sum(shifts), axis=0).reshape(tensor.shape)
+    given_axes = axis if isinstance(axis, Sequence) else (axis,)
+    axes = tuple(views.axis_of("roll", a, tensor.ndim) for a in given_axes)
+    given = np.broadcast_to(np.asarray(shift), (len(axes),)).tolist()
+    made = tensor
+    for place, steps in zip(axes, given, strict=True):
+        size = made.shape[place]
+        cut = -steps % size if size else 0
+        if cut:
+            whole = (slice(None),) * place
+            parts = [made[(*whole, slice(cut, None))], made[(*whole, slice(cut))]]
+            made = concat(parts, axis=place)
+    return made if made is not tensor else tensor.copy()
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
+    """The elements at these positions along an axis; a tensor of one dimension needs none."""
+    tensor = asarray(x)
+    if axis is None:
+        if tensor.ndim != 1:
+            raise InvalidDescError(f"take: axis is None; x has {tensor.ndim} dimensions, not 1")
+        axis = 0
+    if isinstance(indices, Tensor) and indices.dtype.kind not in "iu":
+        raise InvalidTypeError(f"take: indices have type {indices.dtype}; they must be integers")
+    return tensor.take(indices, axis)
+
+
+def diff(
+    x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None
+) -> Tensor:
+    """Differences of neighbours along an axis, `n` times over."""
+    tensor = asarray(x)
+    if n < 0:
+        raise InvalidDescError(f"diff: n is {shown(n)}; it must not be negative")
+    place = views.axis_of("diff", axis, tensor.ndim)
+    parts = [tensor]
+    if prepend is not None:
+        parts.insert(0, _edge(prepend, tensor, place))
+    if append is not None:
+        parts.append(_edge(append, tensor, place))
+    made = concat(parts, axis=place) if len(parts) > 1 else tensor
+    whole = (slice(None),) * place
+    for _ in range(n):
+        after, before = made[(*whole, slice(1, None))], made[(*whole, slice(-1))]
+        name = "not_equal" if made.dtype.kind == "b" else "subtract"
+        made = tensor.device.elementwise(name, after, before)
+    return made if made is not tensor else tensor.copy()
+
+
+def _edge(value: Any, x: Tensor, axis: int) -> Tensor:
+    edge = asarray(value, device=x.device)
+    if edge.ndim:
+        return edge
+    return edge.broadcast_to(tuple(1 if a == axis else n for a, n in enumerate(x.shape)))

@@ -1,0 +1,107 @@
+"""dml.fuse: one kernel for a chain, with the results of its steps bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlgpu as dml
+import dmlgpu.numpy as dnp
+
+pytestmark = pytest.mark.gpu
+
+CHAINS: list[Any] = [
+    lambda x, y: x * y + x,
+    lambda x, y: (x - y) ** 2 / 3 + dnp.exp(-x),
+    lambda x, y: dnp.where(x * 0.1 + y > 0.2, x, y.astype(np.float16)) * 3,
+    lambda x, y: (x.astype(np.int8) + 100) * 3 - y.astype(np.int8),
+    lambda x, y: dnp.maximum(x, y).clip(-0.5, 0.5).round(1),
+    lambda x, y: (x > y) & (x * x < 1) | dnp.isnan(y),
+    lambda x, y: x.astype(np.float16) * y.astype(np.float16) + x.astype(np.float16),
+    lambda x, y: x.astype(np.int64) * 2**33 + y.astype(np.int64),
+    lambda x, y: x,
+    lambda x, y: np.tanh(x) + np.sqrt(abs(y)),
+    lambda x, y: dnp.broadcast_to(x * y, (3, *(x * y).shape)) + 1,
+]
+
+
+@pytest.mark.parametrize("function", CHAINS)
+def test_a_chain_is_its_steps_bit_for_bit(device: dml.Device, function: Any) -> None:
+    rng = np.random.default_rng(3)
+    x = device.tensor(rng.standard_normal((7, 5)).astype(np.float32))
+    y = device.tensor(rng.standard_normal((5,)).astype(np.float32))
+    fused = dml.fuse(function)
+    for a, b in ((x, y), (y, x), (x[::2], y[:1]), (y[0], x)):
+        one, several = fused(a, b), function(a, b)
+        assert (one.dtype, one.shape) == (several.dtype, several.shape)
+        assert one.numpy().tobytes() == several.numpy().tobytes()
+
+
+def test_a_chain_is_one_call(device: dml.Device) -> None:
+    x = device.tensor(np.ones(1000, np.float32))
+    weights = device.tensor(np.full(1000, 2, np.float32))
+    calls = []
+
+    @dml.fuse
+    def smooth(x: Any, scale: float = 1.0) -> Any:
+        """What it does."""
+        calls.append(1)
+        return (x * weights + 1) * scale
+
+    record = device.context.record
+    names: list[str] = []
+    device.context.record = lambda call: (names.append(call.name), record(call))[1]
+    try:
+        assert smooth(x).tolist()[:1] == [3]
+        assert smooth(x, scale=2.0).tolist()[:1] == [6]
+        assert smooth(x).tolist()[:1] == [3]
+    finally:
+        device.context.record = record
+    assert names == ["fuse(smooth)"] * 3
+    assert len(calls) == 2  # once for each combination of arguments
+    assert (smooth.__name__, smooth.__doc__) == ("smooth", "What it does.")
+
+
+def test_a_reduction_may_come_last(device: dml.Device) -> None:
+    x = device.tensor(np.arange(12, dtype=np.float32).reshape(3, 4))
+    for function in (
+        lambda v: (v * v).sum(),
+        lambda v: (v - 1).mean(axis=0),
+        lambda v: dnp.max(v * -1, axis=1, keepdims=True),
+        lambda v: (v > 3).any(axis=1),
+        lambda v: np.sum(v + 1, axis=1),
+    ):
+        one, several = dml.fuse(function)(x), function(x)
+        assert one.dtype == several.dtype
+        assert np.array_equal(one.numpy(), several.numpy())
+
+
+def test_no_elements_and_nested_functions(device: dml.Device) -> None:
+    inner = dml.fuse(lambda v: v * 2)
+    outer = dml.fuse(lambda v: inner(v) + 1)
+    assert outer(device.tensor([1.0, 2.0])).tolist() == [3, 5]
+    assert outer(dnp.zeros((0, 2), device=device)).shape == (0, 2)
+    assert dml.fuse(lambda v: v + 1)(np.ones(2, np.float32)).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda v: v[0] + 1,
+        lambda v: v.T + 1,
+        lambda v: v.reshape(-1),
+        lambda v: v if v.item() else -v,
+        lambda v: v.sum() + 1,
+        lambda v: v.__iadd__(1),
+        lambda v: 3,
+        lambda v: v.cumsum(0),
+        lambda v: v.numpy(),
+    ],
+)
+def test_what_cannot_be_traced_says_so(device: dml.Device, wrong: Any) -> None:
+    with pytest.raises((dml.DmlError, TypeError)):
+        dml.fuse(wrong)(device.tensor(np.ones((2, 3), np.float32)))
+    with pytest.raises(TypeError, match="not callable"):
+        dml.fuse(3)  # type: ignore[arg-type]

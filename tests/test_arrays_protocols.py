@@ -1,0 +1,101 @@
+"""NumPy's functions given tensors: on the GPU with a Tensor as result, or refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlgpu as dml
+import dmlgpu.numpy as dnp
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture
+def x(device: dml.Device) -> dml.Tensor:
+    return device.tensor(np.arange(6, dtype=np.float32).reshape(2, 3) + 1)
+
+
+DONE: list[Any] = [
+    *(lambda v: np.add(v, v), lambda v: np.sin(v), lambda v: np.true_divide(v, 2)),
+    *(lambda v: np.power(v, 2), lambda v: np.arctan2(v, v), lambda v: np.maximum(v, 3)),
+    *(lambda v: np.add.reduce(v), lambda v: np.maximum.reduce(v, axis=1)),
+    *(lambda v: np.add.accumulate(v, axis=1), lambda v: np.cumsum(v, axis=0), lambda v: np.sum(v)),
+    *(
+        lambda v: np.mean(v, axis=1, keepdims=True),
+        lambda v: np.std(v, ddof=1),
+        lambda v: np.max(v),
+    ),
+    *(lambda v: np.concatenate([v, v], axis=1), lambda v: np.stack([v, v]), lambda v: np.ravel(v)),
+    *(lambda v: np.where(v > 2, v, 0), lambda v: np.clip(v, 2, 4), lambda v: np.reshape(v, (3, 2))),
+    *(lambda v: np.transpose(v), lambda v: np.expand_dims(v, 0), lambda v: np.flip(v, 0)),
+    *(lambda v: np.roll(v, 1, 1), lambda v: np.tile(v, 2), lambda v: np.repeat(v, 2, axis=0)),
+    *(lambda v: np.zeros_like(v), lambda v: np.full_like(v, 3), lambda v: np.diff(v)),
+    *(lambda v: np.moveaxis(v, 0, 1), lambda v: np.squeeze(v[:1]), lambda v: np.argmax(v, axis=1)),
+    *(lambda v: np.tril(v), lambda v: np.all(v), lambda v: np.count_nonzero(v, axis=0)),
+    *(lambda v: np.ones((2, 3), np.float32) + v, lambda v: np.float32(2) * v, lambda v: 1 - v),
+    *(lambda v: np.arange(3, dtype=np.int8) < v, lambda v: np.swapaxes(v, 0, 1), lambda v: abs(-v)),
+    *(
+        lambda v: np.round(v / 4, 1),
+        lambda v: np.broadcast_to(v, (2, 2, 3)),
+        lambda v: np.min(v, 0),
+    ),
+]
+
+
+@pytest.mark.parametrize("use", DONE)
+def test_numpys_functions_stay_on_the_gpu(x: dml.Tensor, use: Any) -> None:
+    made = use(x)
+    assert isinstance(made, dml.Tensor)
+    wanted = np.asarray(use(x.numpy()))
+    assert made.shape == wanted.shape
+    assert np.allclose(made.numpy(), wanted, rtol=1e-6)
+
+
+REFUSED: list[Any] = [
+    *(lambda v: np.linalg.norm(v), lambda v: np.fft.fft(v), lambda v: np.median(v)),
+    *(
+        lambda v: np.sort(v),
+        lambda v: np.unique(v),
+        lambda v: np.dot(v, v),
+        lambda v: np.nonzero(v),
+    ),
+    *(lambda v: np.matmul(v, v.T), lambda v: np.histogram(v), lambda v: np.einsum("ij", v)),
+    *(lambda v: np.add.at(v, 0, 1), lambda v: np.add.outer(v, v), lambda v: np.divmod(v, v)),
+    *(lambda v: np.add(v, v, out=np.zeros((2, 3), np.float32)), lambda v: np.where(v)),
+    *(lambda v: np.add(v, v, where=np.ones((2, 3), bool)), lambda v: np.sum(v, out=v)),
+    *(lambda v: np.ones((2, 3), np.float32).__iadd__(v), lambda v: np.interp(v, v, v)),
+]
+
+
+@pytest.mark.parametrize("use", REFUSED)
+def test_what_is_not_done_is_a_type_error_that_says_what_to_call(x: dml.Tensor, use: Any) -> None:
+    with pytest.raises(TypeError, match=r"np\.asarray\(x\)|takes no argument"):
+        use(x)
+
+
+def test_out_is_a_tensor(x: dml.Tensor) -> None:
+    out = dnp.zeros((2, 3), device=x.device)
+    assert np.add(x, 1, out=out) is out
+    assert np.array_equal(out.numpy(), x.numpy() + 1)
+    assert dnp.multiply(x, 2, out=out) is out
+    assert np.array_equal(out.numpy(), x.numpy() * 2)
+
+
+def test_the_way_back(x: dml.Tensor) -> None:
+    assert isinstance(np.asarray(x), np.ndarray)
+    assert np.asarray(x > 2).dtype == np.bool_
+    assert np.asarray(x[0, 0]).shape == ()
+    assert np.array_equal(np.from_dlpack(x), x.numpy())
+    assert np.array_equal(dnp.from_dlpack(x.numpy()).numpy(), x.numpy())
+
+
+def test_arrays_on_a_device_that_is_not_the_default(x: dml.Tensor) -> None:
+    with dml.Device() as other:
+        y = other.tensor(x.numpy())
+        assert (np.ones((2, 3), np.float32) * y).device is other
+        assert np.concatenate([x.numpy(), y]).device is other
+        with pytest.raises(dml.BindingError, match="another device"):
+            x + y
