@@ -11,7 +11,7 @@ export XDG_RUNTIME_DIR
 .PHONY: help setup demo lint test test-adapters bench docs dist clean
 
 help:
-	@echo "make demo            set up, then run the six operators on the adapter found"
+	@echo "make demo            set up, then run operators of each kind on the adapter found"
 	@echo "make test            set up, then ruff, mypy, import contracts and the whole test suite on the adapter"
 	@echo "make test-adapters   the test suite on lavapipe 22.3, lavapipe 25.0 and SwiftShader"
 	@echo "make bench           the benchmarks"

@@ -31,7 +31,7 @@ MANUAL = "https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml
 MARK = re.compile(r"^<!-- made: (\w+) -->$", re.M)
 # Of a field without a line in the docstring.
 MEANING = {"in": "what is read.", "out": "what is written.", "attribute": ""}
-FIELD = re.compile(r"(\w+) \(([\w\[\]]+)\): (.*)")
+FIELD = re.compile(r"(\w+) \(([^)]*)\): (.*)")
 
 
 @dataclass(frozen=True)
@@ -172,13 +172,17 @@ def family_page(family: ModuleType) -> str:
         rows.append([f"`{signature(operator)}`", told(operator).title + more])
     parts = [
         f"# {family_title(family)}",
-        sentence(head.partition(": ")[2] or head),
+        sentence(re.sub(r"^DML_OPERATOR_[^:]*: ", "", head)),
         table(["function", "result"], rows),
         "Each function stands for DirectML's operator of the same name in capitals. It also takes "
         "`output_data_type`, where the data type of the result is a choice.",
-        "## Fields",
-        field_table(operators),
     ]
+    formulas = [(o.name, told(o).meaning) for o in operators if "    " in told(o).meaning]
+    if formulas:
+        parts.append("## Formulas")
+    for name, formula in formulas:
+        parts += [f"**{name.removeprefix(prefix)}**", formula]
+    parts += ["## Fields", field_table(operators)]
     notes = [
         f"**{o.name}**: {' '.join(told(o).meaning.split())}"
         for o in operators

@@ -29,8 +29,14 @@ CLASSES = (
     ProfiledOperator,
 )
 INTERNAL = {
-    dml.Device: "is_observed keep operator read read_async remember run",
-    dml.Tensor: "context elements key lease storage whole",
+    dml.Device: (
+        "assign cast elementwise full is_observed keep kept operator read read_async remember run "
+        "select"
+    ),
+    dml.Tensor: (
+        "context elements is_traced key lease marked namespace storage traced_step whole "
+        "without_elements"
+    ),
     dml.CompiledOperator: "drop_calls operator plan",
     dml.TensorDesc: "alignment extent overlaps_itself steps",
     Profile: "add",

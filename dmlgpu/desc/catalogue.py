@@ -33,13 +33,13 @@ class Same:
 class Entry:
     """One operator of the catalogue."""
 
-    name: str  # without DML_OPERATOR_
-    value: int  # in DML_OPERATOR_TYPE
+    name: str  # DirectML's, without DML_OPERATOR_
+    value: int  # its number in DML_OPERATOR_TYPE
     since: FeatureLevel
     family: str
     fields: tuple[tuple[str, str, str], ...]  # name, kind, direction
     support: Support
-    support_by: Mapping[str, Mapping[str, Support]]  # by an attribute and the name of its value
+    support_by: Mapping[str, Mapping[str, Support]]  # tables by an attribute and its value's name
     same: tuple[Same, ...]
     alias: Mapping[str, tuple[str, ...]]  # for each output, the inputs that it may lie on
 

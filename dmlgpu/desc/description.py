@@ -59,7 +59,7 @@ class Field:
     direction: str  # in, out, attribute
     optional: bool
     required: bool  # the class gives no value for it
-    read: Callable[[str, Any], Any] | None  # what is given as what is kept; None for tensors
+    read: Callable[[str, Any], Any] | None  # turns what is given into what is kept; not for tensors
 
     @property
     def is_tensor(self) -> bool:
@@ -77,7 +77,7 @@ class Description:
     """What an operator is asked to do: its tensors' descriptions and its attributes."""
 
     def __init_subclass__(cls) -> None:
-        if "__annotations__" in vars(cls):  # else it has its base's fields, and all made of them
+        if "__annotations__" in vars(cls):  # a class without fields of its own has its base's
             dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:

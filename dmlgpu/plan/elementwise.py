@@ -23,8 +23,8 @@ from dmlgpu.plan.parts import Walk, joined, split
 from dmlgpu.plan.traffic import all_read, bytes_written
 
 WG_SIZE = 128
-UNIT = 128  # bits of the widest access
-MOST_UNITS = 4  # of one tensor in a group
+UNIT = 128  # bits of the widest load or store
+MOST_UNITS = 4  # units of one tensor that an invocation handles at most
 # Elements of a group whose expression looks others up. It is long: written out for more elements,
 # or for more than a word's on CPU adapters, it would take drivers long to compile.
 LOOKUPS = 4
@@ -42,7 +42,7 @@ CLASSES = {
     DataType.UINT32: "u32",
     DataType.UINT64: "u64",
 }
-WGSL_TYPES = {"f32": "f32", "i32": "i32", "u32": "u32"}  # the others are two words
+WGSL_TYPES = {"f32": "f32", "i32": "i32", "u32": "u32"}  # values of other classes are two words
 RAW = {8: DataType.UINT8, 16: DataType.UINT16, 32: DataType.UINT32, 64: DataType.UINT64}
 
 
@@ -58,9 +58,13 @@ def wgsl_type(data_type: DataType) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor of element-wise work; `data_type` may be another one of the same width: raw bits."""
+    """A tensor of element-wise work.
 
-    field: str  # empty: no tensor is read, the value is the place itself
+    `data_type` is how its elements are read: the tensor's own type, or an unsigned one of the same
+    width where only the bits matter.
+    """
+
+    field: str  # empty where no tensor is read: the value is then the element's place
     tensor: TensorDesc
     data_type: DataType
     start: int = 0  # element of the tensor's buffer where the work begins
@@ -83,7 +87,7 @@ class Operand:
         return self.data_type.bits
 
     def part(self, axis: int, at: int) -> Operand:
-        """One step of an axis, of the same bytes."""
+        """The elements at one step of an axis, in the same bytes."""
         sizes, strides = list(self.tensor.sizes), self.tensor.effective_strides
         sizes[axis] = 1
         total = self.tensor.total_tensor_size_in_bytes
@@ -155,7 +159,7 @@ class ElementWise:
     lookups: Mapping[str, Operand] = field(default_factory=dict)
 
     def traffic(self) -> dict[str, int]:
-        """Every element once; broadcast ones are read once."""
+        """Every element is moved once; one that is broadcast is read once."""
         inputs = (*self.inputs.values(), *self.lookups.values())
         read = {o.field: all_read(o.tensor) for o in inputs if o.field}
         return read | {o.field: bytes_written(o.tensor) for o, _ in self.outputs}
@@ -188,7 +192,7 @@ class ElementWise:
         return [Loop(n, tuple(s[d] for s in strides)) for d, n in enumerate(sizes)]
 
     def _parts(self, shape: Shape, most: int) -> Plan | None:
-        """The work cut along its loops so that each tensor fits a binding; None: no way."""
+        """The work cut along its loops so that each tensor fits a binding, or None."""
         if shape.linear:
             return None
         group = shape.group
@@ -199,7 +203,7 @@ class ElementWise:
             steps = [loop.steps[t] for loop in shape.loops]
             steps[-1] *= group
             walks.append(Walk(operand.field, operand.bits, operand.start, tuple(steps), based=True))
-        # A group reaches further than its first element.
+        # The last group of a part reaches beyond its own first element.
         parts = split(sizes, walks, most - group * 8, len(sizes))
         if parts is None:
             return None
@@ -353,21 +357,22 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the work is divided: groups of elements, and how each tensor is reached by one.
+    """How the work is divided: groups of elements, and how an invocation reaches each tensor.
 
-    Accesses of a tensor: `units` of 16 bytes, `half` of one that two invocations load, `words` side
-    by side, one element for all (`splat`), element by element (`each`), no element but its place
-    (`place`); outputs in gaps between others' bits are put in with `merge`.
+    A tensor is loaded or stored in `units` of 16 bytes, as `half` of a unit that two invocations
+    load, in `words` side by side, element by element (`each`), or once for the whole group where it
+    is broadcast (`splat`); a `place` is calculated, not loaded. Elements of an output that share a
+    word with bytes of others are put between them with `merge`.
     """
 
     loops: tuple[Loop, ...]
     group: int
     access: tuple[str, ...]
-    linear: bool  # groups run on across rows: every element has coordinates of its own
+    linear: bool  # a group may go on in the next row, so each element has coordinates of its own
     hardware_halves: bool
 
     def shares(self, operands: Sequence[Operand]) -> list[int]:
-        """For each tensor the first one that is the same and is reached by the same binding."""
+        """For each tensor the first one that is the same, so that it is bound and loaded once."""
         keys = [
             (o.field, a in ("units", "half")) for o, a in zip(operands, self.access, strict=True)
         ]

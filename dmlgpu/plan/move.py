@@ -18,17 +18,17 @@ from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
 
 WG_SIZE = 256
 UNITS_WG_SIZE = 128  # of GPU kernels whose invocations make whole units, as measured
-RUN = 16  # units side by side that an invocation of a CPU adapter copies, when there are many
-COPY_BYTES = 2048  # shortest run that a CPU adapter moves sooner with a buffer copy
-COPY_RUNS = 4096  # most runs recorded that way
+RUN = 16  # neighbouring units that one invocation copies on a CPU adapter, if there are many
+COPY_BYTES = 2048  # shortest run for which a buffer copy is faster than a shader on a CPU adapter
+COPY_RUNS = 4096  # most runs of one call that are recorded as buffer copies
 CPU_WG_SIZE = 64  # of the kernels that only CPU adapters run
 CPU_TEAM = 8  # most invocations of these that work side by side
 CPU_SHARES = 2048  # invocations among which these divide their work
 LONG_ROW = 16  # units, from which on a row is worth cutting into pieces
 AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more compile for minutes
 SOURCE, OUTPUT = "input_tensor", "output_tensor"  # as plans call them until they are renamed
-SHORT_RUN = 64  # bits, up to which every element of a run that jumps in the source is looked up
-SPARSE_FACTOR = 4  # an output with more gaps than this is written element by element
+SHORT_RUN = 64  # bits, up to which a GPU looks up every element of a run that jumps in the source
+SPARSE_FACTOR = 4  # an output whose extent is more than this many times its elements is sparse
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Gather:
     """What a gather adds to a copy: index tuples that pick the source."""
 
     indices: TensorDesc
-    index_step: int  # index elements between the coordinates of a tuple
+    index_step: int  # elements of the indices from one coordinate of a tuple to the next
     sizes: tuple[int, ...]  # of the input dimensions the coordinates select from
     strides: tuple[int, ...]
-    kept: int  # loops, the last ones, that step through a piece behind one tuple
+    kept: int  # how many of the last loops step through the block that one tuple picks
 
     @property
     def snippet(self) -> str:

@@ -17,7 +17,7 @@ from dmlgpu.plan.reduce import Accumulator, Loop, Reduction, element_bits, fold_
 
 STATISTICS = "statistics"  # the memory that holds the numbers of each line
 WG_SIZE = 256
-MOST_BITS = 2048  # of a line that one invocation keeps
+MOST_BITS = 2048  # of a line that one invocation keeps in its registers
 _WORD = re.compile(r"\b[a-z]\w*\b")
 
 
@@ -52,7 +52,7 @@ class ByLine:
     expression: str
 
     def traffic(self) -> dict[str, int]:
-        """Everything once."""
+        """Every element is moved once."""
         return self._elements().traffic()
 
     def plan(self, adapter: Adapter) -> Plan:

@@ -61,7 +61,7 @@ class Together:
 
 
 def no_rules(desc: Any) -> None:
-    """For operators whose rules are all in the catalogue."""
+    """Says nothing: for operators whose rules are all in the catalogue."""
 
 
 def no_level_rules(desc: Any, level: FeatureLevel) -> None:

@@ -14,8 +14,8 @@ from math import gcd, lcm
 
 from dmlgpu.plan.dispatch import Plan
 
-UNIT = 16  # bytes: what a binding must start and should end on
-ALIGNMENT = 256  # bytes: what every adapter lets a binding start on
+UNIT = 16  # bytes: a binding starts on a multiple of it, and should end on one
+ALIGNMENT = 256  # bytes: every adapter lets a binding start on a multiple of it
 MOST_PARTS = 4096
 
 
@@ -26,8 +26,8 @@ class Walk:
     field: str
     bits: int
     start: int
-    steps: tuple[int, ...]  # of each loop
-    based: bool  # the kernel takes a start: a part need not begin where its binding does
+    steps: tuple[int, ...]  # elements from one step of a loop to the next, for each loop
+    based: bool  # the kernel is told where to start, so a part may begin inside its binding
 
     def reach(self, sizes: Sequence[int], skip: int = 0) -> tuple[int, int]:
         """Lowest and highest element relative to the start, over the loops from `skip` on."""
@@ -50,7 +50,7 @@ class Walk:
 class Part:
     """Some steps of every loop, the bytes of each tensor they reach and where each begins there."""
 
-    first: tuple[int, ...]  # step of each loop
+    first: tuple[int, ...]  # the step of each loop at which the part begins
     sizes: tuple[int, ...]
     spans: Mapping[str, tuple[int, int]]  # by field, in bytes
     starts: Mapping[str, int]  # by field, in elements from the start of its span
@@ -59,7 +59,7 @@ class Part:
 def split(
     sizes: Sequence[int], walks: Sequence[Walk], most: int, loops: int
 ) -> tuple[Part, ...] | None:
-    """Parts over the first `loops` loops with at most `most` bytes of each tensor; None: no way."""
+    """Parts over the first `loops` loops with at most `most` bytes of each tensor, or None."""
     room = room_in(most)
     for alignment in (ALIGNMENT, UNIT):
         parts: list[Part] = []

@@ -1,9 +1,10 @@
 """Plans of reductions: every output element combines all input elements along some axes.
 
 A reduction is an accumulator: what one element becomes, how two accumulators combine, and what
-the last one gives. Combining goes pairwise: invocations add up at most a few dozen elements in a
-row, twice nested, then join in a tree, then segments join in further passes. The order is always
-the same, so the bits of floats are too, and errors grow with the logarithm of the length.
+the last one gives. An invocation combines a few dozen groups of elements one after the other, then
+a few dozen of these results; the invocations of a workgroup join theirs in a tree, and segments of
+a long line are joined in further passes. The order is always the same, so the bits of floats are
+too, and rounding errors grow with the logarithm of a line's length.
 
 Where the input's innermost axis is reduced, neighbouring invocations work along a line; where it
 is kept, each invocation takes neighbouring lines, so that neighbours read neighbours either way.
@@ -22,11 +23,11 @@ from dmlgpu.plan.traffic import all_read, bytes_written
 
 WG_SIZE = 256
 CPU_WG_SIZE = 64
-INNER = 32  # elements or units that an invocation combines in a row before it nests
-ROUNDS = 64  # groups that an invocation of a GPU loads for one segment
+INNER = 32  # groups that an invocation combines one after the other before it starts a new sum
+ROUNDS = 64  # groups of one segment that an invocation of a GPU loads
 CPU_ROUNDS = 1024
-AT_ONCE = 4  # loads under way at once
-ENOUGH = 1 << 14  # invocations that fill a GPU
+AT_ONCE = 4  # loads that an invocation has under way before it combines any
+ENOUGH = 1 << 14  # invocations that keep a GPU busy
 CPU_ENOUGH = 64
 
 
@@ -48,7 +49,7 @@ class Accumulator:
     pack: tuple[str, ...]  # the words of `a`
     unpack: str  # an accumulator of the words w0, w1, ...
     declarations: str = ""
-    join: str = ""  # as `combine`, where neither comes first: lanes interleave
+    join: str = ""  # as `combine`, where neither comes first: invocations take turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Reduction:
     output_field: str = "output_tensor"
 
     def traffic(self) -> dict[str, int]:
-        """Everything once."""
+        """Every element is moved once."""
         return {
             self.input_field: all_read(self.source),
             self.output_field: bytes_written(self.output),
@@ -278,7 +279,7 @@ class Shape:
     reduces: tuple[Loop, ...]
     columns: int  # lines that one invocation reduces side by side
     group: int  # elements of a line that are loaded at once
-    lanes: int  # invocations of one line
+    lanes: int  # invocations that share one line
     segment: int  # groups of a line that one workgroup reduces
     across: bool  # neighbouring invocations are on neighbouring lines, not along one
 
@@ -298,7 +299,7 @@ class Shape:
         return -(-self.length // self.segment)
 
     def divided(self, lines: int, length: int, adapter: Adapter) -> Shape:
-        """With as many lanes and segments as keep the adapter busy."""
+        """The same with as many lanes and segments as keep the adapter busy."""
         groups = length // self.group
         threads = -(-lines // self.columns)
         if adapter.is_cpu:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from dmlgpu.desc.tensor import TensorDesc
 
-SECTOR = 32  # bytes
+SECTOR = 32  # bytes that memory delivers at least
 
 
 def bytes_written(tensor: TensorDesc) -> int:

@@ -24,10 +24,10 @@ class Access:
     """How a shader reaches the tensor bound to one of its names."""
 
     alias: str = ""  # bound together with this other name: the call is in place, or one buffer
-    offset: bool = False  # starts some 16-byte units into the binding
-    scalar: bool = False  # the last 16 bytes are not whole: go word by word
+    offset: bool = False  # starts some units behind the start of the binding
+    scalar: bool = False  # the last unit is shared with others: read and written word by word
     windows: int = 1  # consecutive bindings that make up the tensor
-    window_shift: int = 0  # log2 of the 16-byte units of each binding but the last
+    window_shift: int = 0  # log2 of the units in each of these bindings but the last
 
 
 @dataclass(frozen=True, slots=True)
