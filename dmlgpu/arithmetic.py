@@ -186,11 +186,38 @@ class Arithmetic:
     def __imatmul__(self: Any, other: Any) -> NoReturn:
         raise waiting("@")
 
+    def sort(self, *_: Any, **__: Any) -> NoReturn:
+        """Waits for the sorting operators."""
+        raise waiting("sort")
+
+    def argsort(self, *_: Any, **__: Any) -> NoReturn:
+        """Waits for the sorting operators."""
+        raise waiting("argsort")
+
+    def nonzero(self) -> NoReturn:
+        """Waits for NONZERO_COORDINATES."""
+        raise waiting("nonzero")
+
 
 class Conversions:
-    """A tensor of one element as a Python number; the class has no state."""
+    """Elements as Python numbers; the class has no state."""
 
     __slots__ = ()
+
+    def tolist(self: Any) -> Any:
+        """The elements as nested lists of Python numbers; of no dimensions, the number itself."""
+        return self.numpy().tolist()
+
+    def item(self: Any, *index: int) -> Any:
+        """The only element, or the one at these positions, as a Python number."""
+        if index:
+            return self[index].item()
+        if self.size != 1:
+            raise InvalidDescError(
+                f"item: the tensor has {self.size} elements; can only convert an array of size 1 "
+                "to a Python scalar"
+            )
+        return self.numpy().item()
 
     def __float__(self: Any) -> float:
         return float(self._number())

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dmlgpu import interop
 from dmlgpu.arguments import index_key, is_fixed
-from dmlgpu.arithmetic import Arithmetic, Conversions, waiting
+from dmlgpu.arithmetic import Arithmetic, Conversions
 from dmlgpu.array.promotion import (
     BOOL,
     DType,
@@ -181,21 +181,6 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         values = strided_view(raw, self.desc, writeable=False).copy()
         return values.view(self.dtype).reshape(self.shape)
 
-    def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers; of no dimensions, the number itself."""
-        return self.numpy().tolist()
-
-    def item(self, *index: int) -> Any:
-        """The only element, or the one at these positions, as a Python number."""
-        if index:
-            return self[index].item()
-        if self.size != 1:
-            raise InvalidDescError(
-                f"item: the tensor has {self.size} elements; can only convert an array of size 1 "
-                "to a Python scalar"
-            )
-        return self.numpy().item()
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
             raise InvalidDescError("a Tensor lives on a device: np.asarray always copies it")
@@ -245,7 +230,6 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             raise InvalidDescError(
                 f"view: the description needs {wanted} bytes; the tensor has {mine}"
             )
-        # What a shorter view leaves out still belongs to this tensor.
         return Tensor(self.device, self.lease, desc, self.offset, self.whole and wanted == mine)
 
     def _seen(self, desc: TensorDesc, shape: tuple[int, ...] | None = None) -> Tensor:
@@ -334,9 +318,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     def _permuted(self, order: tuple[int, ...]) -> Tensor:
         if not self.size:
             return self._as_numpy_does(np.transpose, order)
-        if not order:
-            return self._seen(self.desc, ())
-        return self._seen(views.permuted(self.desc, order))
+        return self._seen(views.permuted(self.desc, order) if order else self.desc, self._shape)
 
     @property
     def T(self) -> Tensor:  # noqa: N802 - NumPy's name
@@ -354,8 +336,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
 
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
         """A view with two dimensions exchanged."""
-        order = list(range(self.ndim))
-        first, second = (views.axis_of("swapaxes", a, self.ndim) for a in (axis1, axis2))
+        order, axes = list(range(self.ndim)), (axis1, axis2)
+        first, second = (views.axis_of("swapaxes", a, self.ndim) for a in axes)
         order[first], order[second] = order[second], order[first]
         return self._permuted(tuple(order))
 
@@ -574,18 +556,6 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             **{flag: bool(exclusive)},
         )
         return result
-
-    def sort(self, *_: Any, **__: Any) -> NoReturn:
-        """Waits for the sorting operators."""
-        raise waiting("sort")
-
-    def argsort(self, *_: Any, **__: Any) -> NoReturn:
-        """Waits for the sorting operators."""
-        raise waiting("argsort")
-
-    def nonzero(self) -> NoReturn:
-        """Waits for NONZERO_COORDINATES."""
-        raise waiting("nonzero")
 
     def __len__(self) -> int:
         if not self.ndim:
