@@ -1,6 +1,7 @@
 # make demo and make test each do all set-up first; see tools/setup.sh.
 VENV ?= .venv
 ARGS ?=
+WORKERS ?= 2
 PY := $(VENV)/bin/python
 
 # Without it, the Wayland library that Mesa's drivers load complains on standard error.
@@ -34,7 +35,7 @@ lint: setup
 	$(VENV)/bin/lint-imports
 
 test: lint
-	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest $(ARGS)
+	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-adapters: setup
 	@tools/test_adapters.sh $(PY) $(ARGS)
@@ -45,9 +46,8 @@ bench:
 
 docs:
 	@tools/setup.sh $(VENV) docs
-	@$(PY) tools/pages.py
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
-	@echo "open site/index.html, or serve it: $(PY) -m mkdocs serve"
+	@echo "to read it, search included: $(PY) -m http.server --directory site"
 
 dist: setup
 	$(PY) -m build --no-isolation

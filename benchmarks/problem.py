@@ -12,6 +12,7 @@ import numpy as np
 
 import dmlgpu as dml
 from benchmarks.workloads import Workload
+from dmlgpu.desc.indexing import window
 from dmlgpu.ops import traffic
 from dmlgpu.plan.traffic import SECTOR
 
@@ -92,43 +93,25 @@ class Problem:
 
     def desc(self) -> Any:
         """The description that dmlgpu compiles."""
-        data_type = dml.DataType.from_numpy(self.dtype)
-        source = dml.TensorDesc(data_type, self.shape)
+        source = dml.TensorDesc(dml.DataType.from_numpy(self.dtype), self.shape)
         if self.workload.family == "slice":
-            return self._slice_desc(source, dml.TensorDesc(data_type, self.output_shape))
-        if self.workload.family == "gather_nd":
-            rank = len(self.shape)
-            padded = (1,) * (rank - len(self.output_shape)) + self.output_shape
-            return dml.GatherNdDesc(
+            at = window(self.shape, self.steps)
+            return dml.infer(
+                dml.Slice1Desc,
                 input_tensor=source,
-                indices_tensor=self.index_desc(),
-                output_tensor=dml.TensorDesc(data_type, padded),
-                input_dimension_count=rank,
-                indices_dimension_count=2,
+                input_window_offsets=at.offsets,
+                input_window_sizes=at.sizes,
+                input_window_strides=at.strides,
             )
-        return dml.CumulativeSummationDesc(
-            input_tensor=source, output_tensor=source, axis=self.workload.axis
-        )
+        if self.workload.family == "gather_nd":
+            return dml.infer(
+                dml.GatherNdDesc, input_tensor=source, indices_tensor=self.index_desc()
+            )
+        return dml.infer(dml.CumulativeSummationDesc, input_tensor=source, axis=self.workload.axis)
 
     def index_desc(self) -> dml.TensorDesc:
         """Gathers: the indices' description."""
         return dml.TensorDesc(dml.DataType.from_numpy(self.workload.index_dtype), self.index_shape)
-
-    def _slice_desc(self, source: dml.TensorDesc, output: dml.TensorDesc) -> dml.Slice1Desc:
-        offsets, windows, strides = [], [], []
-        for step, size in zip(self.steps, self.shape, strict=True):
-            taken = range(*step.indices(size))
-            low, high = min(taken[0], taken[-1]), max(taken[0], taken[-1])
-            offsets.append(low)
-            windows.append(high - low + 1)
-            strides.append(taken.step)
-        return dml.Slice1Desc(
-            input_tensor=source,
-            output_tensor=output,
-            input_window_offsets=tuple(offsets),
-            input_window_sizes=tuple(windows),
-            input_window_strides=tuple(strides),
-        )
 
     def flat_index(self) -> Array:
         """Gathers: the position of each piece, in pieces: rows in random order, or at random."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from dmlgpu.array.promotion import is_number
+from dmlgpu.desc.host import host_memory
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -200,13 +202,14 @@ class Arithmetic:
 
 
 class Conversions:
-    """Elements as Python numbers; the class has no state."""
+    """Elements as Python numbers, and what Python asks of a sequence; the class has no state."""
 
     __slots__ = ()
 
     def tolist(self: Any) -> Any:
         """The elements as nested lists of Python numbers; of no dimensions, the number itself."""
-        return self.numpy().tolist()
+        with host_memory(self.nbytes):
+            return self.numpy().tolist()
 
     def item(self: Any, *index: int) -> Any:
         """The only element, or the one at these positions, as a Python number."""
@@ -266,6 +269,17 @@ class Conversions:
 
     def __contains__(self: Any, value: Any) -> bool:
         return bool(self.device.elementwise("equal", self, value).any())
+
+    def __len__(self: Any) -> int:
+        if not self.ndim:
+            raise InvalidTypeError("len() of unsized object: the tensor has no dimensions")
+        return int(self.shape[0])
+
+    def __iter__(self: Any) -> Iterator[Tensor]:
+        """Along the first axis; each step is a call of SLICE1."""
+        if not self.ndim:
+            raise InvalidTypeError("iteration over a 0-d array: the tensor has no dimensions")
+        return (self[i] for i in range(self.shape[0]))
 
 
 WAITING = {

@@ -88,9 +88,8 @@ class CompiledOperator:
             if call is None:
                 call = self._bind(key, inputs, outs)
             if self._checks:
-                lease = self._reports.room()
-                context.record(self._executable.with_check(call, inputs, lease))
-                self._reports.expect(self._executable, lease)
+                lease, slot = self._reports.room(self._executable)
+                context.record(self._executable.with_check(call, inputs, lease, slot))
             else:
                 context.record(call)
         return outs[0] if self._single is not None else outs

@@ -24,7 +24,6 @@ from dmlgpu.desc.views import broadcast, broadcast_shape, packed
 from dmlgpu.errors import BindingError, InvalidDescError, InvalidTypeError
 from dmlgpu.gpu.adapters import AdapterInfo
 from dmlgpu.gpu.gpu import Gpu
-from dmlgpu.gpu.interrupt import uninterrupted
 from dmlgpu.gpu.memory import Memory
 from dmlgpu.interop import imported
 from dmlgpu.ops import BY_DESC, BY_NAME, operator_of
@@ -132,7 +131,7 @@ class Device:
             self._read_back.drain()
             self._compiled.clear()
             self.remembered.clear()
-            context.close()
+            context.close(self._owned)
             if self._owned:
                 context.gpu.device.destroy()
 
@@ -200,7 +199,8 @@ class Device:
         with context.lock:
             if context.is_recorded(tensor.storage):
                 context.recording.submit()  # a write overtakes work that used the buffer before
-            context.transfers.write(tensor.buffer, 0, raw)
+                tensor.storage.note = None  # nor does it matter what was to lie there
+            context.transfers.write(tensor.storage.buffer, 0, raw)
         return tensor
 
     def empty(self, desc: TensorDesc) -> Tensor:
@@ -371,10 +371,10 @@ class Device:
             known.drop_calls()
         self._compiled[operator.desc] = operator
         if len(self._compiled) > COMPILED_LIMIT:
-            with uninterrupted():  # finalizers of wgpu swallow a Ctrl-C
-                oldest = next(iter(self._compiled))
-                self._compiled[oldest].drop_calls()
-                del self._compiled[oldest]
+            oldest = next(iter(self._compiled))
+            dropped = self._compiled.pop(oldest, None)
+            if dropped is not None:
+                dropped.drop_calls()
 
     def remember(self, key: Hashable, made: Any) -> None:
         """Keeps an operator under the arguments of the function that needed it; bounded."""

@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
+from dmlgpu.desc.catalogue import SYNONYMS
 from dmlgpu.desc.description import Description
-from dmlgpu.desc.enumerations import AxisDirection
+from dmlgpu.desc.enumerations import AxisDirection, PaddingMode
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.device import Device
 from dmlgpu.errors import InvalidTypeError, UnsupportedError
@@ -27,7 +28,9 @@ Array: TypeAlias = Tensor | npt.ArrayLike
 empty = Parameter.empty
 
 _default: list[Device] = []
-_default_lock = threading.Lock()
+# A signal handler or finalizer may use the default device while it is being opened, in the same
+# thread; it then opens one of its own, which both use.
+_default_lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child must not find it held by a thread it does not have
     os.register_at_fork(
         before=_default_lock.acquire,
@@ -42,9 +45,16 @@ def default_device() -> Device:
     A closed or lost one is replaced by a new one.
     """
     with _default_lock:
-        if not _default or not _default[0].is_usable:
-            _default[:] = [Device()]
-        return _default[0]
+        known = _default[:1]
+        if known and known[0].is_usable:
+            return known[0]
+        made = Device()
+        others = _default[:1]
+        if others and others != known and others[0].is_usable:
+            made.close()
+            return others[0]
+        _default[:] = [made]
+        return made
 
 
 def set_default_device(device: Device | None) -> None:
@@ -239,7 +249,9 @@ def function_named(name: str) -> Callable[..., Any] | None:
 
     Tensors come first, in the description's order, then attributes by DirectML's names.
     """
-    operator = BY_NAME.get(name.upper())
+    if name in WRITTEN:
+        return WRITTEN[name]
+    operator = BY_NAME.get(SYNONYMS.get(name.upper(), name.upper()))
     if operator is None or name != name.lower():
         return None
     inputs = [field.name for field in operator.inputs]
@@ -252,6 +264,10 @@ def function_named(name: str) -> Callable[..., Any] | None:
             raise InvalidTypeError(f"{operator.name}: {error}") from None
         given = bound.arguments
         tensors = [given.pop(f"{n}", None) for n in shorts]
+        for i, field in enumerate(operator.inputs):
+            if field.is_array and isinstance(tensors[i], (list, tuple)):
+                own = device_of(*tensors[i])
+                tensors[i] = [x if isinstance(x, Tensor) else own.tensor(x) for x in tensors[i]]
         while tensors and tensors[-1] is None:
             tensors.pop()
         flat = [x for t in tensors for x in (t if isinstance(t, (list, tuple)) else (t,))]
@@ -270,6 +286,7 @@ def function_named(name: str) -> Callable[..., Any] | None:
         kind = Parameter.KEYWORD_ONLY if optional and default is empty else kind
         parameters.append(Parameter(field.name, kind, default=default))
     parameters.append(Parameter("output_data_type", Parameter.KEYWORD_ONLY, default=None))
+    parameters.append(Parameter("output_sizes", Parameter.KEYWORD_ONLY, default=None))
     parameters.sort(key=lambda p: p.kind)
     signature = Signature(parameters)
     function.__name__ = function.__qualname__ = name
@@ -284,3 +301,98 @@ def _argument(field: str) -> str:
     if field == "input_tensor":
         return "x"
     return field.removesuffix("_tensor")
+
+
+def split(x: Array, sizes: Sequence[int], axis: int) -> tuple[Tensor, ...]:
+    """SPLIT: `x` cut along an axis into pieces of these sizes.
+
+    >>> [piece.tolist() for piece in dml.split([1, 2, 3, 4, 5], [2, 3], axis=0)]
+    [[1, 2], [3, 4, 5]]
+    """
+    made = device_of(x).run("SPLIT", x, output_sizes=tuple(sizes), axis=axis)
+    return made if isinstance(made, tuple) else (made,)
+
+
+def padding(
+    x: Array,
+    mode: PaddingMode | int,
+    value: float,
+    start: Sequence[int],
+    end: Sequence[int],
+) -> Tensor:
+    """PADDING: `x` with more elements before and behind it, per dimension.
+
+    >>> dml.padding([1, 2, 3], dml.PaddingMode.REFLECTION, 0, start=[2], end=[1]).tolist()
+    [3, 2, 1, 2, 3, 2]
+    """
+    named = {"padding_mode": mode, "padding_value": value}
+    result: Tensor = device_of(x).run("PADDING", x, **named, start_padding=start, end_padding=end)
+    return result
+
+
+def padding1(
+    x: Array,
+    mode: PaddingMode | int,
+    value: int | float,
+    start: Sequence[int],
+    end: Sequence[int],
+) -> Tensor:
+    """PADDING1: PADDING with a value of the data type of `x`, exactly.
+
+    >>> dml.padding1([1, 2], dml.PaddingMode.CONSTANT, 2**53 + 1, [1], [0]).tolist()
+    [9007199254740993, 1, 2]
+    """
+    named = {"padding_mode": mode, "padding_value": value}
+    result: Tensor = device_of(x).run("PADDING1", x, **named, start_padding=start, end_padding=end)
+    return result
+
+
+def gather(x: Array, indices: Array, axis: int, index_dimensions: int | None = None) -> Tensor:
+    """GATHER: the slices of `x` along an axis that `indices` name.
+
+    Negative indices count from the end. `index_dimensions` says how many trailing dimensions of
+    the indices are meant, all by default; the result has as many as NumPy's `take` gives it.
+
+    >>> dml.gather([[1, 2], [3, 4]], [1, 0, -1], axis=0).tolist()
+    [[3, 4], [1, 2], [3, 4]]
+    """
+    result: Tensor = device_of(x, indices).run(
+        "GATHER", x, indices, axis=axis, index_dimensions=index_dimensions
+    )
+    return result
+
+
+def scatter_nd(
+    x: Array,
+    indices: Array,
+    updates: Array,
+    input_dimension_count: int | None = None,
+    indices_dimension_count: int | None = None,
+) -> Tensor:
+    """SCATTER_ND: `x` with the blocks that the tuples of `indices` name replaced by `updates`.
+
+    Of several updates of one block the last one stays. The counts say how many trailing dimensions
+    are meant, all by default.
+
+    >>> dml.scatter_nd([1, 2, 3, 4], [[0], [-1]], [7, 8]).tolist()
+    [7, 2, 3, 8]
+    """
+    result: Tensor = device_of(x, indices, updates).run(
+        "SCATTER_ND",
+        x,
+        indices,
+        updates,
+        input_dimension_count=input_dimension_count,
+        indices_dimension_count=indices_dimension_count,
+    )
+    return result
+
+
+# Functions whose arguments are not what a record says by itself.
+WRITTEN: dict[str, Callable[..., Any]] = {
+    "split": split,
+    "padding": padding,
+    "padding1": padding1,
+    "gather": gather,
+    "scatter_nd": scatter_nd,
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -22,11 +22,16 @@ from dmlgpu.array.promotion import (
 )
 from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import AxisDirection
-from dmlgpu.desc.host import strided_view
+from dmlgpu.desc.host import host_memory, strided_view
 from dmlgpu.desc.indexing import Index, positions
 from dmlgpu.desc.indexing import window as window_of
 from dmlgpu.desc.tensor import TensorDesc, packed_strides
-from dmlgpu.errors import DmlError, InvalidDescError, InvalidTypeError, UnsupportedError
+from dmlgpu.errors import (
+    DmlError,
+    InvalidDescError,
+    InvalidTypeError,
+    UnsupportedError,
+)
 from dmlgpu.gpu.memory import Lease
 from dmlgpu.reductions import Axis, Statistics
 from dmlgpu.runtime.region import Region
@@ -157,7 +162,10 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
 
     def tobytes(self) -> bytes:
         """All total_tensor_size_in_bytes, padding included, as they lie on the device."""
-        return self.device.read(self).tobytes() if self.size else b""
+        if not self.size:
+            return b""
+        with host_memory(self.desc.total_tensor_size_in_bytes):
+            return self.device.read(self).tobytes()
 
     def numpy(self) -> npt.NDArray[Any]:
         """A copy of the elements in host memory; waits for the GPU."""
@@ -178,7 +186,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         """The elements among the tensor's bytes, as an array of its shape."""
         if self.desc.is_packed:
             return raw[: self.nbytes].view(self.dtype).reshape(self.shape)
-        values = strided_view(raw, self.desc, writeable=False).copy()
+        with host_memory(self.nbytes):
+            values = strided_view(raw, self.desc, writeable=False).copy()
         return values.view(self.dtype).reshape(self.shape)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -556,17 +565,6 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             **{flag: bool(exclusive)},
         )
         return result
-
-    def __len__(self) -> int:
-        if not self.ndim:
-            raise InvalidTypeError("len() of unsized object: the tensor has no dimensions")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        """Along the first axis; each step is a call of SLICE1."""
-        if not self.ndim:
-            raise InvalidTypeError("iteration over a 0-d array: the tensor has no dimensions")
-        return (self[i] for i in range(self.shape[0]))
 
     def __copy__(self) -> Tensor:
         return self.copy()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_wgsl import read_file, slots_of
+from support.kernels import read_file, slots_of
 
 import dmlgpu as dml
 from dmlgpu.gpu.memory import Storage

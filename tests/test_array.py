@@ -8,12 +8,12 @@ import pickle
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from strategies import SCAN7
+from support import oracle
+from support.tables import SCAN7
 
 import dmlgpu as dml
 from dmlgpu import DataType as T

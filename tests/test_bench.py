@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_cli import is_one_sentence, run
+from support.commands import is_one_sentence, run
 
 import dmlgpu as dml
 from dmlgpu.cli import bench, cases
@@ -46,7 +46,7 @@ def test_the_report_as_a_table(capsys: Capture, device: dml.Device) -> None:
     lines = out.splitlines()
     assert lines[0] == f"dmlgpu {dml.__version__} on {device.adapter}"
     assert lines[1].startswith("FLOAT32, 1 MiB of input; the adapter copies ")
-    head = ["operator", "task", "GPU", "ms", "GB/s", "of", "copy", "NumPy", "ms", "x", "NumPy"]
+    head = ["operator", "task", "dmlgpu", "ms", "GB/s", "of", "copy", "NumPy", "ms", "x", "NumPy"]
     assert lines[3].split() == head
     assert len({len(line) for line in lines[3:12]}) == 1
     assert err.count("\n") == 9

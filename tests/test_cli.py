@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.commands import is_one_sentence, run
 
 import dmlgpu as dml
-from dmlgpu import cli
 from dmlgpu.cli import cases, catalogue, demo, info, output
 from dmlgpu.gpu import adapters
 from dmlgpu.ops import OPERATORS
@@ -24,20 +24,6 @@ NAMES = [operator.name for operator in OPERATORS]
 CARD = dml.AdapterInfo("GeForce", "discrete", "Vulkan", "580", 0)
 CHIP = dml.AdapterInfo("Iris", "integrated", "Vulkan", "25", 1)
 SOFT = dml.AdapterInfo("llvmpipe", "cpu", "Vulkan", "Mesa 25", 2)
-
-
-def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
-    """Status, standard output and standard error of a command."""
-    try:
-        status = cli.main(argv)
-    except SystemExit as stop:
-        status = stop.code if isinstance(stop.code, int) else 1
-    out, err = capsys.readouterr()
-    return status, out, err
-
-
-def is_one_sentence(err: str) -> bool:
-    return re.fullmatch(r"dmlgpu: [^\n]+\n", err) is not None
 
 
 def test_without_a_command_it_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,21 +55,19 @@ def test_operators_lists_the_catalogue(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("level", ["3.0", "FL_3_0", "fl_3_0", "3_0"])
 def test_operators_at_a_level(capsys: pytest.CaptureFixture[str], level: str) -> None:
-    status, out, _ = run(capsys, "operators", "--level", level)
+    status, out, _ = run(capsys, "operators", "gather_nd", "cumulative", "--level", level)
     assert status == 0
     assert out == (
         "operators at feature level 3.0\n"
         "\n"
-        "operator              since  ranks   in place  data types\n"
-        "CUMULATIVE_SUMMATION  2.1    4       yes       FLOAT16/32, INT32, UINT16/32\n"
-        "GATHER_ND             2.1    1 to 8  no        FLOAT16/32, INT8/16/32, UINT8/16/32\n"
-        "  indices                                      INT32/64, UINT32/64\n"
-        "GATHER_ND1            3.0    1 to 8  no        FLOAT16/32, INT8/16/32, UINT8/16/32\n"
-        "  indices                                      INT32/64, UINT32/64\n"
-        "SLICE                 1.0    1 to 8  no        FLOAT16/32, INT8/16/32, UINT8/16/32\n"
-        "SLICE1                2.1    1 to 8  no        FLOAT16/32, INT8/16/32, UINT8/16/32\n"
+        "operator              since  in place  ranks   data types\n"
+        "CUMULATIVE_SUMMATION  2.1    yes       4       FLOAT16/32, INT32, UINT16/32\n"
+        "GATHER_ND             2.1    no        1 to 8  FLOAT16/32, INT8/16/32, UINT8/16/32; "
+        "indices: INT32/64, UINT32/64\n"
+        "GATHER_ND1            3.0    no        1 to 8  FLOAT16/32, INT8/16/32, UINT8/16/32; "
+        "indices: INT32/64, UINT32/64\n"
         "\n"
-        "CUMULATIVE_PRODUCT comes with level 3.1\n"
+        "From level 3.1: CUMULATIVE_PRODUCT.\n"
     )
 
 
@@ -121,12 +105,14 @@ def test_operators_as_json_equals_the_tables(
         }
 
 
-def test_markdown_says_each_level_once(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capsys, "operators", "--markdown")
-    assert status == 0
-    header, rule, *rows = out.splitlines()
-    assert header.count("|") == rule.count("|")
-    assert len(rows) == sum(len(operator.entry.support) for operator in OPERATORS)
+def test_operators_can_be_asked_for_by_a_part_of_their_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, out, _ = run(capsys, "operators", "--json", "softmax", "argm")
+    names = [entry["name"] for entry in json.loads(out)]
+    assert names == [name for name in NAMES if "SOFTMAX" in name or "ARGM" in name]
+    _, out, _ = run(capsys, "operators", "nothing_like_it")
+    assert len(out.splitlines()) == 3
 
 
 def test_types_are_gathered_by_kind() -> None:
@@ -206,7 +192,7 @@ def test_info_names_the_adapter_in_use(
 ) -> None:
     status, out, err = run(capsys, "info")
     assert (status, err) == (0, "")
-    chosen = next(line for line in out.splitlines() if line.startswith("*  "))
+    chosen = next(line for line in out.splitlines() if line.startswith("* "))
     for part in (device.adapter.name, device.adapter.kind, device.adapter.backend):
         assert part in chosen
     assert "* is chosen: " in out
@@ -228,24 +214,28 @@ def test_info_as_json(capsys: pytest.CaptureFixture[str], device: dml.Device) ->
 
 
 @pytest.mark.gpu
-def test_demo_runs_every_operator_and_agrees(
+def test_demo_runs_operators_of_each_kind_and_agrees(
     capsys: pytest.CaptureFixture[str], device: dml.Device
 ) -> None:
     status, out, err = run(capsys, "demo")
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert str(device.adapter) in lines[0]
-    assert sorted(line.split()[0] for line in lines[3:-2]) == NAMES
-    for line in lines[3:-2]:
+    rows = lines[3 : lines.index("", 3)]
+    assert [line.split()[0] for line in rows] == [case.operator for case in cases.demo_cases()]
+    assert {line.split()[0] for line in rows} <= set(NAMES)
+    for line in rows:
         assert re.search(r" \d+\.\d\d +\d+\.\d\d  (equal|within \de-\d\d)$", line), line
-    assert max(map(len, lines[2:])) < 110
+    assert max(map(len, rows)) < 115
+    assert ("This adapter is software" in out) == (device.adapter.kind == "cpu")
 
 
 @pytest.mark.gpu
 def test_demo_fails_where_a_result_differs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], device: dml.Device
 ) -> None:
-    first, *_, last = cases.demo_cases()
+    first, *_ = found = cases.demo_cases()
+    last = next(case for case in found if case.operator == "CUMULATIVE_PRODUCT")
     wrong = replace(first, numpy=lambda x: x[:, 1::2, ::2].copy())
     worse = replace(last, numpy=lambda x: np.cumprod(x, -1) * 1.001)
     monkeypatch.setattr(demo, "demo_cases", lambda: [wrong, last, worse])
@@ -256,7 +246,7 @@ def test_demo_fails_where_a_result_differs(
 
 
 def test_a_wrong_shape_is_no_agreement() -> None:
-    *_, case = cases.demo_cases()
+    case = next(case for case in cases.demo_cases() if case.steps)
     assert cases.verdict(case, np.ones((3, 3), np.float32)) == (False, "DIFFERS")
 
 

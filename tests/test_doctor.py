@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_plans import ADAPTERS
+from support.plans import ADAPTERS
 
 import dmlgpu as dml
 from dmlgpu import cli

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import documents
 import pytest
-from documents import ROOT, Block, Command, blocks, difference, sessions
-from test_cli import run
+from support import documents
+from support.commands import run
+from support.documents import ROOT, Block, Command, blocks, difference, sessions
 
 SESSIONS = sessions()
 PROGRAM_PAGES = [

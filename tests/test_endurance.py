@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stages import F32, ramp, summation
-from test_threads import resident
+from support.programs import resident
+from support.stages import F32, ramp, summation
 
 import dmlgpu as dml
 from dmlgpu.device import COMPILED_LIMIT

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
-from strategies import DESCS, EXCLUSIVE, IDX4, TABLES, row_at
+from support import oracle
+from support.tables import IDX4, TABLES, row_at
 
 import dmlgpu as dml
 from dmlgpu import AxisDirection, TensorDesc
 from dmlgpu import DataType as T
+from dmlgpu.ops import BY_NAME
 
 LINES = Path(__file__).with_name("examples.jsonl").read_text(encoding="utf-8").splitlines()
 EXAMPLES = [json.loads(line) for line in LINES]
@@ -78,8 +79,9 @@ def describe(example: dict[str, Any], inputs: list[oracle.Array], out: oracle.Ar
     else:
         kwargs["axis"] = example["axis"]
         kwargs["axis_direction"] = AxisDirection[example["direction"]]
-        kwargs[EXCLUSIVE[op]] = example["exclusive"]
-    return DESCS[op](**kwargs)
+        flag = next(field.name for field in BY_NAME[op].fields if field.kind == "bool")
+        kwargs[flag] = example["exclusive"]
+    return BY_NAME[op].desc(**kwargs)
 
 
 def call(example: dict[str, Any], inputs: list[Any]) -> dml.Tensor:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from programs import import_path
+from support.programs import import_path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
@@ -24,6 +24,12 @@ radius 18: 348 x 348, equal to NumPy
 """,
     "embedding_lookup": """\
 table (95, 16), tokens (2, 6), vectors (2, 6, 16): equal to NumPy
+""",
+    "game_of_life": """\
+generation   0: 2729 cells live, equal to NumPy
+generation  20: 1403 cells live, equal to NumPy
+generation  80: 1040 cells live, equal to NumPy
+generation 200:  751 cells live, equal to NumPy
 """,
     "image_slices": """\
 image            540 x 360  equal to NumPy

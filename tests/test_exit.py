@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from programs import says
+from support.programs import says
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("device")]
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from test_cli import is_one_sentence, run
+from support.commands import is_one_sentence, run
 
 import dmlgpu as dml
 from dmlgpu.cli import explain
@@ -163,8 +163,8 @@ def test_the_text(capsys: Capture) -> None:
 def test_several_passes_tell_scratch_and_all_they_move(capsys: Capture) -> None:
     line = "cumulative_summation --input float32:8388608x2 --axis 0"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
-    assert "1. cumulative_groups.wgsl, entry point reduce\n" in out
-    assert "3. cumulative_groups.wgsl, entry point scan_carried\n" in out
+    assert "1. scan/groups.wgsl, entry point reduce\n" in out
+    assert "3. scan/groups.wgsl, entry point scan_carried\n" in out
     assert "Scratch memory partials0: 4 KiB.\n" in out
     assert "Least time at 1000 GB/s (--bandwidth): 134 us.\n" in out
     assert out.endswith("The dispatches move 192 MiB: at least 201 us.\n")
@@ -174,17 +174,15 @@ def test_what_takes_over_in_place_is_told(capsys: Capture) -> None:
     line = "cumulative_summation --input float32:7x1001 --axis 1"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
     assert "io = io_packed\n" in out
-    sentence = (
-        "In place, or inside one buffer, other dispatches take over: cumulative_rows.wgsl with "
-    )
+    sentence = "In place, or inside one buffer, other dispatches take over: scan/rows.wgsl with "
     assert sentence + "num = num_f32, fold = fold_sum, io = io_elements, put = put_whole.\n" in out
-    assert [d["shader"] for d in as_json(capsys, line, *ASSUME)["in_place"]] == ["cumulative_rows"]
+    assert [d["shader"] for d in as_json(capsys, line, *ASSUME)["in_place"]] == ["scan/rows"]
 
 
 def test_memory_that_calls_share_is_told(capsys: Capture) -> None:
     line = "cumulative_summation --input float32:4194304 --axis 0"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
-    assert "1. cumulative_linked.wgsl, entry point main\n" in out
+    assert "1. scan/linked.wgsl, entry point main\n" in out
     assert "Memory that all calls share, status: 8.016 KiB.\n" in out
     assert as_json(capsys, line, *ASSUME)["shared"] == {"status": 8208}
 
@@ -290,11 +288,11 @@ def test_without_an_adapter_it_says_what_needs_none(
 
 
 @pytest.mark.gpu
+@pytest.mark.slow
 def test_on_this_adapter_its_copy_is_measured(capsys: Capture, device: dml.Device) -> None:
     found = as_json(capsys, SLICE1)
     assert found["adapter"] == str(device.adapter)
     assert found["bandwidth_from"] == "its own copy"
-    assert found["bandwidth_gb_per_s"] > 0
     expected = found["bytes_least"] / found["bandwidth_gb_per_s"] / 1e9
     assert found["seconds_least"] == pytest.approx(expected)
     assert found["facts"]["is_cpu"] == (device.adapter.kind == "cpu")

@@ -11,12 +11,12 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-import fault_table
 import numpy as np
 import pytest
 import wgpu
-from injection import ALLOCATIONS, CALLS, Injection, injected
-from stages import STAGES, Bench, Stage
+from support import fault_table
+from support.injection import ALLOCATIONS, CALLS, Injection, injected
+from support.stages import STAGES, Bench, Stage
 from wgpu.backends.wgpu_native import _api as native
 
 import dmlgpu as dml

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-import fault_table
 import numpy as np
 import pytest
 import wgpu
-from stages import F32, summation
+from support import fault_table
+from support.stages import F32, summation
 
 import dmlgpu as dml
 
@@ -57,10 +57,11 @@ def test_destroyed_before_a_call(device: dml.Device, make: Make) -> None:
 @pytest.mark.parametrize("index", [slice(4, 60), slice(None, None, -1)], ids=["copy", "kernel"])
 def test_destroyed_after_a_call_is_recorded(device: dml.Device, make: Make, index: slice) -> None:
     x = make(device)
+    buffer = x.buffer
     before = device.compile(summation(64))(device.tensor(ONES))
     spoiled = x[index]
     of_spoiled = spoiled[1:9]
-    x.buffer.destroy()
+    buffer.destroy()
     for tensor in (spoiled, of_spoiled, spoiled):  # never stale bytes, however often it is asked
         with pytest.raises(dml.BindingError, match="SLICE1, which was to fill it"):
             tensor.numpy()
@@ -102,9 +103,10 @@ def test_mapped_by_its_owner(device: dml.Device) -> None:
         pytest.skip("this adapter maps no tensors")
     x = device.tensor(ONES)
     y = device.compile(summation(64))(x)
+    buffer = y.buffer
     device.wait()
     z = device.compile(summation(64))(y)
-    y.buffer.map_sync("READ")
+    buffer.map_sync("READ")
     for use in (z.numpy, y.numpy, device.flush):
         with pytest.raises(dml.BindingError, match="mapped"):
             use()
@@ -116,7 +118,7 @@ def test_wrapping_the_same_buffer_often_keeps_no_trace(device: dml.Device) -> No
     buffer = device.wgpu_device.create_buffer_with_data(data=ONES, usage=USAGE)
     for _ in range(50):
         assert device.wrap(buffer, LINE).numpy()[0] == 1
-    assert len(vars(buffer)["destroy"]._notes) == 1
+    assert len(vars(buffer)["destroy"].storages) <= 1
 
 
 def test_a_buffer_of_the_pool_is_not_destroyed_under_recorded_work() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
 import wgpu
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from strategies import IDX4, SCAN7
+from support import oracle
+from support.tables import IDX4, SCAN7
 
 import dmlgpu as dml
 

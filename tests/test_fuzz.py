@@ -9,12 +9,11 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import fuzz_calls
-import fuzz_cases
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support import fuzz_calls, fuzz_cases
 
 import dmlgpu as dml
 from dmlgpu import functions

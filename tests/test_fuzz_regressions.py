@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from fuzz_values import Hostile
+from support.fuzz_values import Hostile
 
 import dmlgpu as dml
 from dmlgpu import DataType as T

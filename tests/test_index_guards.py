@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
+from support import oracle
 
 import dmlgpu as dml
 from dmlgpu import DataType as T

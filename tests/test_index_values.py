@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
-from strategies import IDX4
+from support import oracle
+from support.tables import IDX4
 
 import dmlgpu as dml
 from dmlgpu import DataType as T

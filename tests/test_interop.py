@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
 import wgpu
+from support import oracle
 
 import dmlgpu as dml
 from dmlgpu import DataType as T

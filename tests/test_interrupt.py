@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import run
-from stages import STAGES, Bench, Stage
+from support.programs import run
+from support.stages import STAGES, Bench, Stage
 
 import dmlgpu as dml
-from dmlgpu.gpu.interrupt import uninterrupted
 
 pytestmark = pytest.mark.gpu
 
@@ -130,26 +129,3 @@ def test_a_real_ctrl_c(work: str) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == "caught 20 0\n"
     assert "dmlgpu" not in done.stderr
-
-
-def test_a_block_that_is_not_interrupted() -> None:
-    steps = []
-    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
-        with uninterrupted():
-            signal.raise_signal(signal.SIGINT)
-            steps.append("whole")
-        steps.append("never")
-    assert steps == ["whole"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_a_handler_of_the_program_is_called_once() -> None:
-    seen: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
-    try:
-        with uninterrupted():
-            signal.raise_signal(signal.SIGINT)
-            assert seen == []
-        assert seen == [signal.SIGINT]
-    finally:
-        signal.signal(signal.SIGINT, before)

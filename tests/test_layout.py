@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_plans import every_plan
+from support.plans import every_plan
 
 from dmlgpu.plan import scan
 from dmlgpu.wgsl import assembly, source
@@ -109,3 +109,15 @@ def test_no_file_is_longer_than_one_idea(folder: str) -> None:
     ]
     lengths = {name_of(p): len(p.read_text(encoding="utf-8").splitlines()) for p in files}
     assert {name: n for name, n in lengths.items() if n > MOST_LINES} == {}
+
+
+def test_no_test_file_imports_another() -> None:
+    """What several need lies in tests/support, so that each file runs alone."""
+    tests = {path.stem: path for path in (ROOT / "tests").rglob("test_*.py")}
+    found = {}
+    for name, path in tests.items():
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+        if modules & {*tests, "conftest"}:
+            found[name] = modules & {*tests, "conftest"}
+    assert found == {}

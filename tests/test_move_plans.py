@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 import pytest
-from test_plans import ADAPTERS, copy, one, plan, rows
+from support.plans import ADAPTERS, copy, one, plan, rows
 
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc

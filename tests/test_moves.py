@@ -13,9 +13,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
-from test_plans import copy, rows
+from support import oracle
+from support.plans import copy, rows
 
 import dmlgpu as dml
 from dmlgpu import DataType as T

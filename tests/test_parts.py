@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import executor
+from expected import Case
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ops import test_cumulative, test_gather_nd, test_slice
-from strategies import Case, gather_cases, scan_cases, slice1_cases, slice_cases
-from test_plans import ADAPTERS, copy, plan, rows, running
+from support.execution import executor
+from support.generate import cases, check
+from support.plans import ADAPTERS, copy, plan, rows, running
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -146,9 +146,9 @@ class Small:
         context.facts = replace(context.facts, max_binding=most)
         self.device._compiled.clear()
 
-    def run(self, desc: object, tensors: Sequence[TensorDesc], *rest: Any, **how: Any) -> bytes:
-        self.limit(tensors)
-        return self.execute(desc, tensors, *rest, **how)
+    def run(self, desc: Any, *rest: Any, **how: Any) -> dict[str, bytes]:
+        self.limit(list(desc.tensors().values()))
+        return self.execute(desc, *rest, **how)
 
 
 @pytest.fixture(scope="module")
@@ -167,30 +167,30 @@ def windows(small: Small) -> Small:
 
 @pytest.mark.gpu
 @SOME
-@given(slice1_cases())
+@given(cases("SLICE1"))
 def test_slice1_in_parts(windows: Small, case: Case) -> None:
-    test_slice.check(case, windows.run)
+    check(case, windows.run)
 
 
 @pytest.mark.gpu
 @SOME
-@given(slice_cases())
+@given(cases("SLICE"))
 def test_slice_in_parts(windows: Small, case: Case) -> None:
-    test_slice.check(case, windows.run)
+    check(case, windows.run)
 
 
 @pytest.mark.gpu
 @FEW
-@given(gather_cases("GATHER_ND1"))
+@given(cases("GATHER_ND1"))
 def test_gather_nd1_in_parts(windows: Small, case: Case) -> None:
-    test_gather_nd.check(case, windows.run)
+    check(case, windows.run)
 
 
 @pytest.mark.gpu
 @SOME
-@given(scan_cases("CUMULATIVE_SUMMATION"))
+@given(cases("CUMULATIVE_SUMMATION"))
 def test_sums_in_parts(small: Small, case: Case) -> None:
-    test_cumulative.check(case, small.run)
+    check(case, small.run)
 
 
 @pytest.mark.gpu

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from strategies import DESCS
-from test_plans import every_plan
+from support.plans import every_plan
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.gpu.gpu import Gpu
+from dmlgpu.ops import BY_DESC
 
 ROOT = Path(__file__).resolve().parent.parent
 SHADERS = ROOT / "shaders"
@@ -141,7 +141,7 @@ def hostile_calls(device: dml.Device) -> Iterator[Any]:
     """A string in every place that takes an argument."""
     line, evil = TensorDesc(T.FLOAT32, (8,)), Evil(EVIL)
     x = device.tensor(np.ones(8, np.float32))
-    for desc in DESCS.values():
+    for desc in BY_DESC:
         fields: dict[str, Any] = {f: line for f in desc.__annotations__ if f.endswith("_tensor")}
         rest = [f for f in desc.__annotations__ if f not in fields]
         for field in desc.__annotations__:
@@ -200,7 +200,7 @@ def test_shaders_are_made_of_files_and_numbers() -> None:
             assert dispatch.shader in files
             folder = dispatch.shader.rpartition("/")[0]
             for name in dispatch.slots.values():
-                assert {name, f"{folder}/{name}", f"shared/{name}"} & files, name
+                assert {name, f"{folder}/{name}"} & files, name
             assert all(type(value) is int for value in dispatch.constants.values())
             for value in dispatch.params.values():
                 assert all(type(v) is int for v in (value if isinstance(value, tuple) else [value]))

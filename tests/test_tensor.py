@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import input_strides, sizes
+from support import oracle
+from support.draws import input_strides, sizes
 
 import dmlgpu as dml
 from dmlgpu import DataType as T

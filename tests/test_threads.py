@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from stages import ramp, summation
+from support.programs import resident
+from support.stages import ramp, summation
 
 import dmlgpu as dml
 
@@ -21,15 +21,6 @@ CALLS = 2000  # each
 CHECK = 5  # every so many calls a result is read back
 
 Array = np.ndarray[Any, Any]
-
-
-def resident() -> int:
-    """Bytes of memory this process holds; 0 where the system does not say."""
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
-    except OSError:
-        return 0
 
 
 class Work:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_plans import every_plan
+from support.plans import every_plan
 
 import dmlgpu as dml
 from dmlgpu.desc.tensor import packed_strides

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from support.kernels import FILES, read_file, slots_of
 
 import dmlgpu as dml
 from dmlgpu.plan.dispatch import eight
@@ -13,99 +14,6 @@ from dmlgpu.wgsl import assembly as wgsl
 from dmlgpu.wgsl import source
 from dmlgpu.wgsl.assembly import Access, Shader, Slot, assemble
 from dmlgpu.wgsl.params import pack_params, params_layout
-
-KERNEL = """\
-// Adds params.bias to every word.
-struct Params {
-  count: u32, // elements
-  bias: i32,
-}
-@group(0) @binding(0) var<uniform> params: Params;
-#bind read input: ELEMENT
-#import body
-#bind write output: ELEMENT
-override WG_SIZE: u32 = 64;
-
-@compute @workgroup_size(WG_SIZE)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  if (id.x < params.count) { store_output(id.x, changed(load_input(id.x))); }
-}
-"""
-BODY = """\
-// One element plus the bias.
-fn changed(v: ELEMENT) -> ELEMENT { return v + ELEMENT(bitcast<u32>(params.bias)); }
-"""
-REPORT = """\
-struct Params { count: u32, }
-@group(0) @binding(0) var<uniform> params: Params;
-#bind atomic report: u32
-@compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  if (id.x >= params.count) { return; }
-  max_report(id.x / 8u, id.x);
-  merge_report(8u, 1u << id.x, 1u << id.x);
-  store_report(9u, load_report(10u));
-  if (add_report(11u, 2u) == 62u) { store_report(12u, 1u); }
-}
-"""
-MIXED = """\
-struct Params { count: u32, }
-@group(0) @binding(0) var<uniform> params: Params;
-#bind read input: u32
-#bind write output: vec4<u32>
-@compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  let i = 4u * id.x;
-  let v = vec4<u32>(load_input(i), load_input(i + 1u), load_input(i + 2u), load_input(i + 3u));
-  if (id.x < params.count) { store_output(id.x, v); }
-}
-"""
-REPEAT = """\
-struct Params { count: u32, bias: i32, }
-@group(0) @binding(0) var<uniform> params: Params;
-#bind read input: u32
-#import four
-#bind write output: u32
-@compute @workgroup_size(16)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  let i = 4u * id.x;
-  let bias = bitcast<u32>(params.bias);
-  let words = four(i);
-  #repeat 4: if (i + $u < params.count) { store_output(i + $u, words[$] + bias); }
-}
-"""
-FOUR = """\
-fn four(i: u32) -> vec4<u32> {
-  #repeat 4: let v$ = load_input(i + $u);
-  return vec4<u32>(v0, v1, v2, v3);
-}
-"""
-FILES = {
-    "unit": KERNEL.replace("ELEMENT", "vec4<u32>"),
-    "word": KERNEL.replace("ELEMENT", "u32"),
-    "shared/unit_body": BODY.replace("ELEMENT", "vec4<u32>"),
-    "shared/word_body": BODY.replace("ELEMENT", "u32"),
-    "report": REPORT,
-    "mixed": MIXED,
-    "repeat": REPEAT,
-    "shared/four": FOUR,
-    "counts": "#repeat 1: a$;\n#repeat 12: $\n\t #repeat 2: f($, $u);\n#repeat 0: b\nlast\n",
-    "outer": "#import first\n#import second\nfn main() {}\n#bind read a: u32\n",
-    "shared/first": "#import second\nfn first() {}\n#bind write b: u32\n",
-    "shared/second": "fn second() {}\n#import third\n",
-    "shared/other": "fn other() {}\n",
-}
-
-
-def read_file(name: str) -> str:
-    """Stands in for source.read."""
-    if name not in FILES:
-        raise dml.DeviceError(f"shader {name}.wgsl cannot be read")
-    return FILES[name]
-
-
-def slots_of(kernel: str) -> dict[str, str]:
-    return {"body": f"{kernel}_body"} if kernel in ("unit", "word") else {}
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +48,7 @@ def test_every_line_of_the_file_keeps_its_number() -> None:
 
 def test_snippets_follow_the_kernel() -> None:
     after = made().text.splitlines()[len(FILES["unit"].splitlines()) :]
-    assert after == FILES["shared/unit_body"].splitlines()
+    assert after == FILES["unit_body"].splitlines()
 
 
 def test_bindings_are_numbered_in_order_of_appearance() -> None:
@@ -172,7 +80,7 @@ def test_a_slot_that_nothing_imports_is_refused(more: str) -> None:
 
 
 def test_an_open_slot_is_the_snippet_of_its_name() -> None:
-    with pytest.raises(dml.DeviceError, match=r"^shader shared/body\.wgsl cannot be read"):
+    with pytest.raises(dml.DeviceError, match=r"^shader body\.wgsl cannot be read"):
         assemble("unit", {})
     assert {"first", "second"} <= functions(assemble("outer", {"third": "other"}))
 
@@ -198,7 +106,7 @@ def test_a_repeated_line_is_written_out_on_one_line() -> None:
 def test_kernels_and_snippets_repeat_without_moving_other_lines() -> None:
     shader = made("repeat")
     lines = shader.text.splitlines()
-    kernel, snippet = FILES["repeat"].splitlines(), FILES["shared/four"].splitlines()
+    kernel, snippet = FILES["repeat"].splitlines(), FILES["four"].splitlines()
     assert len(lines) == len(kernel) + len(snippet)
     for number, line in enumerate(kernel + snippet):
         if "#" not in line:

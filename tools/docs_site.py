@@ -1,23 +1,51 @@
-"""A hook of mkdocs: pages may link to, and show, files of the repository outside docs/.
+"""A hook of mkdocs: what the site has beside the files in docs/.
 
 Links in docs/ are written for someone who reads the files where they lie: `../CHANGELOG.md`. On the
 site, the repository's files stand beside the pages: that one becomes a page too, others are copied.
 `<!-- source: examples/x.py -->` and a link on the line before it are replaced by that file's text,
-folded away.
+folded away; `<!-- made: name -->` by what tools/pages.py makes. An entry of the navigation that
+reads `operators/*-family.md` stands for all pages that it matches.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+import sys
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]  # a hook is loaded by its path alone
+
+import pages  # noqa: E402
+
+WIDE = ("performance.md",)  # their tables need the room of the table of contents
 LINK = re.compile(r"(\]\()([^)\s#]+)")
 SOURCE = re.compile(r"(?:^\[\S+\]\(\S+\)\n)?^<!-- source: (\S+) -->$", re.M)
+
+
+def on_config(config: Any) -> Any:
+    """The navigation with every page that is made."""
+    config.nav = _expanded(config.nav, list(pages.family_pages()))
+    return config
+
+
+def _expanded(entry: Any, made: list[str]) -> Any:
+    if isinstance(entry, dict):
+        return {title: _expanded(inside, made) for title, inside in entry.items()}
+    if isinstance(entry, list):
+        found: list[Any] = []
+        for item in entry:
+            is_pattern = isinstance(item, str) and "*" in item
+            found += (
+                [p for p in made if fnmatch(p, item)] if is_pattern else [_expanded(item, made)]
+            )
+        return found
+    return entry
 
 
 def outside(page: str, link: str) -> str | None:
@@ -36,7 +64,9 @@ def listed(entry: Any) -> list[str]:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Adds what the navigation names, or pages link to, outside docs/."""
+    """Adds the pages that are made, and what pages link to outside docs/."""
+    for place, text in pages.family_pages().items():
+        files.append(File.generated(config, place, content=text))
     wanted = {page for page in listed(config.nav) if files.get_file_from_path(page) is None}
     wanted = {page for page in wanted if (ROOT / page).is_file()}
     for page in files.documentation_pages():
@@ -51,6 +81,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Links as they are on the site, and the sources that a page shows."""
+    if page.file.src_uri in WIDE:
+        page.meta["hide"] = ["toc"]
     here = posixpath.dirname(page.file.src_uri)
     from_root = page.file.src_dir == str(ROOT)
 
@@ -61,7 +93,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         path = None if from_root else outside(page.file.src_uri, link)
         return match[1] + (posixpath.relpath(path, here) if path else link)
 
-    return SOURCE.sub(shown, LINK.sub(moved, markdown))
+    return SOURCE.sub(shown, LINK.sub(moved, pages.filled(page.file.src_uri, markdown)))
 
 
 def shown(match: re.Match[str]) -> str:

@@ -1,46 +1,42 @@
-"""`python tools/pages.py`: brings the code's tables and docstrings into the pages.
+"""What the documentation site says of operators, made from their records while it is built.
 
-In docs/operators/ and docs/reference.md, whatever stands between `<!-- name: ... -->` and
-`<!-- /name -->` is made here from the records in dmlgpu/ops and from docstrings; all else, the
-worked examples above all, is written by hand and run by the tests. pictures.py draws the pictures.
+tools/docs_site.py asks for it: a page for each family, and on pages written by hand whatever stands
+for `<!-- made: name -->`. Nothing made is kept in the repository, so a new operator is on the site
+without a change to any page. A page docs/operators/x.md, where someone wrote one, has the worked
+example of the operator X; its fields, rules and levels are made here too.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import pictures
 import reference
 
-from dmlgpu.cli import catalogue
-from dmlgpu.desc.levels import level_text, ranks_text, types_short
-from dmlgpu.ops import OPERATORS
+import dmlgpu as dml
+from dmlgpu.cli.catalogue import columns
+from dmlgpu.desc.catalogue import names as all_names
+from dmlgpu.desc.levels import level_text
+from dmlgpu.ops import BY_NAME, FAMILIES, OPERATORS
 from dmlgpu.plan.operator import Operator
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-FOLDER = DOCS / "operators"
-MADE = "made by `python tools/pages.py`"
+FOLDER = "operators"
+MANUAL = "https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_{}_operator_desc"
+MARK = re.compile(r"^<!-- made: (\w+) -->$", re.M)
+# Of a field without a line in the docstring.
+MEANING = {"in": "what is read.", "out": "what is written.", "attribute": ""}
 FIELD = re.compile(r"(\w+) \(([\w\[\]]+)\): (.*)")
-NEW_PAGE = """\
-# {name}
-
-<!-- summary: {made} -->
-<!-- /summary -->
-
-## Worked example
-
-<!-- facts: {made} -->
-<!-- /facts -->
-"""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a description's docstring says."""
+    """What the docstrings of a description and of the classes it is made from say."""
 
     title: str
     meaning: str  # the formula, indented, and what its letters stand for
@@ -50,130 +46,226 @@ class Told:
 
 def told(operator: Operator[Any]) -> Told:
     """The parts of the docstring of an operator's description."""
-    text = inspect.getdoc(operator.desc) or ""
-    head, _, rest = text.partition("\nFields:\n")
-    listed, _, rules = rest.partition("\nRules:\n")
+    head, _, _ = _parts(operator.desc)
     title, _, meaning = head.partition("\n")
-    found = {}
-    for line in listed.splitlines():
-        match = FIELD.fullmatch(line.strip())
-        if match:
-            found[match[1]] = (match[2], match[3])
+    found: dict[str, tuple[str, str]] = {}
+    rules: list[str] = []
+    for kind in reversed(operator.desc.__mro__[:-1]):
+        _, listed, said = _parts(kind)
+        found |= {m[1]: (m[2], m[3]) for m in map(FIELD.fullmatch, listed) if m}
+        rules += said
+    return Told(sentence(title.partition(": ")[2]), meaning.strip("\n"), found, rules)
+
+
+def _parts(kind: type[Any]) -> tuple[str, list[str], list[str]]:
+    """What is said, the fields and the rules of a class's own docstring."""
+    head, _, rest = inspect.cleandoc(vars(kind).get("__doc__") or "").partition("\nFields:\n")
+    listed, _, rules = rest.partition("\nRules:\n")
+    fields = [" ".join(item.split()) for item in re.split(r"^ {4}(?=\w)", listed, flags=re.M)]
     items = re.split(r"^ *- ", rules, flags=re.M)[1:]
-    return Told(
-        sentence(title.partition(": ")[2]),
-        meaning.strip("\n"),
-        found,
-        [" ".join(item.split()) for item in items],
-    )
+    return head, fields, [" ".join(item.split()) for item in items]
 
 
 def sentence(text: str) -> str:
-    """`text` with a capital letter in front."""
-    return text[:1].upper() + text[1:]
+    """`text` with a capital letter in front, unless it begins with a formula."""
+    word = re.match(r"[a-z]{2,}(?=[ ,;])", text)
+    return text[:1].upper() + text[1:] if word or text[:2] in ("a ", "an") else text
 
 
-def directml(name: str) -> str:
-    """A field's name in the C structure."""
-    return "".join(part.capitalize() for part in name.split("_"))
+def signature(operator: Operator[Any]) -> str:
+    """The function of an operator with its arguments, but for the one that all have."""
+    name = operator.name.lower()
+    shown = reference.arguments(getattr(dml, name))
+    return name + re.sub(r"(, \*)?, output_data_type=None\)$", ")", shown)
 
 
-def manual(operator: Operator[Any]) -> str:
-    """The address of the operator's page in DirectML's manual, from its module's docstring."""
-    text = inspect.getmodule(operator.desc).__doc__ or ""
-    structure = f"dml_{operator.name.lower()}_operator_desc"
-    return next(word for word in text.split() if word.endswith(structure))
+def page_of(operator: Operator[Any]) -> str:
+    """The page that someone wrote for an operator; empty where there is none."""
+    name = f"{operator.name.lower()}.md"
+    return name if (DOCS / FOLDER / name).exists() else ""
+
+
+# The parts of pages.
 
 
 def summary(operator: Operator[Any]) -> str:
-    """What the operator does, in words, as a picture and as a formula."""
+    """Formula, function and description."""
     said = told(operator)
-    stem = operator.name.lower()
-    return (
-        f"{said.title}\n\n![{said.title}](../pictures/{stem}.svg)\n\n{said.meaning}\n\n"
-        f"`dml.{stem}` is the function, `dml.{operator.desc.__name__}` the description; "
-        f"[DirectML's own page]({manual(operator)})."
+    lines = [said.meaning, ""] if said.meaning else []
+    lines.append(
+        f"`dml.{signature(operator)}` is the function and `dml.{operator.desc.__name__}` the "
+        f"description; [DirectML's own page]({MANUAL.format(operator.name.lower())})."
     )
+    return "\n".join(lines)
 
 
 def facts(operator: Operator[Any]) -> str:
-    """Fields, rules and feature levels."""
-    said = told(operator)
-    lines = ["## Fields", "", "| field | in DirectML | type | meaning |", "|---|---|---|---|"]
-    for field in operator.fields:
-        kind, meaning = said.fields[field.name]
-        lines.append(
-            f"| `{field.name}` | `{directml(field.name)}` | {kind} | {sentence(meaning)} |"
-        )
-    if any(kind.endswith("[]") for kind, _ in said.fields.values()):
-        lines += ["", "`DimensionCount` is not a field: the arrays' length says it."]
-    lines += ["", "## Rules", "", *(f"- {rule}" for rule in said.rules)]
-    lines += ["", "## Feature levels", "", levels(operator), ""]
-    in_place = "may be the input itself" if operator.entry.alias else "must not overlap an input"
-    since = level_text(operator.entry.since)
-    lines.append(
-        f"The output {in_place}. `DML_OPERATOR_{operator.name}` is operator "
-        f"{operator.entry.value} of DirectML, there since feature level {since}."
+    """Fields, rules and feature levels of one operator."""
+    parts = ["## Fields", field_table([operator])]
+    if told(operator).rules:
+        parts += ["## Rules", bullets(told(operator).rules)]
+    parts += ["## Feature levels", level_table(operator)]
+    inputs = sorted({name for names in operator.entry.alias.values() for name in names})
+    in_place = " or ".join(f"`{n}` itself" for n in inputs)
+    parts.append(
+        f"The output {f'may be {in_place}' if inputs else 'must not overlap an input'}. "
+        f"`DML_OPERATOR_{operator.name}` is operator {operator.entry.value} of DirectML, "
+        f"there since feature level {level_text(operator.entry.since)}."
     )
-    return "\n".join(lines)
+    return "\n\n".join(parts)
 
 
-def levels(operator: Operator[Any]) -> str:
-    """What each tensor may be, level by level."""
-    has_indices = any(field.name == "indices_tensor" for field in operator.fields)
-    head = ["from level", "ranks", "data types"] + ["index types"] * has_indices
-    lines = [line(head), line(["---"] * len(head))]
-    for level, row in operator.entry.support.items():
-        data = row[operator.inputs[0].name]
-        cells = [level_text(level), ranks_text(data.ranks), types_short(data.data_types)]
-        if has_indices:
-            cells.append(types_short(row["indices_tensor"].data_types))
-        lines.append(line(cells))
-    return "\n".join(lines)
+def field_table(operators: list[Operator[Any]]) -> str:
+    """Every field of some operators once, with those that have it where not all do."""
+    owners: dict[tuple[str, str, str], list[str]] = {}
+    for operator in operators:
+        said = told(operator).fields
+        for field in operator.fields:
+            meaning = said.get(field.name, (field.kind, MEANING[field.direction]))
+            owners.setdefault((field.name, *meaning), []).append(operator.name)
+    prefix = common_words([operator.name for operator in operators])
+    rows = []
+    for (name, kind, meaning), having in owners.items():
+        others = [o.name for o in operators if o.name not in having]
+        word, few = ("Of", having) if len(having) <= len(others) else ("Not of", others)
+        of = f" {word} {', '.join(n.removeprefix(prefix) for n in few)}." if others else ""
+        in_directml = "".join(part.capitalize() for part in name.split("_"))
+        rows.append([f"`{name}`", f"`{in_directml}`", kind, sentence(meaning) + of])
+    return table(["field", "in DirectML", "type", "meaning"], rows)
+
+
+def common_words(names: list[str]) -> str:
+    """The words with which all names begin, if there are several names."""
+    first, *rest = [name.split("_") for name in names]
+    shared: list[str] = []
+    for i, word in enumerate(first[:-1]):
+        if not rest or any(other[: i + 1] != first[: i + 1] for other in rest):
+            break
+        shared.append(word + "_")
+    return "".join(shared)
+
+
+def level_rows(operator: Operator[Any]) -> tuple[tuple[str, str, str], ...]:
+    """Level, ranks and data types, for each level that changed something."""
+    rows: list[tuple[str, str, str]] = []
+    for level in operator.entry.support:
+        cells = columns(operator.entry, level)
+        if not rows or rows[-1][1:] != cells:
+            rows.append((level_text(level), *cells))
+    return tuple(rows)
+
+
+def level_table(operator: Operator[Any]) -> str:
+    """What the tensors of an operator may be, level by level."""
+    return table(["from level", "ranks", "data types"], map(list, level_rows(operator)))
+
+
+def family_page(family: ModuleType) -> str:
+    """One family: its operators, their fields and rules, and what each level allows."""
+    operators = list(family.OPERATORS)
+    head = (family.__doc__ or "").partition("\n")[0]
+    prefix = common_words([operator.name for operator in operators])
+    rows = []
+    for operator in operators:
+        page = page_of(operator)
+        more = f" [Worked example]({page})." if page else ""
+        rows.append([f"`{signature(operator)}`", told(operator).title + more])
+    parts = [
+        f"# {family_title(family)}",
+        sentence(head.partition(": ")[2] or head),
+        table(["function", "result"], rows),
+        "Each function stands for DirectML's operator of the same name in capitals. It also takes "
+        "`output_data_type`, where the data type of the result is a choice.",
+        "## Fields",
+        field_table(operators),
+    ]
+    notes = [
+        f"**{o.name}**: {' '.join(told(o).meaning.split())}"
+        for o in operators
+        if told(o).meaning and "    " not in told(o).meaning
+    ]
+    rules = dict.fromkeys(rule for o in operators for rule in told(o).rules)
+    if rules or notes:
+        parts += ["## Rules", bullets([*rules, *notes])]
+    parts += [
+        "## Feature levels",
+        "Other tensors are as the first one, unless they are named.",
+    ]
+    alike: dict[Any, list[str]] = {}
+    for operator in operators:
+        alike.setdefault(level_rows(operator), []).append(operator.name.removeprefix(prefix))
+    for operator in operators:
+        for attribute in operator.entry.support_by:
+            parts.append(f"{operator.name}: each `{attribute}` allows some of these types.")
+    for levels, names in alike.items():
+        parts += [f"**{', '.join(names)}**", table(["from level", "ranks", "data types"], levels)]
+    parts += ["## In place", in_place(operators, prefix)]
+    return "\n\n".join(parts) + "\n"
+
+
+def in_place(operators: list[Operator[Any]], prefix: str) -> str:
+    """Which outputs may lie on an input."""
+    able = [operator.name.removeprefix(prefix) for operator in operators if operator.entry.alias]
+    if not able:
+        return "No output may overlap an input."
+    if len(able) == len(operators):
+        return "The output of each may be an input itself: the same bytes with the same strides."
+    return f"May be an input itself, with the same strides: the output of {', '.join(able)}."
+
+
+def family_title(family: ModuleType) -> str:
+    """A family's name as the title of its page."""
+    words = family.__name__.rpartition(".")[2].replace("_", " ")
+    return words.capitalize().replace("Element wise", "Element-wise:").replace(" nd", "ND")
+
+
+def family_file(family: ModuleType) -> str:
+    """Where the page of a family is, from docs/."""
+    stem = family.__name__.rpartition(".")[2].replace("_", "-")
+    return f"{FOLDER}/{stem}-family.md"
 
 
 def listing() -> str:
-    """Every operator with its page and one sentence."""
-    lines = [line(["operator", "what it does"]), line(["---"] * 2)]
-    for operator in OPERATORS:
-        stem = operator.name.lower()
-        lines.append(line([f"[{operator.name}]({stem}.md)", told(operator).title]))
-    return "\n".join(lines)
+    """Every family with its page and its operators."""
+    rows = []
+    for family in FAMILIES:
+        names = [operator.name for operator in family.OPERATORS]
+        prefix = common_words(names)
+        page = family_file(family).rpartition("/")[2]
+        listed = []
+        for operator in family.OPERATORS:
+            name = operator.name.removeprefix(prefix)
+            listed.append(f"[{name}]({page_of(operator)})" if page_of(operator) else name)
+        start = f"{prefix}...: " if prefix else ""
+        rows.append([f"[{family_title(family)}]({page})", start + ", ".join(listed)])
+    text = f"{len(OPERATORS)} of DirectML's {len(all_names())} operators, by family:"
+    return f"{text}\n\n{table(['family', 'operators'], rows)}"
 
 
-def line(cells: list[str]) -> str:
-    """One row of a table."""
-    return "| " + " | ".join(cells) + " |"
+# Markdown.
 
 
-def refreshed(text: str, sections: dict[str, str]) -> str:
-    """`text` with what stands between the markers of each section made anew."""
-    for name, made in sections.items():
-        between = re.compile(rf"(<!-- {name}: [^\n]*-->\n).*?(<!-- /{name} -->)", re.S)
-        text, count = between.subn(lambda m, made=made: f"{m[1]}\n{made}\n\n{m[2]}", text)
-        assert count == 1, f"the markers of {name} are missing"
-    return text
+def bullets(items: Iterable[str]) -> str:
+    """A list."""
+    return "\n".join(f"- {item}" for item in items)
 
 
-def made() -> dict[Path, str]:
-    """Every file of this script, and what it should hold."""
-    found = {}
-    for operator in OPERATORS:
-        path = FOLDER / f"{operator.name.lower()}.md"
-        old = path.read_text("utf-8") if path.exists() else ""
-        old = old or NEW_PAGE.format(name=operator.name, made=MADE)
-        sections = {"summary": summary(operator), "facts": facts(operator)}
-        found[path] = refreshed(old, sections)
-    index = FOLDER / "index.md"
-    sections = {"listing": listing(), "levels": catalogue.markdown().strip()}
-    found[index] = refreshed(index.read_text("utf-8"), sections)
-    names = DOCS / "reference.md"
-    found[names] = refreshed(names.read_text("utf-8"), {"reference": reference.text()})
-    for name, svg in pictures.drawn().items():
-        found[DOCS / "pictures" / f"{name}.svg"] = svg
-    return found
+def table(head: list[str], rows: Iterable[Iterable[str]]) -> str:
+    """Rows under their headings."""
+    cells = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(c.replace("|", r"\|") for c in row) + " |" for row in cells)
 
 
-if __name__ == "__main__":
-    for path, text in made().items():
-        path.write_text(text, encoding="utf-8")
+def family_pages() -> dict[str, str]:
+    """The pages of all families, by their place from docs/."""
+    return {family_file(family): family_page(family) for family in FAMILIES}
+
+
+def filled(page: str, text: str) -> str:
+    """The text of a page, given by its place from docs/, with what is made put in."""
+    parts: dict[str, Callable[[], str]] = {"listing": listing, "reference": reference.text}
+    operator = BY_NAME.get(Path(page).stem.upper())
+    if operator is not None and page.startswith(f"{FOLDER}/"):
+        found = operator
+        parts |= {"summary": lambda: summary(found), "facts": lambda: facts(found)}
+    return MARK.sub(lambda match: parts[match[1]](), text)

@@ -1,6 +1,6 @@
-"""The small pictures of the operator pages, drawn from the worked examples in tests/examples.jsonl.
+"""`python tools/pictures.py`: the small pictures of the operator pages, in docs/pictures.
 
-`drawn()` gives the SVG text of each operator; tools/pages.py writes the files.
+They are drawn from the worked examples in tests/examples.jsonl.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-CASES = Path(__file__).resolve().parent.parent / "tests" / "examples.jsonl"
+ROOT = Path(__file__).resolve().parent.parent
+CASES = ROOT / "tests" / "examples.jsonl"
 CELL = 38
 TITLE = 26  # height of the line above a grid
 MARGIN = 20
@@ -204,3 +205,8 @@ def scan(inclusive: str, exclusive: str, noun: str) -> str:
     x = canvas.grid(x + 52, MARGIN, first["expect"], f"running {noun}", deep)
     canvas.grid(x + 26, MARGIN, second["expect"], "exclusive", late)
     return canvas.svg(f"Each row of the input and its running {noun}")
+
+
+if __name__ == "__main__":
+    for name, svg in drawn().items():
+        (ROOT / "docs" / "pictures" / f"{name}.svg").write_text(svg, encoding="utf-8")

@@ -1,6 +1,8 @@
 """The reference page: the public names with their arguments and docstrings.
 
-`text()` gives what stands between the markers of docs/reference.md; pages.py writes it.
+`text()` gives what docs/reference.md shows on the site. Members of classes are all that they have
+but for names with an underscore and those that other rooms of the library use, which `INTERNAL`
+lists; a test holds that every name is on one side.
 """
 
 from __future__ import annotations
@@ -12,27 +14,44 @@ from typing import Any
 import dmlgpu as dml
 from dmlgpu.desc.enumerations import ENUMERATIONS
 from dmlgpu.gpu.memory import Memory
-from dmlgpu.ops import OPERATORS
+from dmlgpu.ops import FAMILIES
 from dmlgpu.runtime.profile import Profile, ProfiledCall, ProfiledOperator
 
-# What is promised of each class, in the order of use; other names are the library's own affair.
-MEMBERS: dict[type[Any], str] = {
-    dml.Device: (
-        "from_wgpu tensor upload empty wrap from_dlpack compile flush wait profile memory close "
-        "wgpu_device"
-    ),
-    dml.Tensor: (
-        "shape dtype ndim size nbytes itemsize strides numpy numpy_async tolist item tobytes copy "
-        "reshape ravel flatten transpose T swapaxes squeeze expand_dims broadcast_to flip take "
-        "gather_nd cumsum cumprod view buffer"
-    ),
-    dml.CompiledOperator: "__call__",
-    dml.TensorDesc: "rank element_count effective_strides minimum_size_in_bytes is_packed",
-    dml.AdapterInfo: "",
-    Memory: "",
-    Profile: "calls operators save",
-    ProfiledCall: "seconds gb_per_s",
-    ProfiledOperator: "gb_per_s",
+CLASSES = (
+    dml.Device,
+    dml.Tensor,
+    dml.CompiledOperator,
+    dml.TensorDesc,
+    dml.AdapterInfo,
+    Memory,
+    Profile,
+    ProfiledCall,
+    ProfiledOperator,
+)
+INTERNAL = {
+    dml.Device: "is_observed keep operator read read_async remember run",
+    dml.Tensor: "context elements key lease storage whole",
+    dml.CompiledOperator: "drop_calls operator plan",
+    dml.TensorDesc: "alignment extent overlaps_itself steps",
+    Profile: "add",
+}
+# What instances have besides, as Python keeps no docstring of it.
+ATTRIBUTES = {
+    dml.Device: {
+        "adapter": "The `AdapterInfo` of the adapter that was opened.",
+        "feature_level": "The level that descriptions are validated against.",
+        "debug": "Whether index values on the GPU are checked.",
+    },
+    dml.Tensor: {
+        "desc": "The `TensorDesc` that says how the bytes are to be read.",
+        "device": "The `Device` it belongs to.",
+        "offset": "Where it begins in `buffer`, in bytes.",
+    },
+    dml.CompiledOperator: {
+        "desc": "The description that it runs.",
+        "device": "The `Device` it was compiled on.",
+    },
+    Profile: {"clock": "Whose clock it is: `gpu`, or `host` where there are no timestamps."},
 }
 FUNCTIONS = sorted(
     {"slice", *(name for name in dml.__all__ if inspect.isfunction(getattr(dml, name)))}
@@ -43,34 +62,52 @@ RECORDS = (dml.ScaleBias, dml.Size2D)
 
 def text() -> str:
     """The whole reference."""
-    parts = ["## Functions", table("function", [entry(getattr(dml, name)) for name in FUNCTIONS])]
-    for kind, members in MEMBERS.items():
-        parts += [f"## {kind.__name__}", described(kind, members.split())]
-    rows = [
-        (f"`{operator.desc.__name__}`", f"[{operator.name}](operators/{operator.name.lower()}.md)")
-        for operator in OPERATORS
+    parts = [
+        "## Functions",
+        table("function", [entry(getattr(dml, name)) for name in FUNCTIONS]),
+        "Every operator has a function of its own name: [Operators](operators/index.md) has "
+        "them all, and `help(dml.element_wise_add)` says the same.",
     ]
+    for kind in CLASSES:
+        parts += [f"## {kind.__name__}", described(kind)]
+    rows = []
+    for family in FAMILIES:
+        stem = family.__name__.rpartition(".")[2].replace("_", "-")
+        names = ", ".join(f"`{operator.desc.__name__}`" for operator in family.OPERATORS)
+        rows.append((f"[{stem}](operators/{stem}-family.md)", names))
     parts += [
         "## Descriptions",
-        "Frozen, with keywords only; None stands for what is left out.",
-        table(
-            "description",
-            [("`Description`", f"{paragraph(dml.Description)} The base of all."), *rows],
-        ),
+        f"{paragraph(dml.Description)} `Description` is the base of all. They are frozen, take "
+        "keywords only, and have None for what is left out.",
+        table("family", rows).replace("meaning", "descriptions", 1),
         "DirectML's other operators have descriptions too, such as `dml.ConvolutionDesc`: "
         "`validate` holds them against feature levels and equal sizes, but nothing runs them yet.",
     ]
     rows = [(f"`{kind.__name__}{arguments(kind)}`", paragraph(kind)) for kind in RECORDS]
     parts.append(table("value", rows))
     rows = [(f"`{kind.__name__}`", values(kind)) for kind in ENUMS]
-    parts += ["## Enumerations", table("enumeration", rows)]
+    parts += ["## Enumerations", table("enumeration", rows).replace("meaning", "members", 1)]
     to_numpy = (dml.DataType.from_numpy, dml.DataType.numpy, dml.DataType.bits)
     named = zip(("from_numpy", "numpy", "bits"), to_numpy, strict=True)
     parts.append(table("of a data type", [entry(value, name) for name, value in named]))
     return "\n\n".join(parts)
 
 
-def described(kind: type[Any], members: list[str]) -> str:
+def members(kind: type[Any]) -> dict[str, Any]:
+    """The public names of a class that are not the library's own affair, in order."""
+    found = {
+        name: value for base in reversed(kind.__mro__[:-1]) for name, value in vars(base).items()
+    }
+    own = list(vars(kind))
+    hidden = {*INTERNAL.get(kind, "").split(), *getattr(kind, "__dataclass_fields__", {})}
+    return {
+        name: getattr(kind, name)
+        for name in sorted(found, key=lambda name: own.index(name) if name in own else -1)
+        if not name.startswith("_") and name not in hidden and name not in ATTRIBUTES.get(kind, {})
+    }
+
+
+def described(kind: type[Any]) -> str:
     """A class: what it is, how it is made where users make it, and its members."""
     parts = [paragraph(kind)]
     if kind in (dml.Device, dml.TensorDesc):
@@ -79,8 +116,12 @@ def described(kind: type[Any], members: list[str]) -> str:
     named = [name for name in fields if not name.startswith("_") and kind is not dml.TensorDesc]
     if named:
         parts.append("Fields: " + ", ".join(f"`{name}`" for name in named) + ".")
-    if members:
-        parts.append(table("member", [entry(getattr(kind, name), name) for name in members]))
+    rows = [(f"`{name}`", told) for name, told in ATTRIBUTES.get(kind, {}).items()]
+    if "__call__" in vars(kind):
+        rows.append(entry(kind.__call__, "__call__"))
+    rows += [entry(value, name) for name, value in members(kind).items()]
+    if rows:
+        parts.append(table("member", rows))
     return "\n\n".join(parts)
 
 
@@ -135,6 +176,6 @@ def values(kind: type[enum.Enum]) -> str:
 
 def table(what: str, rows: list[tuple[str, str]]) -> str:
     """Rows of two cells."""
-    lines = [f"| {what} | |", "|---|---|"]
+    lines = [f"| {what} | meaning |", "|---|---|"]
     lines += [f"| {left} | {right.replace('|', chr(92) + '|')} |" for left, right in rows]
     return "\n".join(lines)

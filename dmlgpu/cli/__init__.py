@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
@@ -22,11 +23,12 @@ from dmlgpu.cli.operators import add_operators
 from dmlgpu.cli.parser import Parser, fail
 from dmlgpu.errors import DmlError
 
+INTERRUPTED = 130
 EXAMPLES = """\
 examples:
   dmlgpu info                            adapters, and which one a program would get
   dmlgpu operators --level 3.0           what feature level 3.0 allows
-  dmlgpu demo                            every operator, compared with NumPy
+  dmlgpu demo                            operators of each kind, compared with NumPy
   dmlgpu doctor                          whether this adapter and its driver can be trusted
   dmlgpu bench --json > speed.json       GPU time of common calls, for a script
   dmlgpu explain cumulative_summation --input float32:4096x4096 --axis 1
@@ -35,8 +37,13 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
+    if argv is None:  # a program of its own
+        _end_at_once_when_interrupted()
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started it
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # adapter names may hold any character
     try:
         try:
@@ -44,13 +51,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:  # the reader has seen enough
         _drop_output()
         return 1
     except OSError as error:  # a full disk, for one
         _drop_output()
         return fail(f"the output cannot be written: {error.strerror}")
+
+
+def _end_at_once_when_interrupted() -> None:
+    """Ctrl-C ends the process where it is: nothing it has is worth saving.
+
+    An exception could rise inside a callback of the driver, or of wgpu, which would report it as a
+    fault of its own.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
 
 
 def _drop_output() -> None:

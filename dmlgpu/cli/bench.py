@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import dmlgpu as dml
-from dmlgpu.cli.cases import Case, bench_cases, verdict
-from dmlgpu.cli.output import Table, bytes_text, number_text
+from dmlgpu.cli.cases import Case, bench_cases, print_why_numpy_is_faster, verdict
+from dmlgpu.cli.output import Table, bytes_text, number_text, print_text
 from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json, fail
 from dmlgpu.cli.progress import Progress
 from dmlgpu.errors import DeviceError
@@ -140,17 +141,10 @@ def rows(device: dml.Device, cases: list[Case], rate: float, progress: Progress)
 def _print(adapter: dml.AdapterInfo, report: dict[str, Any], found: list[Row]) -> None:
     print(f"dmlgpu {dml.__version__} on {adapter}")
     size = bytes_text(found[0].input_bytes)
-    print(
-        f"FLOAT32, {size} of input; the adapter copies {number_text(report['copy_gb_per_s'])} GB/s"
-    )
-    print()
-    numbers = ("GPU ms", "GB/s", "of copy", "NumPy ms", "x NumPy")
-    names = max(len(row.operator) for row in found)
-    tasks = max(len(row.task) for row in found)
-    widths = {"operator": names, "task": tasks} | dict.fromkeys(numbers, 7)
-    table = Table(widths, right=numbers)
-    for row in found:
-        table.row(
+    rate = number_text(report["copy_gb_per_s"])
+    print(f"FLOAT32, {size} of input; the adapter copies {rate} GB/s\n")
+    rows = [
+        (
             row.operator,
             row.task,
             number_text(row.gpu_ms),
@@ -159,9 +153,18 @@ def _print(adapter: dml.AdapterInfo, report: dict[str, Any], found: list[Row]) -
             number_text(row.numpy_ms),
             number_text(row.numpy_ratio),
         )
-    print("\nof copy: the time in which the adapter copies as many bytes, over this time.")
+        for row in found
+    ]
+    numbers = ("dmlgpu ms", "GB/s", "of copy", "NumPy ms", "x NumPy")
+    headings = ("operator", "task", *numbers)
+    table = Table({n: [row[i] for row in rows] for i, n in enumerate(headings)}, right=numbers)
+    for cells in rows:
+        table.row(*cells)
+    print()
+    print_text("of copy: the time in which the adapter copies as many bytes, over this time.")
     if report["clock"] != GPU:
-        print("This adapter has no timestamp queries: GPU ms is the host's time, waiting included.")
+        print_text("This adapter has no timestamp queries: times are the host's, waiting included.")
+    print_why_numpy_is_faster(adapter)
 
 
 def _suite(arguments: list[str]) -> int:
@@ -172,7 +175,10 @@ def _suite(arguments: list[str]) -> int:
             "--suite needs a checkout: an installed dmlgpu has no benchmarks; "
             "without it, bench measures common calls"
         )
+    # Ctrl-C reaches the suite as well, which ends in its own way; here it only must not be fatal.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        return subprocess.call([sys.executable, "-m", "benchmarks", *arguments], cwd=checkout)
-    except KeyboardInterrupt:
-        return 130
+        status = subprocess.call([sys.executable, "-m", "benchmarks", *arguments], cwd=checkout)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return status if status >= 0 else 128 - status

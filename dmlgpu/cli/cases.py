@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import dmlgpu as dml
+from dmlgpu.cli.output import print_text
 from dmlgpu.functions import slice as slice_
 
 Array = npt.NDArray[Any]
@@ -42,8 +43,17 @@ def verdict(case: Case, found: Array) -> tuple[bool, str]:
     return same, f"within {error:.0e}" if same else f"DIFFERS by {error:.0e}"
 
 
+def print_why_numpy_is_faster(adapter: dml.AdapterInfo) -> None:
+    """A word to those who wonder at the times of a software adapter."""
+    if adapter.kind == "cpu":
+        print_text(
+            "This adapter is software: it runs shaders on the processor's cores, where NumPy's own "
+            "loops are often faster. On a GPU it is the other way round for large arrays."
+        )
+
+
 def demo_cases() -> list[Case]:
-    """The six operators on arrays of the kinds they are used for."""
+    """Operators of each kind on arrays of the kinds they are used for."""
     rng = np.random.default_rng(1)
     rows, columns = np.mgrid[0:1024, 0:1024]
     rings = np.hypot(rows - 512, columns - 512) // 8 % 2
@@ -97,6 +107,43 @@ def demo_cases() -> list[Case]:
             (growth,),
             lambda x: dml.cumulative_product(x, -1),
             lambda x: np.cumprod(x, -1),
+            steps=252,
+        ),
+        Case(
+            "CAST",
+            "pixels as numbers",
+            (image,),
+            lambda x: dml.cast(x, np.float32),
+            lambda x: x.astype(np.float32),
+        ),
+        Case(
+            "ELEMENT_WISE_MULTIPLY",
+            "a factor for each row",
+            (light, light[:, :1].copy()),
+            dml.element_wise_multiply,
+            lambda x, y: x * y,
+        ),
+        Case(
+            "REDUCE",
+            "the mean of each row",
+            (light,),
+            lambda x: dml.reduce(x, dml.ReduceFunction.AVERAGE, (1,)),
+            lambda x: np.mean(x, 1, keepdims=True),
+            steps=1024,
+        ),
+        Case(
+            "ARGMAX",
+            "the brightest column",
+            (light,),
+            lambda x: dml.argmax(x, (1,)),
+            lambda x: np.argmax(x, 1, keepdims=True).astype(np.uint32),
+        ),
+        Case(
+            "ACTIVATION_SOFTMAX1",
+            "chances of 252 classes",
+            (growth,),
+            lambda x: dml.activation_softmax1(x, (1,)),
+            lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True),
             steps=252,
         ),
     ]

@@ -1,4 +1,4 @@
-"""What `dmlgpu operators` lists: the catalogue of operators as rows for people and for scripts."""
+"""What `dmlgpu operators` lists: the operators at a level, as rows for people and for scripts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 from dmlgpu.desc.catalogue import Entry
 from dmlgpu.desc.levels import FeatureLevel, level_text, ranks_text, row_at, types_short
 from dmlgpu.ops import OPERATORS
-
-_HEADER = ("operator", "level", "ranks", "data types", "index types", "in place")
 
 
 def entries(level: FeatureLevel) -> list[dict[str, Any]]:
@@ -37,33 +35,19 @@ def entries(level: FeatureLevel) -> list[dict[str, Any]]:
     return found
 
 
-def columns(entry: Entry, level: FeatureLevel) -> tuple[str, str, str]:
-    """Ranks and data types of the first input, and data types of indices, at a level it has."""
+def columns(entry: Entry, level: FeatureLevel) -> tuple[str, str]:
+    """Ranks and data types of the tensors at a level that has the operator."""
     row = row_at(entry.support, level) or {}
-    first = next(iter(row.values()))
-    indices = row.get("indices_tensor")
-    return (
-        ranks_text(first.ranks),
-        types_short(first.data_types),
-        types_short(indices.data_types) if indices else "-",
-    )
+    ranks = {field: ranks_text(allowed.ranks) for field, allowed in row.items()}
+    types = {field: types_short(allowed.data_types) for field, allowed in row.items()}
+    return _first_and_others(ranks), _first_and_others(types)
 
 
-def markdown() -> str:
-    """Every operator and level as one table; a cell is empty where the level above still holds."""
-    lines = [_line(_HEADER), _line(("---",) * len(_HEADER))]
-    for operator in OPERATORS:
-        before: tuple[str, ...] = ("",) * 3
-        for level in operator.entry.support:
-            cells = columns(operator.entry, level)
-            news = tuple("" if new == old else new for new, old in zip(cells, before, strict=True))
-            first = level == operator.entry.since
-            name = f"`{operator.name}`" if first else ""
-            in_place = ("yes" if operator.entry.alias else "no") if first else ""
-            lines.append(_line((name, level_text(level), *news, in_place)))
-            before = cells
-    return "\n".join(lines) + "\n"
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    return "| " + " | ".join(cells) + " |"
+def _first_and_others(told: dict[str, str]) -> str:
+    """What holds for the first tensor, and what for those by name that differ from it."""
+    first, *rest = dict.fromkeys(told.values())
+    named = [
+        f"{', '.join(f.removesuffix('_tensor') for f, t in told.items() if t == text)}: {text}"
+        for text in rest
+    ]
+    return "; ".join([first, *named])

@@ -14,10 +14,11 @@ from enum import IntEnum
 from functools import partial
 from typing import Any
 
-from dmlgpu.desc.description import Field
+from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.enumerations import ENUMERATIONS
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
+from dmlgpu.ops import BY_NAME
 from dmlgpu.plan.operator import Operator
 
 TENSOR = "TYPE:SIZES[:STRIDES]"
@@ -75,6 +76,21 @@ def member(enumeration: type[IntEnum], text: str) -> IntEnum:
     return found
 
 
+def activation(text: str) -> Description:
+    """A fused activation: `relu`, or with its fields `elu:alpha=0.5`."""
+    name, _, fields = text.partition(":")
+    pairs = dict(part.partition("=")[::2] for part in fields.split(",") if part)
+    operator = BY_NAME.get(f"ACTIVATION_{name.upper().removeprefix('ACTIVATION_')}")
+    if operator is None:
+        raise argparse.ArgumentTypeError(f"it is {text!r}; it must be an activation such as relu")
+    try:
+        made: Description = operator.desc(**{n: reals(value)[0] for n, value in pairs.items()})
+    except TypeError as error:
+        told = str(error).rpartition("__init__() ")[2]
+        raise argparse.ArgumentTypeError(f"it is {text!r}: {told}") from None
+    return made
+
+
 def _kind(field: Field) -> tuple[Callable[[str], Any], str] | None:
     """How a field is read from words, and what stands for it in the help; None: it is not."""
     if field.kind.startswith("enum "):
@@ -92,6 +108,7 @@ def _kind(field: Field) -> tuple[Callable[[str], Any], str] | None:
         "float array": (reals, "X,X,..."),
         "scale bias": (reals, "SCALE,BIAS"),
         "size 2d": (integers, "WIDTH,HEIGHT"),
+        "operator desc": (activation, "NAME[:FIELD=X,...]"),
     }
     return kinds.get(field.kind)
 
@@ -126,11 +143,13 @@ def add_options(parser: Any, operator: Operator[Any]) -> None:
 
 
 def field_texts(desc: type[Any]) -> dict[str, str]:
-    """What a description's docstring says of each field."""
-    text = desc.__doc__ or ""
-    listed = text.partition("Fields:\n")[2].partition("\n\n")[0]
-    joined = re.sub(r"\n {12,}", " ", listed)
-    return dict(re.findall(r"^\s+(\w+) \([^)]*\): (.*)$", joined, re.M))
+    """What the docstrings of a description and of its bases say of each field."""
+    found: dict[str, str] = {}
+    for kind in reversed(desc.__mro__):
+        listed = (kind.__doc__ or "").partition("Fields:\n")[2].partition("\n\n")[0]
+        joined = re.sub(r"\n {12,}", " ", listed)
+        found |= re.findall(r"^\s+(\w+) \([^)]*\): (.*)$", joined, re.M)
+    return found
 
 
 def describe(operator: Operator[Any], args: argparse.Namespace) -> Any:

@@ -10,15 +10,16 @@ import json
 import sys
 from dataclasses import asdict
 
-from dmlgpu.cli.output import GREEN, RED, Table, print_fact, styled
+from dmlgpu.cli.output import GREEN, RED, Table, print_fact, print_text
 from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json, fail
 from dmlgpu.device import Device
 from dmlgpu.doctor import examine
-from dmlgpu.doctor.verdicts import BROKEN, Verdict, on_adapter, what_to_install
+from dmlgpu.doctor.verdicts import AVOIDED, BROKEN, Verdict, on_adapter, what_to_install
 from dmlgpu.errors import DeviceError
 from dmlgpu.gpu.adapters import adapters
 
 OK, SICK, NO_ADAPTER = 0, 1, 2
+LONGEST = "CUMULATIVE_SUMMATION"  # name of a check
 EXAMPLES = """\
   dmlgpu doctor
   dmlgpu doctor --adapter llvmpipe       another adapter than the one chosen
@@ -68,7 +69,7 @@ def _as_data(device: Device) -> list[Verdict]:
 
 def _as_table(device: Device) -> list[Verdict]:
     print(f"{device.adapter}\n")
-    table = Table({"result": 7, "check": 20, "what was found": 0})
+    table = Table({"result": [AVOIDED], "check": [LONGEST], "what was found": []})
     found = []
     for verdict in examine(device):
         found.append(verdict)
@@ -78,8 +79,9 @@ def _as_table(device: Device) -> list[Verdict]:
     if broken:
         said = f"Broken: {', '.join(broken)}. Results on this adapter cannot be trusted."
     else:
-        said = "All right: every operator gives the right answers on this adapter."
-    print("\n" + styled(said, RED if broken else GREEN))
+        said = "All right: everything that was tried gives the right answers on this adapter."
+    print()
+    print_text(said, RED if broken else GREEN)
     for advice in _advice(device, found):
         print_fact("-", f"{advice[0].upper()}{advice[1:]}.", 2)
     return found

@@ -12,7 +12,7 @@ from typing import Any
 import dmlgpu as dml
 from dmlgpu.cli.describe import add_options, describe
 from dmlgpu.cli.explained import Target, explained
-from dmlgpu.cli.output import bytes_text, number_text, print_fact, time_text
+from dmlgpu.cli.output import bytes_text, number_text, print_fact, print_text, time_text
 from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json, add_level
 from dmlgpu.errors import DeviceError
 from dmlgpu.measure.roofline import copy_rate
@@ -162,17 +162,17 @@ def _print(found: dict[str, Any]) -> None:
     for number, dispatch in enumerate(found["dispatches"], 1):
         _print_dispatch(number, dispatch)
     for name, size in found["scratch"].items():
-        print(f"Scratch memory {name}: {bytes_text(size)}.")
+        print_text(f"Scratch memory {name}: {bytes_text(size)}.")
     for name, size in found["shared"].items():
-        print(f"Memory that all calls share, {name}: {bytes_text(size)}.")
+        print_text(f"Memory that all calls share, {name}: {bytes_text(size)}.")
     if found["in_place"]:
         shaders = ", ".join(
             f"{d['shader']}.wgsl with {_pairs(d['slots'])}" for d in found["in_place"]
         )
-        print(f"In place, or inside one buffer, other dispatches take over: {shaders}.")
+        print_text(f"In place, or inside one buffer, other dispatches take over: {shaders}.")
     copies = found["copies"]
     if copies:
-        print(
+        print_text(
             f"Between buffers that allow it, {copies['count']} copies of "
             f"{bytes_text(copies['bytes'])} each take the place of the dispatches."
         )
@@ -202,16 +202,16 @@ def _print_dispatch(number: int, dispatch: dict[str, Any]) -> None:
 
 def _print_time(found: dict[str, Any]) -> None:
     parts = [f"{bytes_text(size)} of {name}" for name, size in found["bytes"].items()]
-    print(f"Least traffic: {' + '.join(parts)} = {bytes_text(found['bytes_least'])}.")
+    print_text(f"Least traffic: {' + '.join(parts)} = {bytes_text(found['bytes_least'])}.")
     rate = found["bandwidth_gb_per_s"]
     if rate is None:
-        print("Least time: not known; --bandwidth GB/S says how fast memory is.")
+        print_text("Least time: not known; --bandwidth GB/S says how fast memory is.")
         return
     speed = f"{number_text(rate)} GB/s ({found['bandwidth_from']})"
-    print(f"Least time at {speed}: {time_text(found['seconds_least'])}.")
+    print_text(f"Least time at {speed}: {time_text(found['seconds_least'])}.")
     if found["bytes_planned"] > found["bytes_least"]:
         extra = bytes_text(found["bytes_planned"])
-        print(f"The dispatches move {extra}: at least {time_text(found['seconds_planned'])}.")
+        print_text(f"The dispatches move {extra}: at least {time_text(found['seconds_planned'])}.")
 
 
 def _pairs(values: dict[str, Any]) -> str:
@@ -219,6 +219,8 @@ def _pairs(values: dict[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, dict) and "strides" not in value:
+        return _pairs(value)
     if isinstance(value, dict):
         strides = f", strides {_value(value['strides'])}" if value["strides"] else ""
         return f"{value['data_type']} {'x'.join(map(str, value['sizes']))}{strides}"

@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, fields
 from enum import IntEnum
 from typing import Any
 
-from dmlgpu.desc.enumerations import ScaleBias
+from dmlgpu.desc.description import Description, entry_of
+from dmlgpu.desc.description import fields as fields_of
+from dmlgpu.desc.enumerations import ScaleBias, Size2D
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value
+from dmlgpu.plan.dispatch import Adapter, Dispatch, Value
 from dmlgpu.plan.operator import Operator
 from dmlgpu.runtime.reach import grid
 from dmlgpu.wgsl.assembly import assemble
@@ -59,12 +61,6 @@ def explained(operator: Operator[Any], desc: Any, target: Target) -> dict[str, A
         "seconds_least": least / rate / 1e9 if rate else None,
         "seconds_planned": planned / rate / 1e9 if rate else None,
     }
-
-
-def _copies(plan: Plan) -> dict[str, int] | None:
-    if not plan.copies:
-        return None
-    return {"count": len(plan.copies), "bytes": plan.copies[0].size}
 
 
 def _dispatch(
@@ -122,8 +118,13 @@ def _uniform(name: str, value: Value) -> float | list[int]:
 def _field(value: Any) -> Any:
     if isinstance(value, tuple) and value and isinstance(value[0], TensorDesc):
         return [_field(tensor) for tensor in value]
-    if isinstance(value, ScaleBias):
+    if isinstance(value, (ScaleBias, Size2D)):
         return asdict(value)
+    if isinstance(value, Description):
+        given = {f.name: _field(getattr(value, f.name)) for f in fields_of(type(value))}
+        return {"operator": entry_of(type(value)).name} | {
+            name: field for name, field in given.items() if field is not None
+        }
     if isinstance(value, TensorDesc):
         return {
             "data_type": value.data_type.name,

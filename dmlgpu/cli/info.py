@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import dmlgpu as dml
-from dmlgpu.cli.output import Table, bytes_text, print_fact
+from dmlgpu.cli.output import Table, bytes_text, print_fact, print_text
 from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json
 from dmlgpu.gpu.adapters import choose
 from dmlgpu.wgsl.source import shader_folder
@@ -96,16 +96,20 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found, indent=2))
         return 0
-    print(", ".join(f"{name} {version}" for name, version in found["versions"].items()))
+    print_text(", ".join(f"{name} {version}" for name, version in found["versions"].items()))
     print(f"shaders in {found['shaders']}\n")
-    names = ("name", "kind", "backend", "driver")
-    listed = found["adapters"]
-    widths = {name: max(len(adapter[name]) for adapter in listed) for name in names}
-    table = Table({"": 1} | widths)
-    for number, adapter in enumerate(listed):
-        mark = "*" if number == found["chosen"]["adapter"] else ""
-        table.row(mark, *(adapter[name] for name in names))
-    print(f"\n* is chosen: {found['chosen']['because']}\n")
+    rows = [
+        ("  " + adapter["name"], adapter["kind"], adapter["backend"], adapter["driver"])
+        for adapter in found["adapters"]
+    ]
+    headings = ("  name", "kind", "backend", "driver")
+    table = Table({name: [row[i] for row in rows] for i, name in enumerate(headings)})
+    for number, (name, *rest) in enumerate(rows):
+        mark = "*" if number == found["chosen"]["adapter"] else " "
+        table.row(mark + name[1:], *rest)
+    print()
+    print_text(f"* is chosen: {found['chosen']['because']}")
+    print()
     for name, value in found["limits"].items():
         amount = bytes_text(value) if name.endswith("_bytes") else f"{value:,}"
         print_fact(name.removesuffix("_bytes").replace("_", " "), amount, 30)

@@ -1,4 +1,4 @@
-"""`dmlgpu operators`: the catalogue at one level, or at all of them."""
+"""`dmlgpu operators`: the operators that a feature level has, and what their tensors may be."""
 
 from __future__ import annotations
 
@@ -6,52 +6,62 @@ import argparse
 import json
 
 from dmlgpu.cli import catalogue
-from dmlgpu.cli.output import Table
+from dmlgpu.cli.output import Table, print_text
 from dmlgpu.cli.parser import Commands, add_command, add_json, add_level
 from dmlgpu.desc.levels import FeatureLevel, level_text
 from dmlgpu.ops import OPERATORS
 
 EXAMPLES = """\
+  dmlgpu operators
   dmlgpu operators --level 3.0           what feature level 3.0 allows
+  dmlgpu operators gather softmax        those with one of these words in their names
   dmlgpu operators --json                the same as data, tensor by tensor
 """
 
 
 def add_operators(commands: Commands) -> None:
     """Adds the command."""
-    text = "the operators: since which level, ranks, types, in place"
+    text = "the operators at a feature level: ranks and data types, and whether in place"
     parser = add_command(commands, "operators", run, text, EXAMPLES)
+    parser.add_argument("words", nargs="*", metavar="WORD", help="part of a name (default: all)")
     add_level(parser)
-    shape = parser.add_mutually_exclusive_group()
-    add_json(shape)
-    shape.add_argument("--markdown", action="store_true", help="print every level, as one table")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """The catalogue as a table, as JSON or as Markdown."""
+    """The operators as a table or as JSON."""
+    words = [word.upper() for word in args.words] or [""]
+    named = {o.name for o in OPERATORS if any(word in o.name for word in words)}
     if args.json:
-        print(json.dumps(catalogue.entries(args.level), indent=2))
-    elif args.markdown:
-        print(catalogue.markdown(), end="")
+        entries = [entry for entry in catalogue.entries(args.level) if entry["name"] in named]
+        print(json.dumps(entries, indent=2))
     else:
-        _print(args.level)
+        _print(args.level, named)
     return 0
 
 
-def _print(level: FeatureLevel) -> None:
+def _print(level: FeatureLevel, named: set[str]) -> None:
+    chosen = [operator for operator in OPERATORS if operator.name in named]
+    there = [operator for operator in chosen if operator.entry.since <= level]
     print(f"operators at feature level {level_text(level)}\n")
-    names = max(len(operator.name) for operator in OPERATORS)
-    table = Table({"operator": names, "since": 5, "ranks": 6, "in place": 8, "data types": 0})
-    later = []
-    for operator in OPERATORS:
-        since = level_text(operator.entry.since)
-        if level < operator.entry.since:
-            later.append(f"{operator.name} comes with level {since}")
-            continue
-        ranks, types, indices = catalogue.columns(operator.entry, level)
-        in_place = "yes" if operator.entry.alias else "no"
-        table.row(operator.name, since, ranks, in_place, types)
-        if indices != "-":
-            table.row("  indices", "", "", "", indices)
+    rows = [
+        (
+            operator.name,
+            level_text(operator.entry.since),
+            "yes" if operator.entry.alias else "no",
+            *catalogue.columns(operator.entry, level),
+        )
+        for operator in there
+    ]
+    headings = ("operator", "since", "in place", "ranks", "data types")
+    table = Table({name: [row[i] for row in rows] for i, name in enumerate(headings)})
+    for row in rows:
+        table.row(*row)
+    later: dict[str, list[str]] = {}
+    for operator in chosen:
+        if operator not in there:
+            later.setdefault(level_text(operator.entry.since), []).append(operator.name)
     if later:
-        print("\n" + "\n".join(later))
+        print()
+    for since, names in sorted(later.items()):
+        print_text(f"From level {since}: {', '.join(names)}.")

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import TextIO
 
@@ -21,72 +21,94 @@ def is_terminal(stream: TextIO) -> bool:
 
 def styled(text: str, code: str) -> str:
     """`text` in a terminal style; plain where the output is no terminal or wants none."""
-    plain = not is_terminal(sys.stdout) or os.environ.get("NO_COLOR")
+    plain = not code or not is_terminal(sys.stdout) or os.environ.get("NO_COLOR")
     if plain or (os.name == "nt" and "WT_SESSION" not in os.environ):
         return text
     return f"\033[{code}m{text}\033[0m"
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The lines of a text in so many columns, where a terminal needs them; else the text."""
+    """The lines of a text in so many columns, where a terminal needs them; words stay whole."""
     if not is_terminal(sys.stdout):
         return [text]
-    return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False) or [""]
 
 
-def print_fact(name: str, text: str, indent: int) -> None:
+def print_text(text: str, style: str = "") -> None:
+    """A sentence on as many lines as the terminal needs."""
+    for line in wrapped(text, shutil.get_terminal_size().columns):
+        print(styled(line, style))
+
+
+def print_fact(name: str, text: str, indent: int, style: str = "") -> None:
     """A name, and beside it at column `indent` what is said of it."""
     room = max(NARROWEST, shutil.get_terminal_size().columns - indent)
     for i, line in enumerate(wrapped(text, room)):
-        print(f"{'' if i else name:{indent}}{line}".rstrip())
+        print(f"{'' if i else name:{indent}}{styled(line, style)}".rstrip())
 
 
 class Table:
-    """Rows under a header, printed one by one; columns in `right` hold numbers.
+    """Rows under a header, printed one by one as they become known.
 
-    The last column may be of any width. Where a terminal is too narrow, columns of text wrap.
+    `columns` maps each heading to the cells that will stand below it, or to some that are as wide;
+    with none of them, as the last column may be, it takes what is left of the line. Columns in
+    `right` hold numbers. Where a terminal is too narrow, columns of text wrap, but never inside a
+    word; where even that does not fit, each row becomes a list of its cells.
     """
 
-    def __init__(self, widths: Mapping[str, int], right: tuple[str, ...] = ()) -> None:
-        self._widths = {name: max(width, len(name)) for name, width in widths.items()}
+    def __init__(self, columns: Mapping[str, Iterable[str]], right: tuple[str, ...] = ()) -> None:
+        cells = {name: [name, *some] for name, some in columns.items()}
+        self._widths = {name: max(map(len, some)) for name, some in cells.items()}
         self._right = right
+        self._is_list = False
         if is_terminal(sys.stdout):
-            self._fit(shutil.get_terminal_size().columns)
-        self.row(*widths, style=BOLD, whole=True)
+            words = {n: max(map(len, " ".join(some).split())) for n, some in cells.items()}
+            least = {n: self._widths[n] if n in right else words[n] for n in cells}
+            last = list(cells)[-1]
+            if len(cells[last]) == 1:
+                self._widths[last] = 1000
+                least[last] = max(least[last], NARROWEST)
+            self._fit(shutil.get_terminal_size().columns, least)
+        if not self._is_list:
+            self._print_row(list(columns), BOLD, whole=True)
 
-    def _fit(self, columns: int) -> None:
-        """Gives the last column what is left of the terminal; takes from the widest for that."""
-        *others, last = self._widths
-        least = max(len(last), NARROWEST) if last not in self._right else self._widths[last]
-        texts = [name for name in others if name not in self._right]
-        while (room := columns - sum(self._widths[n] + 2 for n in others)) < least:
-            widest = max(texts, key=lambda name: self._widths[name])
-            if self._widths[widest] <= NARROWEST // 2:
-                break
-            self._widths[widest] -= 1
-        if last not in self._right:
-            self._widths[last] = max(room, least)
+    def _fit(self, columns: int, least: Mapping[str, int]) -> None:
+        """Takes what is too much from the widest columns, as long as their words stay whole."""
+        gaps = 2 * (len(self._widths) - 1)
+        while (excess := sum(self._widths.values()) + gaps - columns) > 0:
+            shrinking = [name for name, width in self._widths.items() if width > least[name]]
+            if not shrinking:
+                self._is_list = True
+                return
+            widest, *rest = sorted(shrinking, key=self._widths.__getitem__, reverse=True)
+            until = max(least[widest], self._widths[rest[0]] - 1 if rest else 0)
+            self._widths[widest] -= min(excess, self._widths[widest] - until)
 
-    def row(self, *cells: str, style: str = "", whole: bool = False) -> None:
-        """Prints one row; `style` is that of the last cell, or of the whole row."""
-        columns = [
-            wrapped(cell, width) for cell, width in zip(cells, self._widths.values(), strict=True)
-        ]
+    def row(self, *cells: str, style: str = "") -> None:
+        """Prints one row; `style` is that of its last cell."""
+        if not self._is_list:
+            self._print_row(cells, style)
+            return
+        indent = 4 + max(map(len, self._widths))
+        print(styled(cells[0], BOLD))
+        named = list(zip(self._widths, cells, strict=True))[1:]
+        for name, cell in named:
+            if cell:
+                last = name == named[-1][0]
+                print_fact(f"  {name}", cell, indent, style if last else "")
+        sys.stdout.flush()
+
+    def _print_row(self, cells: Iterable[str], style: str, whole: bool = False) -> None:
+        widths = self._widths.values()
+        columns = [wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)]
         for parts in zip_longest(*columns, fillvalue=""):
-            last = parts[-1]
-            line = self._line(parts)
-            if style and whole:
-                line = styled(line, style)
-            elif style and last:
-                line = line.removesuffix(last) + styled(last, style)
-            print(line, flush=True)
-
-    def _line(self, cells: Sequence[str]) -> str:
-        padded = (
-            f"{cell:>{width}}" if name in self._right else f"{cell:{width}}"
-            for cell, (name, width) in zip(cells, self._widths.items(), strict=True)
-        )
-        return "  ".join(padded).rstrip()
+            padded = [
+                f"{part:>{width}}" if name in self._right else f"{part:{width}}"
+                for part, (name, width) in zip(parts, self._widths.items(), strict=True)
+            ]
+            *head, last = padded
+            line = "  ".join([*head, last if whole else styled(last.rstrip(), style)]).rstrip()
+            print(styled(line, style) if whole else line, flush=True)
 
 
 def bytes_text(count: int) -> str:

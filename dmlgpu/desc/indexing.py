@@ -49,8 +49,8 @@ def window(shape: tuple[int, ...], parts: tuple[Any, ...]) -> Window:
             kind = "bool" if isinstance(entry, (bool, np.bool_)) else type(entry).__name__
             raise AdvancedIndexError(
                 f"index of axis {place} is {kind}; indexing with masks and arrays of integers is "
-                "not built yet; take(indices, axis) and gather_nd(indices) pick by position, "
-                "and x[mask] = value assigns by a mask"
+                "not built yet; take(indices, axis) and gather_nd(indices) pick elements by "
+                "position, and x[mask] = value assigns by a mask"
             )
     taken = sum(entry is not None and entry is not Ellipsis for entry in entries)
     if taken > rank:

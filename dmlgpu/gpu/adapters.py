@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import gc
+import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,6 +17,7 @@ import wgpu
 from wgpu import classes
 
 from dmlgpu.errors import DeviceError
+from dmlgpu.gpu.private import forget_instance, in_thread
 from dmlgpu.gpu.translate import translated
 
 NVIDIA = 0x10DE  # PCI vendor number
@@ -36,7 +40,7 @@ class AdapterInfo:
         return f"{self.name} ({self.kind}, {self.backend}{driver})"
 
 
-def described(index: int, adapter: Any) -> AdapterInfo:
+def described(index: int, adapter: classes.GPUAdapter) -> AdapterInfo:
     """A wgpu adapter as an entry of the list."""
     info = adapter.info
     return AdapterInfo(
@@ -55,57 +59,112 @@ def subgroup_sizes(info: Mapping[str, Any]) -> tuple[int, int]:
 
 
 @cache
-def _listed() -> tuple[tuple[AdapterInfo, Any], ...]:
+def _listed() -> tuple[tuple[AdapterInfo, classes.GPUAdapter], ...]:
     """Adapters that can run compute shaders with storage buffers, in the machine's order.
 
     Asking is slow (up to a second) and the answer does not change, so it is asked once.
     """
-    with translated("listing adapters"):
-        # Imported here: it loads wgpu-native, which takes longer than all the rest together.
-        from wgpu.backends.wgpu_native import _helpers as native_helpers
-        from wgpu.backends.wgpu_native.extras import set_instance_extras
-
-        if native_helpers._the_instance is None:
-            # OpenGL drivers are slow to ask, and Mesa's ends a forked child with a crash.
-            set_instance_extras(backends=["Primary"])
-        found = wgpu.gpu.enumerate_adapters_sync()
-        if not found:
-            native_helpers._the_instance = None  # the next one has OpenGL too
-            found = wgpu.gpu.enumerate_adapters_sync()
+    check_not_forked()
+    noting_use()
+    with translated("listing adapters"), _no_wayland():
+        found = in_thread(_asked)
     every = [(described(i, a), a) for i, a in enumerate(found)]
     modern = [pair for pair in every if pair[0].backend not in ("OpenGL", "OpenGLES")]
     return tuple(modern or every)
 
 
-forks: list[int] = []  # of this process, while the GPU was in use: its number, once
+def _asked() -> list[classes.GPUAdapter]:
+    # Imported here: it loads wgpu-native, which takes longer than all the rest together.
+    from wgpu.backends.wgpu_native.extras import set_instance_extras
+
+    with contextlib.suppress(RuntimeError):  # the program has made one already
+        # OpenGL drivers are slow to ask, and Mesa's ends a forked child with a crash.
+        set_instance_extras(backends=["Primary"])
+    found = wgpu.gpu.enumerate_adapters_sync()
+    if not found:
+        forget_instance()  # the next one has OpenGL too
+        found = wgpu.gpu.enumerate_adapters_sync()
+    return list(found)
+
+
+@contextlib.contextmanager
+def _no_wayland() -> Iterator[None]:
+    """Keeps Mesa's drivers from complaining that there is no Wayland display.
+
+    They look for one when adapters are listed, and libwayland prints four lines about
+    XDG_RUNTIME_DIR where it is not set, as in containers. It is set meanwhile, to a place in which
+    there can be no display, and only where the program has not set it.
+    """
+    name, nowhere = "XDG_RUNTIME_DIR", "/dev/null"
+    wanted = sys.platform.startswith("linux") and not os.environ.get(name)
+    before = os.environ.get(name)
+    if wanted:
+        os.environ[name] = nowhere
+    try:
+        yield
+    finally:
+        if wanted and os.environ.get(name) == nowhere:  # nobody else has set it meanwhile
+            if before is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = before
+
+
+class _Downlevel(logging.Filter):
+    """Leaves out wgpu-native's warning about features of WebGPU that no shader here uses."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = str(record.msg)
+        return not text.startswith(
+            ("Missing downlevel flags", "The underlying API or device", "DownlevelCapabilities")
+        )
+
+
+@contextlib.contextmanager
+def quiet_warnings() -> Iterator[None]:
+    """Without the page that wgpu-native logs whenever an older driver's device is opened."""
+    logger, quiet = logging.getLogger("wgpu"), _Downlevel()
+    logger.addFilter(quiet)
+    try:
+        yield
+    finally:
+        logger.removeFilter(quiet)
+
+
+_users: set[int] = set()  # this process and those it was forked from, if they used a GPU
+
+
+def noting_use() -> None:
+    """This process uses a GPU: its children cannot."""
+    _users.add(os.getpid())
+
+
+def check_not_forked() -> None:
+    """Raises in a child of a process that used a GPU.
+
+    Drivers and wgpu-native have threads and locks, which a fork leaves half behind: some drivers
+    hang then, some report a lost device, and none says that it may be done.
+    """
+    if _users - {os.getpid()}:
+        raise DeviceError(
+            "this process was forked from one that used a GPU, and drivers do not survive that; "
+            "start it with the method spawn: multiprocessing.set_start_method('spawn')"
+        )
 
 
 def _after_fork() -> None:
-    """In a child process: what it inherits of the GPU is left to its parent.
+    """In a child: what it inherits of the GPU is its parent's, and is never released here.
 
-    Drivers' threads do not survive a fork: releasing an object would wait for them forever, and so
-    would the handlers that drivers have for the end of the process.
+    Releasing an object would wait for drivers' threads that the child does not have. So each is
+    given a reference that nobody drops. What remains: a driver's own handlers for the end of a
+    process, where it has some, run in a child that ends by `sys.exit` (not in one that ends by
+    `os._exit`, as those of multiprocessing do); Mesa's and SwiftShader's do no harm.
     """
-    native_helpers: Any = sys.modules.get("wgpu.backends.wgpu_native._helpers")
-    native: Any = sys.modules.get("wgpu.backends.wgpu_native._api")
-    if native is None or native_helpers is None or native_helpers._the_instance is None:
+    if not _users:
         return
-    base: Any = classes.GPUObjectBase
-    last = base("", None, None).uid
-    release = native.GPUObjectBase._release
-
-    def release_own(made: Any) -> None:
-        if made.uid > last:
-            release(made)
-
-    native.GPUObjectBase._release = release_own
-    native.GPUAdapter._release = lambda _: None
-    native_helpers._the_instance = None
-    _listed.cache_clear()
-    forks[:] = [os.getpid()]
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "on_exit"):
-        libc.on_exit(libc._exit, None)  # before theirs: the last one added runs first
+    kinds = (classes.GPUObjectBase, classes.GPUAdapter)
+    inherited = [made for made in gc.get_objects() if issubclass(type(made), kinds)]
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(inherited))
 
 
 if hasattr(os, "register_at_fork"):
@@ -117,7 +176,7 @@ def adapters() -> list[AdapterInfo]:
     return [info for info, _ in _listed()]
 
 
-def choose(wanted: AdapterInfo | str | None) -> tuple[AdapterInfo, Any]:
+def choose(wanted: AdapterInfo | str | None) -> tuple[AdapterInfo, classes.GPUAdapter]:
     """The adapter asked for, by entry or part of a name; else DMLGPU_ADAPTER's, else the best."""
     listed = _listed()
     if not listed:

@@ -13,8 +13,16 @@ import wgpu
 from wgpu import classes
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, DmlError, OutOfMemoryError
-from dmlgpu.gpu.adapters import NVIDIA, AdapterInfo, choose, described, forks, subgroup_sizes
-from dmlgpu.gpu.interrupt import uninterrupted
+from dmlgpu.gpu.adapters import (
+    NVIDIA,
+    AdapterInfo,
+    check_not_forked,
+    choose,
+    described,
+    noting_use,
+    quiet_warnings,
+    subgroup_sizes,
+)
 from dmlgpu.gpu.objects import (
     MAPPABLE,
     STORAGE,
@@ -24,10 +32,19 @@ from dmlgpu.gpu.objects import (
     Pipeline,
     QuerySet,
 )
+from dmlgpu.gpu.private import (
+    READ,
+    HostMap,
+    device_of,
+    in_thread,
+    poller,
+    timestamp_period,
+    warm_up,
+)
 from dmlgpu.gpu.translate import reason, translated
 
-_REFUSALS = (classes.GPUValidationError, classes.GPUPipelineError, classes.GPUInternalError)
 _WANTED_FEATURES = ("subgroup", "timestamp-query")
+LEAST_BINDING = 1024  # bytes
 MAPPED_IN_PLACE = "mappable-primary-buffers"  # tensors themselves can be mapped; wise on a CPU only
 
 
@@ -49,6 +66,7 @@ class Gpu:
     def __init__(self, info: AdapterInfo, device: classes.GPUDevice) -> None:
         self.info: AdapterInfo = info
         self.device: classes.GPUDevice = device
+        self._poller = poller(device)
         limits = device.limits
         self.max_buffer: int = int(limits["max-buffer-size"])
         self.max_binding: int = int(limits["max-storage-buffer-binding-size"])
@@ -67,18 +85,25 @@ class Gpu:
         self.queue: classes.GPUQueue = device.queue
         direct = self.is_cpu and MAPPED_IN_PLACE in features
         self._storage_usage = STORAGE | MAPPABLE * direct
+        self._check_limits()
         self.lost: str = ""  # what was being done when the device went away
+
+    def _check_limits(self) -> None:
+        """Refuses a device made elsewhere with less room than any kernel needs."""
+        have = {
+            "max-storage-buffer-binding-size": (self.max_binding, LEAST_BINDING),
+            "max-compute-workgroups-per-dimension": (self.max_groups, 1),
+            "max-compute-invocations-per-workgroup": (self.max_workgroup_size, 1),
+        }
+        for name, (limit, least) in have.items():
+            if limit < least:
+                raise DeviceError(f"the device's {name} is {limit}; at least {least} is needed")
 
     @classmethod
     def open(cls, wanted: AdapterInfo | str | None) -> Gpu:
         """Opens the adapter asked for with all the room it has."""
+        check_not_forked()
         info, adapter = choose(wanted)
-        forked = DeviceError(
-            f"{info.name} cannot be opened in a process forked from one that used it; start the "
-            "process with the method spawn"
-        )
-        if forks and "SwiftShader" in info.name:  # it would wait for threads that are gone
-            raise forked
         features = [f for f in _WANTED_FEATURES if f in adapter.features]
         if info.kind == "cpu" and MAPPED_IN_PLACE in adapter.features:
             features.append(MAPPED_IN_PLACE)
@@ -89,34 +114,40 @@ class Gpu:
         }
 
         def request() -> classes.GPUDevice:
-            with translated(f"opening {info.name}"):
+            with translated(f"opening {info.name}"), quiet_warnings():
                 made: classes.GPUDevice = adapter.request_device_sync(
                     required_features=features, required_limits=limits
                 )
                 return made
 
+        def request_and_warm_up() -> classes.GPUDevice:
+            made = request()
+            warm_up(made)
+            return made
+
         try:
-            return cls(info, request())
+            return cls(info, in_thread(request_and_warm_up))
         except DmlError:
-            if forks:  # NVIDIA's driver says that the device is lost
-                raise forked from None
+            pass
         # A driver has only so many devices, and closed ones may wait for Python to collect them.
         gc.collect()
-        return cls(info, request())
+        return cls(info, in_thread(request_and_warm_up))
 
     @classmethod
     def share(cls, device: classes.GPUDevice) -> Gpu:
         """Wraps a wgpu device made elsewhere."""
         if not isinstance(device, classes.GPUDevice):
             raise DeviceError(
-                f"wgpu_device is {type(device).__name__}; it must be a classes.GPUDevice"
+                f"wgpu_device is {type(device).__name__}; it must be a wgpu.GPUDevice"
             )
+        noting_use()
+        in_thread(lambda: warm_up(device))
         return cls(described(-1, device.adapter), device)
 
     @property
     def is_destroyed(self) -> bool:
         """Whether someone has destroyed the wgpu device, which ends its polling."""
-        return getattr(self.device, "_poller", None) is None
+        return self._poller() is None
 
     @contextlib.contextmanager
     def doing(self, what: str) -> Iterator[None]:
@@ -145,8 +176,8 @@ class Gpu:
     def check_usage(self, buffer: Buffer) -> None:
         """Raises unless tensors can lie in a buffer made elsewhere."""
         if not isinstance(buffer, classes.GPUBuffer):
-            raise BindingError(f"wrap: {type(buffer).__name__} is not a classes.GPUBuffer")
-        if buffer._device is not self.device:
+            raise BindingError(f"wrap: {type(buffer).__name__} is not a wgpu.GPUBuffer")
+        if device_of(buffer) is not self.device:
             raise BindingError("wrap: the buffer belongs to another wgpu device")
         if not buffer.usage & wgpu.BufferUsage.STORAGE:
             raise BindingError("wrap: the buffer's usage lacks STORAGE, which every tensor needs")
@@ -157,6 +188,12 @@ class Gpu:
         """A buffer that host memory goes through."""
         with self.doing(f"allocating {size} bytes of staging memory"):
             return self.device.create_buffer(size=size, usage=usage)
+
+    def flush_writes(self) -> None:
+        """Lets small writes reach their buffers: they wait in the queue for a submission."""
+        if self.is_destroyed:
+            raise DeviceLostError("the wgpu device was destroyed")
+        self.queue.submit([])
 
     def probe(self, buffer: Buffer) -> None:
         """Raises when a buffer made elsewhere has been destroyed: binding it is refused then."""
@@ -203,10 +240,18 @@ class Gpu:
             compute.set_bind_group(0, group)
             compute.dispatch_workgroups(workgroups)
             compute.end()
+            staging = self.device.create_buffer(size=4 * words, usage="MAP_READ|COPY_DST")
+            encoder.copy_buffer_to_buffer(buffer, 0, staging, 0, 4 * words)
             self.queue.submit([encoder.finish()])
-            found = np.frombuffer(self.queue.read_buffer(buffer, 0, 4 * words), np.uint32)
+            found = np.empty(4 * words, np.uint8)
+            mapping = HostMap(self.device, staging)
+            try:
+                mapping.wait(READ, 0, 4 * words)
+                mapping.read(0, found)
+            finally:
+                mapping.end()
         buffer.destroy()
-        return found
+        return found.view(np.uint32)
 
     def bind_group(
         self,
@@ -238,14 +283,4 @@ class Gpu:
     @property
     def timestamp_period(self) -> float:
         """Nanoseconds of one tick of the timestamps: 1 on some adapters, 10 or 83.3 on others."""
-        native = wgpu.backends.wgpu_native.lib
-        return float(native.wgpuQueueGetTimestampPeriod(self.queue._internal))
-
-    def unmap(self, buffer: Buffer) -> None:
-        """Ends a map, or calls it off while it is pending."""
-        if buffer.map_state == "unmapped":
-            return
-        with uninterrupted(), contextlib.suppress(classes.GPUError):
-            buffer._map_state = "mapped"  # wgpu-py refuses to call off what WebGPU allows to
-            buffer.unmap()
-        buffer._map_state = "unmapped"
+        return timestamp_period(self.queue)

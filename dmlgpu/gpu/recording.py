@@ -1,13 +1,26 @@
-"""Recorded work: calls wait in a list, in order, and become one submission.
+"""Recorded work: calls wait in batches, in order, and each batch becomes one submission.
 
-wgpu hears of a call only when it is submitted, together with all that wait. A fault or Ctrl-C on
-the way leaves the list as it was: nothing recorded is lost, and no half of a call is ever run.
+wgpu hears of a call only when its batch is submitted. Signal handlers and finalizers may run
+between any two steps of the code here, use the device themselves, or raise; so every change of
+what is recorded is one step, and nothing has to be undone:
+
+- A call is recorded by one `append` to the last batch's list.
+- A batch is closed by appending a new one behind it.
+- A batch is submitted by `submit_once`, which takes the batch's only permit, submits, and notes
+  who did, in one step. Code that interrupts a submission encodes the same batch again and submits
+  it; the interrupted code then finds the permit gone, and drops what it had encoded.
+
+An exception on the way leaves batches that are still to be submitted, and the next call that
+submits goes on with them: no call is lost, none runs twice, no half of a call is ever run.
+Other threads are kept out by the device's lock.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from wgpu import classes
@@ -15,12 +28,13 @@ from wgpu import classes
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
 from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
-from dmlgpu.gpu.interrupt import uninterrupted
 from dmlgpu.gpu.memory import Lease, Storage
 from dmlgpu.gpu.objects import BindGroup, Buffer, Encode, Pipeline, QuerySet
+from dmlgpu.gpu.private import submit_once
 
 BATCH_LIMIT = 64  # dispatches and copies recorded before they are submitted
 BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
+READ = "read"  # the name of a copy to the host
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +49,14 @@ class Call:
     held: tuple[Lease, ...] = ()  # memory for the inside of calls
     copies: tuple[tuple[Buffer, int, Buffer, int, int], ...] = ()  # instead of dispatches
     timed: bool = True  # by a profile
+    encode: Encode | None = None  # other commands, after the rest
+    commands: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "commands", len(self.dispatches) + len(self.copies))
+
+
+Stamped = tuple[int, Call]  # a call, and the first of the two places for its timestamps
 
 
 class Timer(Protocol):
@@ -49,14 +71,54 @@ class Timer(Protocol):
     def collect(self) -> None:
         """Submits what waits, and reads the timestamps so far."""
 
-    def is_wanted(self) -> bool:
-        """Whether anyone still listens; begins a submission."""
+    def begin(self, batch: Batch) -> Callable[[Attempt, Call], tuple[QuerySet, int]] | None:
+        """What gives the calls of a batch their places; None when nobody listens any more.
 
-    def next_stamps(self, call: Call) -> tuple[QuerySet, int]:
-        """The query set and the first of the two places in it for a call of this submission."""
+        Asked for each attempt. The one that wins tells by `Attempt.stamped` which places it took.
+        """
 
-    def submitted(self) -> None:
-        """The calls of this submission are on their way."""
+
+class Attempt:
+    """One try to encode and submit a batch."""
+
+    __slots__ = ("stamped",)
+
+    def __init__(self) -> None:
+        self.stamped: list[Stamped] = []
+
+
+class Batch:
+    """Calls that are submitted together."""
+
+    __slots__ = ("calls", "commands", "is_risky", "members", "nbytes", "permit", "taken", "won")
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Call]] = []  # each in a tuple of its own, which tells it from others
+        self.taken: tuple[tuple[Call], ...] | None = None  # the calls, once it is being submitted
+        self.members: frozenset[int] = frozenset()  # ids of what is taken
+        self.permit = [True]  # to submit it; see submit_once
+        self.won: list[tuple[None, Attempt]] = []  # the attempt that submitted it
+        self.is_risky = False  # uses a buffer that someone outside can destroy
+        self.commands = 0  # nearly: only to know when it is enough
+        self.nbytes = 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is still to be submitted."""
+        return not self.won
+
+    def take(self) -> tuple[tuple[Call], ...]:
+        """The calls that are submitted; what is appended later is not among them."""
+        if self.taken is None:
+            self.taken = tuple(self.calls)
+            self.members = frozenset(map(id, self.taken))
+        return self.taken
+
+    def includes(self, entry: tuple[Call]) -> bool:
+        """Whether an entry of a closed batch is submitted with it, or will be."""
+        if self.taken is None:
+            return True
+        return id(entry) in self.members or any(other is entry for other in self.taken)
 
 
 class Recording:
@@ -64,29 +126,47 @@ class Recording:
 
     def __init__(self, gpu: Gpu) -> None:
         self._gpu = gpu
-        self.number: int = 0  # of submissions so far; a storage used since has it too
-        self.notes: dict[int, str] = {}  # of buffers by serial; see watch
         self.timer: Timer | None = None  # while profiling
-        self._waiting: list[Call] = []
-        self._commands = 0
-        self._nbytes = 0
+        self._batches: deque[Batch] = deque([Batch()])  # the last is open
+        self._spoiled = False  # a call has been dropped: what it was to fill may be used by others
         self._stuck = False  # the last submission failed and nobody was told
         self.settle: Callable[[], None] = lambda: None  # what a transfer left half done, ended
 
     def append(self, call: Call) -> None:
         """Adds a call, and submits when there is enough."""
-        if self.notes or self._stuck:
-            self._check(call)
-        if self.timer is not None and not self.timer.has_room(len(self._waiting) + 1):
-            self.timer.collect()
-        number = self.number
-        for storage in call.storages:
-            storage.batch = number
-        self._waiting.append(call)
-        self._commands += len(call.dispatches) + len(call.copies)
-        self._nbytes += call.nbytes
-        if self._commands >= BATCH_LIMIT or self._nbytes >= BATCH_BYTES:
+        if self._stuck:
+            self.submit()
+        timer = self.timer
+        if timer is not None and call.timed and not timer.has_room(self._waiting() + 1):
+            timer.collect()
+        entry = (call,)
+        batches = self._batches
+        while True:
+            batch = batches[-1]
+            for storage in call.storages:
+                if storage.special:
+                    batch.is_risky = True
+                    check(storage, f"{call.name}: a tensor")
+                storage.batch = batch
+            batch.calls.append(entry)
+            if batches[-1] is batch:
+                break
+            # Something has interrupted these lines and submitted the batch, before or after the
+            # call came into it.
+            if batch.includes(entry):
+                return
+        batch.commands = commands = batch.commands + call.commands
+        batch.nbytes = nbytes = batch.nbytes + call.nbytes
+        if commands >= BATCH_LIMIT or nbytes >= BATCH_BYTES:
             self._submit_early()
+
+    def mark_risky(self) -> None:
+        """Someone outside may from now on destroy a buffer that waiting calls use."""
+        for batch in list(self._batches):
+            batch.is_risky = True
+
+    def _waiting(self) -> int:
+        return sum(len(batch.calls) for batch in list(self._batches))
 
     def _submit_early(self) -> None:
         """Submits on nobody's request: a failure is for the next call to raise, if it lasts.
@@ -100,57 +180,78 @@ class Recording:
         except (DeviceError, OutOfMemoryError, BindingError):
             self._stuck = True
 
-    def _check(self, call: Call) -> None:
-        if self._stuck:
-            self.submit()
-        for storage in call.storages:
-            check(self.notes, storage.buffer, storage.serial, f"{call.name}: a tensor")
-
     def clear(self) -> None:
         """Drops what waits."""
-        self._waiting = []
-        self._commands = self._nbytes = 0
+        for batch in list(self._batches):
+            batch.permit.clear()
+            batch.won.append((None, Attempt()))
+        self._batches.append(Batch())
+        self._forget_submitted()
         self._stuck = False
 
-    def submit(self, then: Encode | None = None) -> None:
-        """Submits what waits, and after it what `then` puts into the encoder."""
-        if not self._waiting and then is None:
-            return
-        self.settle()
-        if self.notes:
-            self._drop_spoiled()
-        with uninterrupted():
-            with self._gpu.doing("submitting work"):
-                encoding = Encoding(self._gpu)
-                timer = self.timer if self.timer is not None and self.timer.is_wanted() else None
-                for call in self._waiting:
-                    encoding.add(call, timer.next_stamps(call) if timer and call.timed else None)
-                self._gpu.queue.submit([encoding.finish(then)])
-                if timer is not None:
-                    timer.submitted()
-            del encoding  # here: finalizers of wgpu swallow a Ctrl-C
-            self.number += 1
-            self.clear()
+    def submit(self) -> None:
+        """Submits what waits."""
+        batches = self._batches
+        if batches[-1].calls:
+            batches.append(Batch())
+        if len(batches) > 1:
+            self.settle()
+        while True:
+            batch = batches[0]
+            if batch is batches[-1]:
+                break
+            if batch.is_waiting:
+                if not batch.permit:
+                    return  # this very moment, by the code that is interrupted; it goes on then
+                self._submit(batch)
+            self._forget_submitted()
+        self._stuck = False
 
-    def _drop_spoiled(self) -> None:
-        """Calls whose buffers were destroyed since cannot run; what they were to fill is spoiled.
+    def _forget_submitted(self) -> None:
+        for batch in list(self._batches):
+            if batch.is_waiting or batch is self._batches[-1]:
+                break
+            with contextlib.suppress(ValueError):  # it is gone already
+                self._batches.remove(batch)
+            batch.taken = ()  # storages that know the batch must not keep each other
+            batch.calls = []
 
-        Reading that later says so. A buffer that is mapped now may be unmapped: nothing is dropped.
+    def _submit(self, batch: Batch) -> None:
+        calls = batch.take()
+        with self._gpu.doing("submitting work"):
+            attempt = Attempt()
+            timer = self.timer
+            stamps = None if timer is None else timer.begin(batch)
+            encoding = Encoding(self._gpu)
+            risky = batch.is_risky or self._spoiled
+            for (call,) in calls:
+                if risky and self._is_spoiled(call):
+                    continue
+                timed = stamps is not None and call.timed
+                encoding.add(call, stamps(attempt, call) if stamps and timed else None)
+            commands = encoding.finish()
+            submit_once(self._gpu.queue, commands, batch.permit, batch.won, attempt)
+
+    def _is_spoiled(self, call: Call) -> bool:
+        """Whether a buffer of a call was destroyed since; then what it was to fill is spoiled.
+
+        Reading that later says so. Raises when a buffer is mapped: it may be unmapped, and nothing
+        is dropped.
         """
-        kept = []
-        for call in self._waiting:
-            try:
-                for storage in call.storages:
-                    check(self.notes, storage.buffer, storage.serial, f"{call.name}: a tensor")
-            except BindingError:
-                if not any(self.notes.get(s.serial) for s in call.storages):
-                    raise
-                why = f"{call.name}, which was to fill it, used a buffer that was destroyed"
-                for target in call.targets:
-                    self.notes[target.serial] = self.notes.get(target.serial) or why
-                continue
-            kept.append(call)
-        self._waiting = kept
+        for storage in call.storages:
+            if storage.note is not None:
+                try:
+                    check(storage, f"{call.name}: a tensor")
+                except BindingError:
+                    if not storage.note:
+                        raise
+                    why = f"{call.name}, which was to fill it, used a buffer that was destroyed"
+                    self._spoiled = True
+                    for target in call.targets:
+                        target.special = True
+                        target.note = target.note or (storage.note if call.name == READ else why)
+                    return True
+        return False
 
 
 class Encoding:
@@ -169,6 +270,9 @@ class Encoding:
                 self._dispatch(call)
             if call.copies:
                 self._copy(call)
+            if call.encode is not None:
+                self._end()
+                call.encode(self._encoder)
             return
         queries, first = stamps
         begin = {"query_set": queries, "beginning_of_pass_write_index": first}
@@ -184,11 +288,9 @@ class Encoding:
         self._begin(end)
         self._end()
 
-    def finish(self, then: Encode | None) -> classes.GPUCommandBuffer:
-        """The command buffer, with what `then` adds at its end."""
+    def finish(self) -> classes.GPUCommandBuffer:
+        """The command buffer."""
         self._end()
-        if then is not None:
-            then(self._encoder)
         if self._gpu.is_destroyed:  # wgpu-native keeps for good what it cannot finish or submit
             raise DeviceLostError("the GPU device was lost while submitting work")
         return self._encoder.finish()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
 
 from dmlgpu.gpu.gpu import Gpu
@@ -33,9 +31,3 @@ class Timestamps:
         raw = np.empty(8 * count, np.uint8)
         transfers.read(self._resolved, 0, raw)
         return [tick * self._period for tick in raw.view(np.uint64).tolist()]
-
-    def destroy(self) -> None:
-        """Gives the queries back."""
-        with suppress(Exception):  # a device that is gone has taken them along
-            self.queries.destroy()
-            self._resolved.destroy()

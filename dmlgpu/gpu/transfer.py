@@ -5,31 +5,26 @@ memory that is kept and used in turns, so that copying and waiting overlap.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from dmlgpu.errors import DeviceLostError
+from dmlgpu.errors import DeviceError
+from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
-from dmlgpu.gpu.interrupt import uninterrupted
 from dmlgpu.gpu.memory import Storage
 from dmlgpu.gpu.objects import Buffer, Pipeline, can_be_copied, can_map_read, can_map_write
+from dmlgpu.gpu.private import READ, WRITE, Bytes, HostMap, wait_for_queue
+from dmlgpu.gpu.recording import READ as READ_NAME
 from dmlgpu.gpu.recording import Call, Recording
-
-Bytes = np.ndarray[Any, Any]
 
 CHUNK = 32 << 20  # bytes of one staging buffer
 TURNS = 3  # staging buffers each way
 SMALL = 1 << 20  # up to here the queue's own write is quicker
 DIRECT = 64 << 10  # from here a buffer that can be mapped is
-THREADED = 8 << 20  # from here several threads copy: fresh pages cost more than copying
-THREADS = 4
-READ_SUBMITTED = "READ_NOSYNC"  # wgpu's READ submits once more, for writes that still wait
-PATIENCE = 0.25  # seconds between looks at whether the device still exists
-
+UP, DOWN = "MAP_WRITE|COPY_SRC", "MAP_READ|COPY_DST"  # usage of staging memory
+TRIES = 100  # times that a read in place may be interrupted by code that submits
 
 COPY_WORDS = """
 @group(0) @binding(0) var<uniform> range: vec4<u32>; // first word, words
@@ -44,41 +39,69 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n
 """
 
 
+class Reading:
+    """A copy of a tensor's bytes on its way to the host, through staging memory of its own."""
+
+    __slots__ = ("call", "staging")
+
+    def __init__(self, staging: Storage, call: Call) -> None:
+        self.staging = staging
+        self.call = call
+
+
 class Transfers:
-    """Uploads and downloads of one device."""
+    """Uploads and downloads of one device. The device's lock must be held, but for `fetch`."""
 
     def __init__(self, gpu: Gpu, recording: Recording) -> None:
         self._gpu = gpu
         self._recording = recording
         recording.settle = self.settle
-        self._up: dict[int, Buffer] = {}
-        self._down: dict[int, Buffer] = {}
-        self._marker: tuple[Buffer, Buffer] | None = (
-            None  # a copy between these two is done when all before it is
-        )
-        self._mapped_now: Buffer | None = None
+        # Staging buffers that nobody uses. Whoever uses one has taken it out.
+        self._idle: dict[str, list[Buffer]] = {UP: [], DOWN: []}
+        self._in_place: list[HostMap] = []  # of buffers that recorded work may use
         self._copier: Pipeline | None = None
 
-    def staged(self, storage: Storage, offset: int, size: int) -> tuple[Buffer, Call]:
-        """A staging buffer, and the call that copies bytes there; `fetch` waits for them."""
+    def staged(self, storage: Storage, offset: int, size: int) -> Reading:
+        """A copy of bytes to the host, to be recorded; `fetch` waits for it once submitted."""
         buffer = storage.buffer
+        used: tuple[Storage, ...] = (storage,)
         if not can_be_copied(buffer):
-            buffer, offset = self._copied(buffer, offset, size), 0
-        staging = self._gpu.staging(size, "MAP_READ|COPY_DST")
-        copy = (buffer, offset, staging, 0, size)
-        return staging, Call("read", (), (storage,), size, copies=(copy,), timed=False)
+            buffer, offset = self._copied(storage, offset, size), 0
+        rounded = -(-size // 4) * 4
+        staging = Storage(self._take(DOWN, rounded), rounded)
+        copy = (buffer, offset, staging.buffer, 0, rounded)
+        call = Call(READ_NAME, (), used, size, (staging,), copies=(copy,), timed=False)
+        return Reading(staging, call)
+
+    def fetch(self, reading: Reading, target: Bytes) -> None:
+        """Fills `target` (bytes) when a copy that was submitted is done.
+
+        Needs no lock: other threads may record, submit and transfer meanwhile.
+        """
+        with self._gpu.doing(f"reading back {target.nbytes} bytes"):
+            check(reading.staging, "the tensor")
+            self._read_staging(reading.staging.buffer, target)
+            self._give_back(DOWN, reading.staging.buffer)
 
     def close(self) -> None:
         """Lets the staging memory go."""
         self.settle()
-        self._up, self._down = {}, {}
-        self._marker = None
+        for idle in self._idle.values():
+            with contextlib.suppress(IndexError):
+                while idle:
+                    idle.pop().destroy()
 
     def settle(self) -> None:
-        """Unmaps what an interrupted transfer left mapped: no submission may use it so."""
-        if self._mapped_now is not None:
-            self._gpu.unmap(self._mapped_now)
-            self._mapped_now = None
+        """Unmaps buffers that are mapped in place: no submission may use them so.
+
+        One is left when an exception came in between; or this interrupts the code that reads it,
+        which then starts anew.
+        """
+        while self._in_place:
+            mapping = self._in_place[-1]
+            mapping.end()
+            with contextlib.suppress(ValueError):
+                self._in_place.remove(mapping)
 
     def write(self, buffer: Buffer, offset: int, data: Bytes) -> None:
         """Writes host bytes into a buffer that nothing recorded but unsubmitted uses."""
@@ -88,76 +111,100 @@ class Transfers:
     def read(self, buffer: Buffer, offset: int, target: Bytes) -> None:
         """Fills `target` (bytes) from a buffer, after everything recorded so far."""
         with self._gpu.doing(f"reading back {target.nbytes} bytes"):
-            self._read(buffer, offset, target)
+            self._read(Storage(buffer, buffer.size), offset, target)
+
+    def read_storage(self, storage: Storage, offset: int, target: Bytes) -> None:
+        """`read` for a buffer that its owner may destroy meanwhile."""
+        with self._gpu.doing(f"reading back {target.nbytes} bytes"):
+            self._read(storage, offset, target)
 
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""
         with self._gpu.doing("waiting for the GPU"):
-            self._wait()
+            self._recording.submit()
+            self._gpu.flush_writes()
+            self.wait_submitted()
 
-    def fetch(self, staging: Buffer, target: Bytes) -> None:
-        """Fills `target` (bytes) when the copies submitted to a staging buffer are done; drops it.
+    def wait_submitted(self) -> None:
+        """Returns when everything submitted so far is done; needs no lock."""
+        with self._gpu.doing("waiting for the GPU"):
+            wait_for_queue(self._gpu.device, self._gpu.queue)
 
-        Needs no lock: other threads may record, submit and transfer meanwhile.
-        """
-        with self._gpu.doing(f"reading back {target.nbytes} bytes"):
-            try:
-                self._map(staging, READ_SUBMITTED, 0, target.nbytes)
-                _fill(target, staging.read_mapped(0, target.nbytes, copy=False))
-            finally:
-                self._gpu.unmap(staging)
-            staging.destroy()
+    def is_read_in_place(self, buffer: Buffer, size: int) -> bool:
+        """Whether so many bytes are read where they lie."""
+        return size >= DIRECT and can_be_copied(buffer) and can_map_read(buffer)
 
     def _write(self, buffer: Buffer, offset: int, data: Bytes) -> None:
         size = data.nbytes
-        self.settle()
         if size >= DIRECT and can_map_write(buffer):
-            with self._mapped(buffer, "WRITE", offset, size):
-                _put(buffer, offset, data)
-        elif size <= SMALL:
+            for _ in range(TRIES):
+                with self._mapped_in_place(buffer) as mapping:
+                    mapping.wait(WRITE, offset, -(-size // 4) * 4)
+                    if mapping.write(offset, data):
+                        return
+            raise DeviceError(f"a write of {size} bytes was interrupted {TRIES} times")
+        if size <= SMALL:
             self._gpu.queue.write_buffer(buffer, offset, data)
-        else:
-            for turn, at in enumerate(range(0, size, CHUNK)):
-                part = data[at : at + CHUNK]
-                staging = self._staging(self._up, turn, "MAP_WRITE|COPY_SRC")
-                with self._mapped(staging, "WRITE", 0, part.nbytes):
-                    _put(staging, 0, part)
-                self._copy(staging, 0, buffer, offset + at, part.nbytes)
-
-    def _read(self, buffer: Buffer, offset: int, target: Bytes) -> None:
-        size = target.nbytes
-        if not can_be_copied(buffer):
-            buffer, offset = self._copied(buffer, offset, size), 0
-        if size >= DIRECT and can_map_read(buffer):
-            self._recording.submit()
-            with self._mapped(buffer, "READ", offset, size):
-                _fill(target, buffer.read_mapped(offset, size, copy=False))
             return
+        used: list[Buffer] = []
+        for turn, at in enumerate(range(0, size, CHUNK)):
+            part = data[at : at + CHUNK]
+            staging = used[turn - TURNS] if turn >= TURNS else self._take(UP, CHUNK)
+            mapping = HostMap(self._gpu.device, staging)
+            try:
+                mapping.wait(WRITE, 0, part.nbytes)
+                mapping.write(0, part)
+            finally:
+                mapping.end()
+            self._copy(staging, 0, buffer, offset + at, part.nbytes)
+            used.append(staging)
+        for staging in used[:TURNS]:
+            self._give_back(UP, staging)
+
+    def _read(self, storage: Storage, offset: int, target: Bytes) -> None:
+        size, buffer = target.nbytes, storage.buffer
+        if not can_be_copied(buffer):
+            buffer, offset = self._copied(storage, offset, size), 0
+        if self.is_read_in_place(buffer, size):
+            for _ in range(TRIES):
+                self._recording.submit()
+                self._gpu.flush_writes()
+                with self._mapped_in_place(buffer) as mapping:
+                    check(storage, "the tensor")
+                    mapping.wait(READ, offset, size)
+                    if mapping.read(offset, target):
+                        return
+            raise DeviceError(f"a read of {size} bytes was interrupted {TRIES} times")
         parts = [target[at : at + CHUNK] for at in range(0, size, CHUNK)]
-        for turn in range(min(TURNS, len(parts))):
-            self._stage(buffer, offset, parts, turn)
+        turns = [self._take(DOWN, parts[0].nbytes) for _ in parts[:TURNS]]
+
+        def stage(turn: int) -> None:
+            staging = turns[turn % TURNS]
+            self._copy(buffer, offset + turn * CHUNK, staging, 0, parts[turn].nbytes, storage)
+
+        for turn in range(len(turns)):
+            stage(turn)
         for turn, part in enumerate(parts):
-            staging = self._down[turn % TURNS]
-            with self._mapped(staging, READ_SUBMITTED, 0, part.nbytes):
-                _fill(part, staging.read_mapped(0, part.nbytes, copy=False))
+            self._read_staging(turns[turn % TURNS], part)
             if turn + TURNS < len(parts):
-                self._stage(buffer, offset, parts, turn + TURNS)
+                stage(turn + TURNS)
+        for staging in turns:
+            self._give_back(DOWN, staging)
 
-    def _wait(self) -> None:
-        if self._marker is None:
-            ahead = self._gpu.staging(16, "COPY_SRC")
-            self._marker = (ahead, self._gpu.staging(16, "MAP_READ|COPY_DST"))
-        ahead, marker = self._marker
-        self._copy(ahead, 0, marker, 0, 16)
-        with self._mapped(marker, READ_SUBMITTED, 0, 16):
-            pass
+    def _read_staging(self, staging: Buffer, target: Bytes) -> None:
+        mapping = HostMap(self._gpu.device, staging)
+        try:
+            mapping.wait(READ, 0, -(-target.nbytes // 4) * 4)
+            mapping.read(0, target)
+        finally:
+            mapping.end()
 
-    def _copied(self, buffer: Buffer, offset: int, size: int) -> Buffer:
+    def _copied(self, storage: Storage, offset: int, size: int) -> Buffer:
         """The bytes in a buffer that copies can read, moved there by a shader.
 
         Buffers made elsewhere may have no usage but STORAGE.
         """
-        gpu = self._gpu
+        gpu, buffer = self._gpu, storage.buffer
         made = gpu.buffer(-(-size // 4) * 4, "a copy to read back")
         if self._copier is None:
             self._copier = gpu.pipeline("copy of words", COPY_WORDS, "main", {})
@@ -171,83 +218,55 @@ class Transfers:
             group = gpu.bind_group(self._copier, [(0, uniform)], ranges)
             groups = -(-part // 4 // 256)
             x = min(groups, gpu.max_groups)
-            call = Call("copy", ((self._copier, group, x, -(-groups // x)),), (), 2 * part)
+            call = Call("copy", ((self._copier, group, x, -(-groups // x)),), (storage,), 2 * part)
             self._recording.append(replace(call, timed=False))
         return made
 
     @contextlib.contextmanager
-    def _mapped(self, buffer: Buffer, mode: str, offset: int, size: int) -> Iterator[None]:
-        """A buffer that is mapped inside the block, and never after it."""
+    def _mapped_in_place(self, buffer: Buffer) -> Iterator[HostMap]:
+        """A map of a buffer that recorded work may use; ended when something is submitted."""
         self.settle()
-        self._mapped_now = buffer
+        mapping = HostMap(self._gpu.device, buffer)
+        self._in_place.append(mapping)
         try:
-            self._map(buffer, mode, offset, size)
-            yield
+            yield mapping
         finally:
-            self.settle()
+            mapping.end()
+            with contextlib.suppress(ValueError):
+                self._in_place.remove(mapping)
 
-    def _map(self, buffer: Buffer, mode: str, offset: int, size: int) -> None:
-        """Maps a buffer when the work submitted so far is done with it."""
-        if self._gpu.is_destroyed:
-            raise DeviceLostError("the GPU device was lost before a transfer")
-        with uninterrupted():
-            promise = type(buffer).map_async(buffer, mode, offset, size)
-        # Not sync_wait alone: it never returns when the wgpu device is destroyed meanwhile.
-        while not (promise._thread_event.wait(PATIENCE) or self._gpu.is_destroyed):
-            pass
-        if self._gpu.is_destroyed:
-            raise DeviceLostError("the GPU device was lost during a transfer")
-        promise.sync_wait()
-
-    def _stage(self, buffer: Buffer, offset: int, parts: list[Bytes], turn: int) -> None:
-        staging = self._staging(self._down, turn, "MAP_READ|COPY_DST", parts[0].nbytes)
-        self._copy(buffer, offset + turn * CHUNK, staging, 0, parts[turn].nbytes)
-
-    def _copy(self, source: Buffer, at: int, target: Buffer, to: int, size: int) -> None:
+    def _copy(
+        self,
+        source: Buffer,
+        at: int,
+        target: Buffer,
+        to: int,
+        size: int,
+        storage: Storage | None = None,
+    ) -> None:
         """Submits a copy at once, behind everything recorded so far."""
-        self._recording.submit(
-            lambda encoder: encoder.copy_buffer_to_buffer(source, at, target, to, size)
-        )
+        copies = ((source, at, target, to, size),)
+        used = () if storage is None else (storage,)
+        self._recording.append(Call(READ_NAME, (), used, size, copies=copies, timed=False))
+        self._recording.submit()
+        if storage is not None:
+            check(storage, "the tensor")
 
-    def _staging(self, ring: dict[int, Buffer], turn: int, usage: str, size: int = CHUNK) -> Buffer:
-        """The staging buffer of a turn, large enough for `size` bytes."""
-        place = turn % TURNS
-        size = min(CHUNK, max(4096, 1 << (size - 1).bit_length()))
-        if place in ring and ring[place].size < size:
-            ring.pop(place).destroy()
-        if place not in ring:
-            ring[place] = self._gpu.staging(size, usage)
-        return ring[place]
+    def _take(self, usage: str, size: int) -> Buffer:
+        """A staging buffer of at least so many bytes, which is the caller's until given back."""
+        size = max(4096, 1 << (size - 1).bit_length())
+        idle = self._idle[usage]
+        with contextlib.suppress(IndexError):
+            while idle:
+                found = idle.pop()
+                if found.size >= size:
+                    return found
+                found.destroy()
+        return self._gpu.staging(size, usage)
 
-
-def _put(mapped: Any, offset: int, data: Bytes) -> None:
-    """Copies host memory into a mapped buffer."""
-    # write_mapped copies in one thread, and keeps Python's lock meanwhile.
-    if data.nbytes < THREADED or not hasattr(mapped, "_experimental_get_mapped_range"):
-        mapped.write_mapped(data, offset)
-    else:
-        memory = mapped._experimental_get_mapped_range(offset, data.nbytes)
-        _fill(np.frombuffer(memory, np.uint8), data)
-
-
-def _fill(target: Bytes, source: Any) -> None:
-    """Copies between mapped memory and host memory, in several threads where it is much."""
-    view = np.frombuffer(source, np.uint8)
-    if target.nbytes < THREADED:
-        target[...] = view
-        return
-    step = -(-target.nbytes // THREADS)
-    parts = [(target[at : at + step], view[at : at + step]) for at in range(0, view.nbytes, step)]
-    workers = [threading.Thread(target=np.copyto, args=part) for part in parts[1:]]
-    started = []
-    with uninterrupted():  # no thread may still read when the memory is unmapped
-        try:
-            for worker in workers:
-                worker.start()
-                started.append(worker)
-        except RuntimeError:  # the system has no more threads
-            for part in parts[1 + len(started) :]:
-                np.copyto(*part)
-        np.copyto(*parts[0])
-        for worker in started:
-            worker.join()
+    def _give_back(self, usage: str, staging: Buffer) -> None:
+        """The staging buffer is unmapped; others may use it, if there are not enough already."""
+        if staging.size <= CHUNK and len(self._idle[usage]) < TURNS:
+            self._idle[usage].append(staging)
+        else:
+            staging.destroy()

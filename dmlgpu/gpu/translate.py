@@ -15,8 +15,8 @@ def translated(doing: str) -> Iterator[None]:
     """Turns whatever wgpu raises while `doing` something into an error of this library."""
     try:
         yield
-    except DmlError:
-        raise
+    except (DmlError, RecursionError, TimeoutError, InterruptedError):
+        raise  # the last two come from signal handlers, never from wgpu
     except (classes.GPUOutOfMemoryError, MemoryError) as error:
         raise OutOfMemoryError(f"out of memory while {doing}: {reason(str(error))}") from None
     except (classes.GPUError, RuntimeError, ValueError, OSError) as error:

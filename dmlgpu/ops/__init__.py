@@ -15,9 +15,16 @@ from dmlgpu.ops import (
     element_wise_logical,
     element_wise_other,
     element_wise_unary,
+    fill,
+    fold,
     gather_nd,
+    index,
+    movement,
+    nonzero,
+    padding,
     random,
     reduction,
+    scatter,
     slice,
     softmax,
 )
@@ -35,6 +42,13 @@ FAMILIES = (
     cumulative,
     gather_nd,
     slice,
+    movement,
+    padding,
+    fill,
+    fold,
+    index,
+    scatter,
+    nonzero,
 )
 OPERATORS: tuple[Operator[Any], ...] = tuple(
     operator for family in FAMILIES for operator in family.OPERATORS

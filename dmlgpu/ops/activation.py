@@ -104,7 +104,13 @@ class ActivationLeakyReluDesc(Activation):
 
 
 class ActivationParameterizedReluDesc(Description):
-    """DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC: x where x >= 0, else slope * x."""
+    """DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC: x where x >= 0, else slope * x.
+
+    Fields:
+        input_tensor (tensor): what is read.
+        slope_tensor (tensor): the slope of each element, of the same sizes.
+        output_tensor (tensor): what is written.
+    """
 
     input_tensor: TensorDesc
     slope_tensor: TensorDesc
@@ -166,6 +172,13 @@ def check_steepness(d: ActivationSoftplusDesc) -> None:
         )
 
 
+def softplus(d: ActivationSoftplusDesc) -> str:
+    """The usual steepness needs no division."""
+    if d.steepness == 1:
+        return "math_softplus(x)"
+    return "f32_div(math_softplus(p_steepness * x), p_steepness)"
+
+
 def shrink(d: ActivationShrinkDesc) -> str:
     """Comparisons are FLOAT32's; integers move by a bias of their own type."""
     kind = class_of(d.input_tensor.data_type) if d.input_tensor is not None else "f32"
@@ -185,7 +198,7 @@ ROWS = (
     ),
     Row(ActivationEluDesc, "select(p_alpha * math_expm1(x), x, x >= 0.0)"),
     Row(ActivationScaledEluDesc, "p_gamma * select(p_alpha * math_expm1(x), x, x > 0.0)"),
-    Row(ActivationGeluDesc, "0.5 * x * (1.0 + math_erf(x * 0.70710678118654752))"),
+    Row(ActivationGeluDesc, "math_gelu(x)"),
     Row(ActivationSigmoidDesc, "math_sigmoid(x)"),
     Row(ActivationHardSigmoidDesc, "max(0.0, min(p_alpha * x + p_beta, 1.0))"),
     Row(ActivationSwishDesc, "x * math_sigmoid(p_sigmoid_input_scale * x)"),
@@ -196,11 +209,7 @@ ROWS = (
     Row(ActivationLeakyReluDesc, "select(p_alpha * x, x, x >= 0.0)"),
     Row(ActivationThresholdedReluDesc, "select(0.0, x, x > p_alpha)"),
     Row(ActivationShrinkDesc, shrink),
-    Row(
-        ActivationSoftplusDesc,
-        "f32_div(math_softplus(p_steepness * x), p_steepness)",
-        check=check_steepness,
-    ),
+    Row(ActivationSoftplusDesc, softplus, check=check_steepness),
     Row(ActivationParametricSoftplusDesc, "p_alpha * math_softplus(p_beta * x)"),
     Row(
         ActivationSoftsignDesc,

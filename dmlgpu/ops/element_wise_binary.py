@@ -22,10 +22,7 @@ class Binary(Description):
     Fields:
         a_tensor (tensor): the left operand.
         b_tensor (tensor): the right operand, of the same sizes; strides of 0 broadcast.
-        output_tensor (tensor): what is written; may be either operand itself.
-        input_tensor (tensor): the base.
-        exponent_tensor (tensor): the exponents, of the same sizes.
-        scale_bias (DML_SCALE_BIAS): the base is multiplied and added to before the function.
+        output_tensor (tensor): what is written.
     """
 
     a_tensor: TensorDesc
@@ -65,6 +62,13 @@ class ElementWisePowDesc(Description):
     """DML_ELEMENT_WISE_POW_OPERATOR_DESC: input to the power of exponent.
 
     Integers to integer powers are exact and wrap; to negative ones, all but 1 and -1 give 0.
+
+    Fields:
+        input_tensor (tensor): the base.
+        exponent_tensor (tensor): the exponents, of the same sizes.
+        output_tensor (tensor): what is written.
+        scale_bias (DML_SCALE_BIAS): the base is multiplied by the scale and the bias is added,
+            before the function.
     """
 
     input_tensor: TensorDesc
@@ -86,7 +90,12 @@ class ElementWiseAtanYxDesc(Binary):
 
 
 class ElementWiseAdd1Desc(Binary):
-    """DML_ELEMENT_WISE_ADD1_OPERATOR_DESC: an activation of a + b."""
+    """DML_ELEMENT_WISE_ADD1_OPERATOR_DESC: an activation of a + b.
+
+    Fields:
+        fused_activation (DML_OPERATOR_DESC): the activation, a description without tensors; None
+            for the sum itself.
+    """
 
     fused_activation: Description | None = None
 
@@ -105,7 +114,8 @@ def power(d: ElementWisePowDesc) -> str:
         if exponent == "i32":
             power = f"math_ipow_signed({bits}, e, {minus_one})"
         return f"{base}_from_u32({power})"
-    return f"{base}_from_f32(math_pow(f32_from_{base}(x), f32_from_{exponent}(e)))"
+    value = f"math_pow(f32_from_{base}(x), f32_from_{exponent}(e))"
+    return value if base == "f32" else f"{base}_from_f32(math_near_whole({value}))"
 
 
 def add1(d: ElementWiseAdd1Desc) -> ElementWise:

@@ -21,8 +21,6 @@ class Comparison(Description):
         a_tensor (tensor): the left operand.
         b_tensor (tensor): the right operand, of the same sizes; strides of 0 broadcast.
         output_tensor (tensor): what is written: 1 where it is so, 0 elsewhere.
-        input_tensor (tensor): what is looked at.
-        infinity_mode (DML_IS_INFINITY_MODE): EITHER infinity, or the POSITIVE or NEGATIVE one.
     """
 
     a_tensor: TensorDesc
@@ -43,7 +41,12 @@ class ElementWiseLogicalXorDesc(Comparison):
 
 
 class ElementWiseLogicalNotDesc(Description):
-    """DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC: whether an element is zero."""
+    """DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC: whether an element is zero.
+
+    Fields:
+        input_tensor (tensor): what is looked at.
+        output_tensor (tensor): what is written: 1 where it is so, 0 elsewhere.
+    """
 
     input_tensor: TensorDesc
     output_tensor: Output
@@ -70,14 +73,25 @@ class ElementWiseLogicalLessThanOrEqualDesc(Comparison):
 
 
 class ElementWiseIsNanDesc(Description):
-    """DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC: whether an element is not a number."""
+    """DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC: whether an element is not a number.
+
+    Fields:
+        input_tensor (tensor): what is looked at.
+        output_tensor (tensor): what is written: 1 where it is so, 0 elsewhere.
+    """
 
     input_tensor: TensorDesc
     output_tensor: Output
 
 
 class ElementWiseIsInfinityDesc(Description):
-    """DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC: whether an element is infinite."""
+    """DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC: whether an element is infinite.
+
+    Fields:
+        input_tensor (tensor): what is looked at.
+        output_tensor (tensor): what is written: 1 where it is so, 0 elsewhere.
+        infinity_mode (DML_IS_INFINITY_MODE): EITHER infinity, or the POSITIVE or NEGATIVE one.
+    """
 
     input_tensor: TensorDesc
     output_tensor: Output

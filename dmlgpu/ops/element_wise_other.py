@@ -1,4 +1,4 @@
-"""DML_OPERATOR_ELEMENT_WISE_IF, the bit operators, VALUE_SCALE_2D and CAST.
+"""DML_OPERATOR_ELEMENT_WISE_IF, BIT_*, VALUE_SCALE_2D and CAST: choices, bits and conversions.
 
 https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_element_wise_if_operator_desc
 """
@@ -129,10 +129,9 @@ def value_scale(d: ValueScale2dDesc) -> Work:
 
 
 def infer_cast(given: Given) -> dict[str, TensorDesc]:
-    """The input's sizes; the data type is what is asked for."""
-    if given.output_data_type is None:
-        raise InvalidDescError("CAST: output_data_type is missing")
-    return {"output_tensor": TensorDesc(given.output_data_type, given.input_tensor.sizes)}
+    """The input's sizes; the data type is what is asked for, or stays."""
+    source: TensorDesc = given.input_tensor
+    return {"output_tensor": TensorDesc(given.output_data_type or source.data_type, source.sizes)}
 
 
 def cast(d: CastDesc) -> Work:

@@ -22,13 +22,9 @@ class Unary(Description):
 
     Fields:
         input_tensor (tensor): what is read.
-        output_tensor (tensor): what is written; may be the input itself.
-        scale_bias (DML_SCALE_BIAS): each element is multiplied and added to before the function.
-        min (FLOAT): the least result.
-        max (FLOAT): the greatest result.
-        exponent (FLOAT): the power.
-        rounding_mode (DML_ROUNDING_MODE): where halves go.
-        min_max_data_type (DML_TENSOR_DATA_TYPE): the type of min and max: the tensors' own.
+        output_tensor (tensor): what is written.
+        scale_bias (DML_SCALE_BIAS): each element is multiplied by the scale and the bias is added,
+            before the function.
     """
 
     input_tensor: TensorDesc
@@ -37,7 +33,12 @@ class Unary(Description):
 
 
 class Plain(Description):
-    """A function of each element, without scale and bias."""
+    """A function of each element, without scale and bias.
+
+    Fields:
+        input_tensor (tensor): what is read.
+        output_tensor (tensor): what is written.
+    """
 
     input_tensor: TensorDesc
     output_tensor: Output
@@ -48,7 +49,7 @@ class ElementWiseIdentityDesc(Unary):
 
 
 class ElementWiseAbsDesc(Unary):
-    """DML_ELEMENT_WISE_ABS_OPERATOR_DESC: the absolute value, |x|; the least integer stays."""
+    """DML_ELEMENT_WISE_ABS_OPERATOR_DESC: |x|; the least integer stays as it is."""
 
 
 class ElementWiseAcosDesc(Unary):
@@ -72,14 +73,27 @@ class ElementWiseFloorDesc(Unary):
 
 
 class ElementWiseClipDesc(Unary):
-    """DML_ELEMENT_WISE_CLIP_OPERATOR_DESC: max(min, min(x, max)); bounds beyond a type saturate."""
+    """DML_ELEMENT_WISE_CLIP_OPERATOR_DESC: max(min, min(x, max)).
+
+    A bound that the tensors' data type cannot hold becomes the nearest one that it can.
+
+    Fields:
+        min (FLOAT): the least result.
+        max (FLOAT): the greatest result.
+    """
 
     min: float
     max: float
 
 
 class ElementWiseClip1Desc(Unary):
-    """DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC: as CLIP, with bounds of the tensors' own type."""
+    """DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC: as CLIP, with bounds of the tensors' own type.
+
+    Fields:
+        min_max_data_type (DML_TENSOR_DATA_TYPE): the data type of min and max: the tensors' own.
+        min (DML_SCALAR_UNION): the least result.
+        max (DML_SCALAR_UNION): the greatest result.
+    """
 
     min_max_data_type: DataType
     min: Scalar
@@ -107,7 +121,11 @@ class ElementWiseLogDesc(Unary):
 
 
 class ElementWiseConstantPowDesc(Unary):
-    """DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC: x to the power of one exponent for all."""
+    """DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC: x to the power of one exponent for all.
+
+    Fields:
+        exponent (FLOAT): the power.
+    """
 
     exponent: float
 
@@ -121,7 +139,11 @@ class ElementWiseSqrtDesc(Unary):
 
 
 class ElementWiseThresholdDesc(Unary):
-    """DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC: max(x, min)."""
+    """DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC: max(x, min).
+
+    Fields:
+        min (FLOAT): the least result.
+    """
 
     min: float
 
@@ -161,14 +183,18 @@ class ElementWiseAtanhDesc(Unary):
 class ElementWiseRoundDesc(Plain):
     """DML_ELEMENT_WISE_ROUND_OPERATOR_DESC: the nearest integer.
 
-    Halves go to the even one, or with TOWARD_INFINITY away from zero; TOWARD_ZERO truncates.
+    HALVES_TO_NEAREST_EVEN takes the even one of two that are as near, TOWARD_INFINITY the one that
+    is farther from zero; TOWARD_ZERO drops the fraction.
+
+    Fields:
+        rounding_mode (DML_ROUNDING_MODE): where a value between two integers goes.
     """
 
     rounding_mode: RoundingMode = RoundingMode.HALVES_TO_NEAREST_EVEN
 
 
 class ElementWiseNegateDesc(Plain):
-    """DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC: -x; the least integer stays."""
+    """DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC: -x; the least integer stays as it is."""
 
 
 def check_clip1(d: ElementWiseClip1Desc) -> None:

@@ -25,7 +25,6 @@ class _Last(Description):
         input_tensor (tensor): what is read; at most its last two dimensions have more than one
             element.
         output_tensor (tensor): what is written.
-        axes (UINT[]): the dimensions that make up a line together.
     """
 
     input_tensor: TensorDesc
@@ -33,7 +32,13 @@ class _Last(Description):
 
 
 class _Axes(Description):
-    """A function of lines along some axes together."""
+    """A function of lines along some axes together.
+
+    Fields:
+        input_tensor (tensor): what is read.
+        output_tensor (tensor): what is written.
+        axes (UINT[]): the dimensions that make up a line together.
+    """
 
     input_tensor: TensorDesc
     output_tensor: Output

@@ -12,7 +12,7 @@ import math
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -25,6 +25,9 @@ from dmlgpu.plan.traffic import all_read, bytes_written
 WG_SIZE = 128
 UNIT = 128  # bits of the widest access
 MOST_UNITS = 4  # of one tensor in a group
+# Elements of a group whose expression looks others up. It is long: written out for more elements,
+# or for more than a word's on CPU adapters, it would take drivers long to compile.
+LOOKUPS = 4
 
 CLASSES = {
     DataType.FLOAT16: "f32",
@@ -140,24 +143,34 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class ElementWise:
-    """One or more outputs, each an expression of input elements at the same place."""
+    """One or more outputs, each an expression of input elements at the same place.
+
+    Tensors of `lookups` are read wherever an expression says: `x_at(i)` is the value of element
+    `i` of the buffer of `x`.
+    """
 
     inputs: Mapping[str, Operand]  # by the name that the expressions use
     outputs: tuple[tuple[Operand, Expression], ...]
     parameters: tuple[Parameter, ...] = ()
+    lookups: Mapping[str, Operand] = field(default_factory=dict)
 
     def traffic(self) -> dict[str, int]:
         """Every element once; broadcast ones are read once."""
-        read = {o.field: all_read(o.tensor) for o in self.inputs.values() if o.field}
+        inputs = (*self.inputs.values(), *self.lookups.values())
+        read = {o.field: all_read(o.tensor) for o in inputs if o.field}
         return read | {o.field: bytes_written(o.tensor) for o, _ in self.outputs}
 
     def plan(self, adapter: Adapter) -> Plan:
         """One dispatch, or as many as parts are needed to fit bindings."""
         loops = _fold(self._loops())
-        shape = _shape(loops, self.operands, len(self.outputs), adapter)
+        most = UNIT
+        if self.lookups:
+            most = 1 if adapter.is_cpu else LOOKUPS
+        shape = _shape(loops, self.operands, len(self.outputs), adapter, most)
         named = [o for o in self.operands if o.field]
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
-        if largest > adapter.max_binding and len({o.field for o in named}) == len(self.operands):
+        alone = not self.lookups and len({o.field for o in named}) == len(self.operands)
+        if largest > adapter.max_binding and alone:
             parts = self._parts(shape, adapter.max_binding)
             if parts is not None:
                 return parts
@@ -225,7 +238,8 @@ class ElementWise:
             params[f"values{n // 8}"] = eight(words[n : n + 8])
         code = "\n".join(self._code(shape, len(words)))
         slots = {}
-        halves = any(o.data_type is DataType.FLOAT16 for o in self.operands)
+        every = (*self.operands, *self.lookups.values())
+        halves = any(o.data_type is DataType.FLOAT16 for o in every)
         if halves and shape.hardware_halves:
             slots["number/float16"] = "number/float16_hardware"
         shares = shape.shares(self.operands)
@@ -234,6 +248,7 @@ class ElementWise:
             for t, o in enumerate(self.inputs.values())
             if o.field and shares[t] == t
         }
+        bindings |= {f"look{t}": o.field for t, o in enumerate(self.lookups.values())}
         bindings |= {f"out{t}": o.field for t, (o, _) in enumerate(self.outputs)}
         return Dispatch(
             "elementwise/elements",
@@ -261,8 +276,10 @@ class ElementWise:
                 continue
             written = t >= len(self.inputs)
             mode = "read" if not written else "atomic" if access == "merge" else "write"
-            held = "vec4<u32>" if access == "units" else "u32"
+            held = "vec4<u32>" if access in ("units", "half") else "u32"
             lines.append(f"#bind {mode} {name}: {held}")
+        for t, (name, operand) in enumerate(self.lookups.items()):
+            lines += [f"#bind read look{t}: u32", _lookup(name, operand, t)]
         lines += self._functions()
         lines += self._group(shape, names)
         return lines
@@ -338,8 +355,9 @@ class Loop:
 class Shape:
     """How the work is divided: groups of elements, and how each tensor is reached by one.
 
-    Accesses of a tensor: `units` of 16 bytes, `words` side by side, one element for all (`splat`),
-    element by element (`each`); outputs in gaps between others' bits are put in with `merge`.
+    Accesses of a tensor: `units` of 16 bytes, `half` of one that two invocations load, `words` side
+    by side, one element for all (`splat`), element by element (`each`), no element but its place
+    (`place`); outputs in gaps between others' bits are put in with `merge`.
     """
 
     loops: tuple[Loop, ...]
@@ -351,7 +369,7 @@ class Shape:
     def shares(self, operands: Sequence[Operand]) -> list[int]:
         """For each tensor the first one that is the same and is reached by the same binding."""
         keys = [
-            (o.field, "" if a != "units" else a) for o, a in zip(operands, self.access, strict=True)
+            (o.field, a in ("units", "half")) for o, a in zip(operands, self.access, strict=True)
         ]
         return [keys.index(key) for key in keys]
 
@@ -373,25 +391,32 @@ def _fold(loops: Sequence[Loop]) -> tuple[Loop, ...]:
 
 
 def _shape(
-    loops: tuple[Loop, ...], operands: Sequence[Operand], outputs: int, adapter: Adapter
+    loops: tuple[Loop, ...], operands: Sequence[Operand], outputs: int, adapter: Adapter, most: int
 ) -> Shape:
-    """The largest groups that every output allows, and the best access of each tensor to them."""
+    """The largest groups that every output allows, and the best access of each tensor to them.
+
+    Groups have at most `most` elements, or as many as fill a word.
+    """
     made = operands[-outputs:]
     firsts = len(operands) - outputs
     least = max(1, *(32 // o.bits for o in made))
     widths = [o.bits for o in operands if o.field]
     halves = adapter.exact_halves
-    # On GPUs the narrowest tensor is reached in whole units too, unless that takes too many of the
-    # widest: a conversion of FLOAT32 to FLOAT16 took 0.80 of the limit with half units. Software
-    # adapters compile long shaders slowly.
-    narrow, wide = UNIT // min(widths), UNIT // max(widths)
-    group = max(least, wide if adapter.is_cpu else min(narrow, MOST_UNITS * wide))
+    # The widest tensors are reached one unit at a time: neighbours reach neighbours. Only a single
+    # wide input may be reached several units at a time, so that a narrower output gets whole units:
+    # a conversion of FLOAT32 to FLOAT16 ran at 0.80 of the limit with half units, at 1.01 with
+    # whole ones; comparisons of two inputs fell from 1.05 to 0.50 that way.
+    wide = UNIT // max(widths)
+    group = wide
+    if not adapter.is_cpu and len(widths) == 1 + outputs and max(o.bits for o in made) < widths[0]:
+        group = min(UNIT // min(widths), MOST_UNITS * wide)
+    group = max(least, min(most, group))
     count = prod(loop.size for loop in loops)
     for size in dict.fromkeys((group, max(least, wide), least)):
         if any(o.shares and count % size for o in made):
             continue  # the last group would reach beyond the work
         if all(_in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
-            access = tuple(_access(loops, t, o, size) for t, o in enumerate(operands))
+            access = tuple(_access(loops, t, o, size, firsts) for t, o in enumerate(operands))
             return Shape(loops, size, access, False, halves)
     loads = tuple("each" if o.field else "place" for o in operands[:firsts])
     packed = all(
@@ -415,13 +440,15 @@ def _in_groups(loops: tuple[Loop, ...], t: int, start: int, group: int) -> bool:
     return last.size % group == 0 and all(d.steps[t] % group == 0 for d in outer)
 
 
-def _access(loops: tuple[Loop, ...], t: int, operand: Operand, group: int) -> str:
+def _access(loops: tuple[Loop, ...], t: int, operand: Operand, group: int, firsts: int) -> str:
     bits = operand.bits
     if not operand.field:
         return "place"
     if loops[-1].steps[t] == 0:
         return "splat"
     if group > 1 and _in_groups(loops, t, operand.start, group) and group * bits % 32 == 0:
+        if group * bits == UNIT // 2 and t < firsts:
+            return "half"
         return "units" if group * bits % UNIT == 0 else "words"
     return "words" if group == 1 and bits >= 32 else "each"
 
@@ -448,6 +475,22 @@ def _parameter(parameter: Parameter, word: int) -> str:
     if kind in ("f32", "i32"):
         return f"bitcast<{kind}>({at(word)})"
     return f"vec2<u32>({at(word)}, {at(word + 1)})"
+
+
+def _lookup(name: str, operand: Operand, t: int) -> str:
+    """A function that reads any element of a tensor."""
+    bits, load = operand.bits, f"load_look{t}"
+    value = f"vec2<u32>({load}(i), 0u)"
+    if bits == 64:
+        value = f"vec2<u32>({load}(2u * i), {load}(2u * i + 1u))"
+    elif bits < 32:
+        per, mask = 32 // bits, (1 << bits) - 1
+        value = f"vec2<u32>(({load}(i / {per}u) >> (i % {per}u * {bits}u)) & {mask}u, 0u)"
+    made = wgsl_type(operand.data_type)
+    return (
+        f"fn {name}_at(i: u32) -> {made} "
+        f"{{ return {operand.data_type.name.lower()}_decode({value}); }}"
+    )
 
 
 def _places(shape: Shape, names: Sequence[str], index: str, suffix: str, group: int) -> list[str]:
@@ -487,6 +530,16 @@ def _load(operand: Operand, t: int, k: int, shape: Shape, access: str, binding: 
         word = k % per * bits // 32
         unit = f"u{t}_{k // per}"
         low, high = f"{unit}[{word}]", f"{unit}[{min(3, word + 1)}]"
+        return [*lines, f"  let {value} = {name}_decode({_bits(bits, k, low, high)});"]
+    if access == "half":
+        word = k * bits // 32
+        lines = []
+        if k == 0:
+            per = UNIT // bits
+            lines.append(f"  let u{t} = load_in{binding}(at{t}_ / {per}u);")
+            odd = f"at{t}_ % {per}u != 0u"
+            lines.append(f"  let h{t} = select(u{t}.xy, u{t}.zw, {odd});")
+        low, high = f"h{t}[{word}]", f"h{t}[{min(1, word + 1)}]"
         return [*lines, f"  let {value} = {name}_decode({_bits(bits, k, low, high)});"]
     if access == "words" and shape.group * bits >= 32:
         word = k * bits // 32

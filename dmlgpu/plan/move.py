@@ -1,4 +1,8 @@
-"""Plans of operators that move elements without changing them: slices and gathers."""
+"""Plans of operators that move elements without changing them: slices, gathers, and joins.
+
+A move that makes all of an output may write what lies between its elements too. One that makes
+only a part of it writes nothing but its own elements, since others are not its business.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,8 @@ CPU_TEAM = 8  # most invocations of these that work side by side
 CPU_SHARES = 2048  # invocations among which these divide their work
 LONG_ROW = 16  # units, from which on a row is worth cutting into pieces
 AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more compile for minutes
+SOURCE, OUTPUT = "input_tensor", "output_tensor"  # as plans call them until they are renamed
+SHORT_RUN = 64  # bits, up to which every element of a run that jumps in the source is looked up
 SPARSE_FACTOR = 4  # an output with more gaps than this is written element by element
 
 
@@ -61,27 +67,37 @@ class Move:
     loops: tuple[Dim, ...]
     base: int = 0  # element of the source where the loops start
     gather: Gather | None = None
+    source_field: str = "input_tensor"
+    output_field: str = "output_tensor"
+    out_base: int | None = None  # element of the output where a part of it starts; None: all of it
 
     def plan(self, adapter: Adapter) -> Plan:
         """The dispatches, or where an adapter has nothing better to do, plain copies."""
         tensors = (self.source, self.output, *([self.gather.indices] if self.gather else []))
         largest = max(tensor.total_tensor_size_in_bytes for tensor in tensors)
         bits = self.source.data_type.bits
-        shader = "move/gather" if self.gather else "move/copy"
-        return _plan(shader, bits, self.loops, self.base, self.gather, adapter, largest)
+        if self.out_base is not None:
+            assert self.gather is None
+            made = _plan_part(bits, self.loops, self.base, self.out_base, adapter, largest)
+        else:
+            shader = "move/gather" if self.gather else "move/copy"
+            made = _plan(shader, bits, self.loops, self.base, self.gather, adapter, largest)
+        return _renamed(made, {SOURCE: self.source_field, OUTPUT: self.output_field})
 
     def traffic(self) -> dict[str, int]:
         """The sectors that hold what is picked, the indices, and the output."""
-        written = {"output_tensor": bytes_written(self.output)}
+        written = {self.output_field: bytes_written(self.output)}
+        if self.out_base is not None:
+            written = {self.output_field: count(self.loops) * self.output.data_type.bits // 8}
         if self.gather is None:
             steps = [(d.size, d.source) for d in self.loops if d.size > 1]
             lowest = self.base + sum((d.size - 1) * min(0, d.source) for d in self.loops)
-            return {"input_tensor": bytes_read(self.source, steps, lowest)} | written
+            return {self.source_field: bytes_read(self.source, steps, lowest)} | written
         tuples = len(self.loops) - self.gather.kept
         piece = [(d.size, d.source) for d in self.loops[tuples:] if d.size > 1]
         moved = prod(d.size for d in self.loops[:tuples]) * bytes_read(self.source, piece)
         return {
-            "input_tensor": min(moved, self.source.total_tensor_size_in_bytes),
+            self.source_field: min(moved, self.source.total_tensor_size_in_bytes),
             "indices_tensor": all_read(self.gather.indices),
         } | written
 
@@ -120,6 +136,80 @@ def _plan(
         made = _dispatch(shader, bits, dims, dense, base, gather, adapter, in_windows)
     copies = _copies(bits, dims, base) if adapter.is_cpu and not gather else ()
     return replace(made, copies=copies)
+
+
+def _renamed(plan: Plan, fields: Mapping[str, str]) -> Plan:
+    """A plan with its tensors under the names that the description has for them."""
+    if all(old == new for old, new in fields.items()):
+        return plan
+
+    def name(field: str) -> str:
+        return fields.get(field, field)
+
+    dispatches = tuple(
+        replace(
+            dispatch,
+            bindings={n: name(field) for n, field in dispatch.bindings.items()},
+            spans={name(field): span for field, span in dispatch.spans.items()},
+        )
+        for dispatch in plan.dispatches
+    )
+    copies = tuple(replace(c, source=name(c.source), target=name(c.target)) for c in plan.copies)
+    return replace(plan, dispatches=dispatches, copies=copies)
+
+
+def _plan_part(
+    bits: int, loops: Sequence[Dim], base: int, out_base: int, adapter: Adapter, largest: int
+) -> Plan:
+    """Copies into a part of an output from element `out_base` on, and writes nothing else."""
+    bits, dims, grouped = widen(bits, fold(list(loops)), base, out_base)
+    base, out_base = base // grouped, out_base // grouped
+    parts = None
+    if largest > adapter.max_binding:
+        sizes = [d.size for d in dims]
+        walks = [
+            Walk(OUTPUT, bits, out_base, tuple(d.out for d in dims), based=True),
+            Walk(SOURCE, bits, base, tuple(d.source for d in dims), based=True),
+        ]
+        parts = split(sizes, walks, adapter.max_binding, len(dims))
+    if parts:
+        plans = [
+            _dispatch_part(bits, resized(dims, p.sizes), p.starts[SOURCE], p.starts[OUTPUT])
+            for p in parts
+        ]
+        made = joined(plans, [part.spans for part in parts])
+    else:
+        made = _dispatch_part(bits, dims, base, out_base)
+    copies = _copies(bits, dims, base, out_base) if adapter.is_cpu else ()
+    return replace(made, copies=copies)
+
+
+def _dispatch_part(bits: int, dims: tuple[Dim, ...], base: int, out_base: int) -> Plan:
+    """One invocation for each unit or element; for each word where a word holds several of a run.
+
+    Words that two runs share are put together with atomic operations.
+    """
+    kind = "part_units" if bits == 128 else "part_elements"
+    made = count(dims)
+    last = dims[-1]
+    if bits < 32 and last.out == 1 and last.size > 1:
+        kind = "part_words"
+        per = 32 // bits
+        made = count(dims[:-1]) * ((last.size + per - 2) // per + 1)
+    params: dict[str, Value] = {
+        "count": made,
+        "source_base": base,
+        "out_base": out_base,
+        "sizes": eight([d.size for d in dims]),
+        "out_strides": eight([d.out for d in dims]),
+        "source_strides": eight([d.source for d in dims]),
+    }
+    constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims)}
+    if bits < 128:
+        constants["BITS"] = bits
+    bindings = {"input": SOURCE, "output": OUTPUT}
+    groups = -(-made // WG_SIZE)
+    return Plan((Dispatch("move/part", groups, params, bindings, {"move": kind}, constants),))
 
 
 def _parts(
@@ -243,11 +333,16 @@ def _starts_units(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | 
 def _gpu_kind(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> str:
     """The kernel of a GPU for a dense output of elements smaller than 16 bytes."""
     last = dims[-1]
-    if last.tuple_:
+    if last.tuple_ or (_is_short(bits, last) and not gather):
         return "words"
     if gather or last.source not in (2, -1) or not _in_whole_units(bits, dims):
         return "dense"
     return "whole" if _starts_units(bits, dims, base, None) else "dense"
+
+
+def _is_short(bits: int, last: Dim) -> bool:
+    """Whether runs are so short, and their elements so far apart, that each is looked up."""
+    return last.size * bits <= SHORT_RUN and last.source != 1
 
 
 def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:
@@ -258,6 +353,8 @@ def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:
         return "tuples" if alone else ""
     if last.size * bits >= 128 * LONG_ROW and last.source in (1, -1, 2):
         return "rows"
+    if bits < 128 and _is_short(bits, last) and not gather:
+        return "words"
     return "short" if bits == 128 and len(dims) == 2 else ""
 
 
@@ -317,7 +414,9 @@ def run_units(units: int) -> int:
     return RUN if units >= 64 * RUN * WG_SIZE else 1
 
 
-def _copies(bits: int, dims: tuple[Dim, ...], source_base: int) -> tuple[Copy, ...]:
+def _copies(
+    bits: int, dims: tuple[Dim, ...], source_base: int, out_base: int = 0
+) -> tuple[Copy, ...]:
     """The runs of a copy in bytes, where they are long, few and whole words; else none."""
     *outer, last = dims
     size = last.size * bits // 8
@@ -325,9 +424,7 @@ def _copies(bits: int, dims: tuple[Dim, ...], source_base: int) -> tuple[Copy, .
         return ()
     if count(tuple(outer)) > COPY_RUNS:
         return ()
-    runs = [(source_base, 0)]
+    runs = [(source_base, out_base)]
     for d in outer:
         runs = [(s + c * d.source, o + c * d.out) for s, o in runs for c in range(d.size)]
-    return tuple(
-        Copy("input_tensor", s * bits // 8, "output_tensor", o * bits // 8, size) for s, o in runs
-    )
+    return tuple(Copy(SOURCE, s * bits // 8, OUTPUT, o * bits // 8, size) for s, o in runs)

@@ -8,7 +8,7 @@ the outputs, the rules that no table holds, and what kind of work a description 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Generic, Protocol, TypeVar
@@ -44,9 +44,12 @@ class Together:
     works: tuple[Work, ...]
 
     def plan(self, adapter: Adapter) -> Plan:
-        """All dispatches in a row."""
+        """All dispatches in a row; plain copies where every work has some."""
         plans = [work.plan(adapter) for work in self.works]
-        return joined(plans, [{}] * len(plans))
+        made = joined(plans, [{}] * len(plans))
+        if not all(plan.copies for plan in plans):
+            return made
+        return replace(made, copies=tuple(copy for plan in plans for copy in plan.copies))
 
     def traffic(self) -> Mapping[str, int]:
         """What the works move together."""
@@ -61,6 +64,10 @@ def no_rules(desc: Any) -> None:
     """For operators whose rules are all in the catalogue."""
 
 
+def no_level_rules(desc: Any, level: FeatureLevel) -> None:
+    """For operators whose levels are all in the catalogue."""
+
+
 @dataclass(frozen=True)
 class Operator(Generic[D]):
     """One DirectML operator that the library runs."""
@@ -73,6 +80,8 @@ class Operator(Generic[D]):
     index_values: Callable[[D], IndexValues] | None = None
     # The output's sizes without leading 1s that only DirectML's rule of equal ranks puts there.
     natural_sizes: Callable[[D], tuple[int, ...]] | None = None
+    # Values of attributes that came with a later level than the operator.
+    check_level: Callable[[D, FeatureLevel], None] = no_level_rules
 
     @cached_property
     def entry(self) -> Entry:
@@ -111,6 +120,7 @@ class Operator(Generic[D]):
     def validate(self, desc: D, level: FeatureLevel) -> None:
         """Raises unless `desc` obeys every rule at `level`."""
         validate(desc, level)
+        self.check_level(desc, level)
         self.check(desc)
 
     def complete(self, given: Mapping[str, Any]) -> D:
@@ -130,7 +140,11 @@ class Operator(Generic[D]):
                 raise InvalidDescError(
                     f"{self.name}: there is no field {name}; its fields are " + ", ".join(known)
                 )
-        if any(f.required and not f.optional and f.name not in made for f in self.fields):
+        # A fused activation has no tensors, so that its class does not ask for them.
+        if any(
+            f.name not in made and not f.optional and (f.required or f.is_tensor)
+            for f in self.fields
+        ):
             made = self._inferred(made, sizes, data_type)
         for field in self.fields:
             if field.required and field.name not in made:
@@ -153,8 +167,8 @@ class Operator(Generic[D]):
             raise InvalidDescError(str(error).replace("TensorDesc:", where)) from None
         if sizes is not None and len(missing) == 1:
             like = outputs[missing[0]]
-            assert isinstance(like, TensorDesc)
-            outputs = {missing[0]: self._sized(like, sizes)}
+            if isinstance(like, TensorDesc):
+                outputs = {missing[0]: self._sized(like, sizes)}
         known = {field.name for field in self.fields}
         added = {name: value for name, value in vars(read).items() if name in known}
         return {

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Protocol
 
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.errors import DeviceError, DeviceLostError, OutOfMemoryError
+from dmlgpu.errors import DeviceError, DeviceLostError, DmlError, OutOfMemoryError
 from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
@@ -45,7 +45,6 @@ class Context:
         self.lock = threading.RLock()
         self.recording = Recording(gpu)
         self.transfers = Transfers(gpu, self.recording)
-        self.notes: dict[int, str] = self.recording.notes
         # Takes a bound call; the lock must be held.
         self.record: Callable[[Call], None] = self.recording.append
         self.closed = ""
@@ -86,13 +85,15 @@ class Context:
         gpu = self.gpu
         if self.closed or gpu.lost or gpu.is_destroyed:
             raise DeviceLostError(self.closed or gpu.lost or "the wgpu device was destroyed")
-        self.check_process()
+        if os.getpid() != self._process:
+            self.check_process()
 
     def check_process(self) -> None:
         """Raises when the device belongs to another process."""
         if os.getpid() != self._process:
             raise DeviceError(
-                "this device was made in another process; make a new Device after fork"
+                "this device was made in another process; open one there, in a process that was "
+                "started with the method spawn"
             )
 
     def probed_facts(self) -> Adapter:
@@ -109,11 +110,17 @@ class Context:
             made = planned(self.facts)
         return made
 
-    def close(self) -> None:
-        """Lets pipelines, recorded work and staging memory go."""
+    def close(self, whole: bool) -> None:
+        """Lets pipelines, recorded work, staging and tensor memory go.
+
+        Buffers that were shown outside stay, unless the `whole` device goes.
+        """
         self._pipelines.clear()
         self.recording.clear()
         self.transfers.close()
+        self._uses.clear()
+        self._scratch.clear()
+        self.pool.close(whole)
 
     def desc_number(self, desc: TensorDesc) -> int:
         """A small number that stands for a description wherever equality is all that matters."""
@@ -132,13 +139,28 @@ class Context:
 
     def is_recorded(self, storage: Storage) -> bool:
         """Whether recorded but unsubmitted work uses it."""
-        return storage.batch == self.recording.number
+        return storage.batch is not None and storage.batch.is_waiting
 
-    def check_intact(self, buffer: Buffer, storage: Storage) -> None:
-        """Raises when a tensor's bytes are lost; submits first, for then it is known."""
-        if self.notes:
-            self.recording.submit()
-            check(self.notes, buffer, storage.serial, "the tensor")
+    def check_intact(self, storage: Storage) -> None:
+        """Raises when a tensor's bytes are known to be lost; more is known after a submission."""
+        if storage.note is not None:
+            check(storage, "the tensor")
+
+    def show(self, lease: Lease) -> Buffer:
+        """The buffer behind a tensor, for someone outside.
+
+        What is recorded with it is submitted, so that what they submit comes after; and from now
+        on the buffer is theirs as well: it is never used for another tensor.
+        """
+        storage = lease.storage
+        if not storage.shared and self.is_usable:
+            with self.lock:
+                if self.is_recorded(storage):
+                    self.recording.mark_risky()
+                    with contextlib.suppress(DmlError):  # the next call that submits says it
+                        self.recording.submit()
+                self.pool.show(lease)
+        return storage.buffer
 
     def finish(self) -> None:
         """Returns when the GPU is idle, or there is not even the memory to ask it."""

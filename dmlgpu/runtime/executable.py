@@ -77,9 +77,9 @@ class Executable:
         if plan.copies and _copyable(plan, regions):
             copies = tuple(
                 (
-                    regions[c.source].buffer,
+                    regions[c.source].storage.buffer,
                     regions[c.source].offset + c.start,
-                    regions[c.target].buffer,
+                    regions[c.target].storage.buffer,
                     regions[c.target].offset + c.to,
                     c.size,
                 )
@@ -111,14 +111,14 @@ class Executable:
         if call is not None:
             self.context.forget_use((s.serial for s in call.storages), self, key)
 
-    def with_check(self, call: Call, inputs: Sequence[Region], report: Lease) -> Call:
-        """A call and the debug check of its index values, which reports into memory of its own."""
+    def with_check(self, call: Call, inputs: Sequence[Region], report: Lease, offset: int) -> Call:
+        """A call and the debug check of its index values, which reports into this memory."""
         assert self.index_values is not None
         places = {
             name: Range(r.storage, r.offset, d.total_tensor_size_in_bytes, r.whole)
             for (name, d), r in zip(self.inputs.items(), inputs, strict=True)
         }
-        places[REPORT] = Range(report.storage, 0, UNIT, True)
+        places[REPORT] = Range(report.storage, offset, UNIT, True)
         dispatches = tuple(
             self._bind_dispatch(-1 - i, dispatch, places)
             for i, dispatch in enumerate(self.index_values.dispatches())
@@ -142,8 +142,8 @@ class Executable:
             where = f"{self.operator.name}: {named}"
             if region.context is not self.context:
                 raise BindingError(f"{where} belongs to another device; copy it through NumPy")
-            if self.context.notes:
-                check_intact(self.context.notes, region.buffer, region.storage.serial, where)
+            if region.storage.note is not None:
+                check_intact(region.storage, where)
             _check_fits(where, region.desc, desc)
             if region.offset % desc.alignment:
                 raise BindingError(
@@ -236,7 +236,7 @@ class Executable:
 def _overlap(a: Region, a_desc: TensorDesc, b: Region, b_desc: TensorDesc) -> bool:
     """Whether two tensors have bytes in common."""
     return (
-        a.buffer is b.buffer
+        a.storage.buffer is b.storage.buffer
         and a.offset < b.offset + b_desc.total_tensor_size_in_bytes
         and b.offset < a.offset + a_desc.total_tensor_size_in_bytes
     )
@@ -263,9 +263,9 @@ def _copyable(plan: Plan, regions: Mapping[str, Region]) -> bool:
     """Whether plain copies can do a plan's work: buffers made elsewhere may lack the usage."""
     pairs = {(c.source, c.target) for c in plan.copies}
     return all(
-        regions[source].buffer is not regions[target].buffer
-        and can_be_copied(regions[source].buffer)
-        and can_be_written(regions[target].buffer)
+        regions[source].storage.buffer is not regions[target].storage.buffer
+        and can_be_copied(regions[source].storage.buffer)
+        and can_be_written(regions[target].storage.buffer)
         for source, target in pairs
     )
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
+from typing import NoReturn
 from weakref import WeakSet
 
-from dmlgpu.errors import DeviceError, DmlError
+from dmlgpu.errors import DeviceError, DmlError, InvalidTypeError
 from dmlgpu.gpu.objects import QuerySet
-from dmlgpu.gpu.recording import Call
+from dmlgpu.gpu.recording import Attempt, Batch, Call
 from dmlgpu.gpu.timestamps import Timestamps
 from dmlgpu.runtime.context import Context
 from dmlgpu.runtime.trace import trace
@@ -73,9 +75,10 @@ class Profile:
     @property
     def calls(self) -> list[ProfiledCall]:
         """Every call so far, in the order they were made; asking early waits for the GPU."""
-        if self._recorder is not None:
+        recorder = self._recorder
+        if recorder is not None and self._context.is_of_this_process:
             with self._context.lock:
-                self._recorder.collect()
+                recorder.collect()
         return list(self._calls)
 
     @property
@@ -126,6 +129,9 @@ class Profile:
         recorder = self._recorder
         if recorder is None:
             return
+        if not self._context.is_of_this_process:  # a fork inside the block: it is the parent's
+            self._recorder = None
+            return
         with self._context.lock:
             try:
                 try:
@@ -144,6 +150,11 @@ class Profile:
             recorder.listeners.discard(self)
             if not recorder.listeners:
                 recorder.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidTypeError(
+            "a Profile belongs to a device and cannot be pickled or copied; pickle its calls"
+        )
 
     def add(self, call: ProfiledCall) -> None:
         """Notes a call."""
@@ -186,12 +197,10 @@ class Recorder:
     """Times the calls of a device for every profile that is open on it."""
 
     def __init__(self, context: Context, profiling: Profiling, clock: str) -> None:
-        self.listeners: WeakSet[Profile] = WeakSet()  # Ctrl-C may keep one from ending
+        self.listeners: WeakSet[Profile] = WeakSet()  # one may be dropped without being left
         self._context = context
         self._profiling = profiling
-        self._pending: list[tuple[int, str, int]] = []  # number of the first query, name, bytes
-        self._submitting: list[tuple[int, str, int]] = []  # the same, not yet on their way
-        self._used = 0  # queries
+        self._batches: list[Batch] = []  # with timestamps that are not read yet
         self._stamps = Timestamps(context.gpu, QUERIES) if clock == GPU else None
 
     def start(self) -> None:
@@ -201,32 +210,37 @@ class Recorder:
         else:
             self._context.recording.timer = self
 
+    def _used(self) -> int:
+        """Queries that hold timestamps to be read."""
+        stamped = [attempt.stamped for batch in self._batches for _, attempt in batch.won]
+        return max((first + 2 for places in stamped for first, _ in places[-1:]), default=0)
+
     def has_room(self, calls: int) -> bool:
         """Whether so many more calls can be timed before `collect`."""
-        return self._used + 2 * calls <= QUERIES
+        return self._used() + 2 * calls <= QUERIES
 
-    def is_wanted(self) -> bool:
-        """Whether anyone still listens; begins a submission."""
-        self._submitting = []
-        if not self.listeners:
+    def begin(self, batch: Batch) -> Callable[[Attempt, Call], tuple[QuerySet, int]] | None:
+        """What gives the calls of a batch places for their timestamps, while anyone listens."""
+        stamps = self._stamps
+        if not self.listeners or stamps is None:
             self.close()
-        return bool(self.listeners)
+            return None
+        if not any(known is batch for known in self._batches):
+            self._batches.append(batch)
+        used = self._used()
 
-    def next_stamps(self, call: Call) -> tuple[QuerySet, int]:
-        """The query set and the first of the two places in it for a call of this submission."""
-        assert self._stamps is not None
-        first = self._used + 2 * len(self._submitting)
-        self._submitting.append((first, call.name, call.nbytes))
-        return self._stamps.queries, first
+        def place(attempt: Attempt, call: Call) -> tuple[QuerySet, int]:
+            first = used + 2 * len(attempt.stamped)
+            attempt.stamped.append((first, call))
+            return stamps.queries, first
 
-    def submitted(self) -> None:
-        """The calls of this submission are on their way."""
-        self._pending += self._submitting
-        self._used += 2 * len(self._submitting)
+        return place
 
     def _timed_by_host(self, call: Call) -> None:
         context = self._context
-        if not call.timed:
+        if not self.listeners:
+            self.close()
+        if not call.timed or not self.listeners:
             context.recording.append(call)
             return
         context.transfers.wait()
@@ -236,31 +250,44 @@ class Recorder:
         self._tell(ProfiledCall(call.name, call.nbytes, start, perf_counter_ns()))
 
     def _tell(self, call: ProfiledCall) -> None:
-        for profile in self.listeners:
+        for profile in list(self.listeners):
             profile.add(call)
 
     def collect(self) -> None:
         """Waits for the calls recorded so far, and tells them to the profiles."""
+        if not self.listeners:
+            self.close()
         stamps = self._stamps
         if stamps is None:
             return
-        self._context.check_usable()
-        self._context.recording.submit(
-            lambda encoder: stamps.resolve(self._used + 2 * len(self._submitting))(encoder)
-        )
-        if not self._pending:
+        context = self._context
+        context.check_usable()
+        context.recording.submit()
+        batches = [batch for batch in self._batches if batch.won]
+        used = self._used()
+        if not used:
+            self._batches = []
             return
-        times = stamps.read(self._context.transfers, self._used)
-        pending, self._pending, self._used = self._pending, [], 0
-        for first, name, nbytes in pending:
-            start = round(times[first])
-            taken = round(times[first + 1] - times[first])
-            self._tell(ProfiledCall(name, nbytes, start, start + max(0, taken)))
+        resolve = Call("timestamps", (), (), 0, timed=False, encode=stamps.resolve(used))
+        context.recording.append(resolve)
+        times = stamps.read(context.transfers, used)
+        for batch in batches:
+            try:
+                self._batches.remove(batch)
+            except ValueError:  # told by code that has interrupted this
+                continue
+            for _, attempt in batch.won:
+                for first, call in attempt.stamped:
+                    start = round(times[first])
+                    taken = max(0, round(times[first + 1] - times[first]))
+                    self._tell(ProfiledCall(call.name, call.nbytes, start, start + taken))
 
     def close(self) -> None:
         """The last profile is left: the device is no longer profiled."""
-        self._profiling.recorder = None
-        self._context.recording.timer = None
-        self._context.record = self._context.recording.append
-        if self._stamps is not None:
-            self._stamps.destroy()
+        if self._profiling.recorder is self:
+            self._profiling.recorder = None
+        recording = self._context.recording
+        if recording.timer is self:
+            recording.timer = None
+        self._context.record = recording.append
+        self._stamps = None

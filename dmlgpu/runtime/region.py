@@ -42,5 +42,9 @@ class Region:
 
     @property
     def buffer(self) -> Buffer:
-        """The wgpu buffer that holds the elements, from byte `offset` on."""
-        return self.lease.storage.buffer
+        """The wgpu buffer that holds the elements, from byte `offset` on.
+
+        Recorded work that uses it is submitted first. Holding the buffer holds the memory: it is
+        not used for another tensor, even when this one is gone.
+        """
+        return self.context.show(self.lease)

@@ -48,8 +48,8 @@ def read(name: str) -> str:
 
 
 @cache
-def _library(folder: str) -> frozenset[str]:
-    """The files of a library."""
+def library(folder: str) -> frozenset[str]:
+    """The files of a library: number or math."""
     return frozenset(path.stem for path in (shader_folder() / folder).glob("*.wgsl"))
 
 
@@ -84,11 +84,11 @@ def _path(snippet: str, folder: str) -> str:
 
 def _library_file(prefix: str, rest: str) -> str | None:
     """The library file that defines the function `prefix_rest`."""
-    if prefix in _library("number"):
+    if prefix in library("number"):
         return f"number/{prefix}"
     if prefix == "math":
         parts = rest.split("_")
         for end in range(len(parts), 0, -1):
-            if "_".join(parts[:end]) in _library("math"):
+            if "_".join(parts[:end]) in library("math"):
                 return f"math/{'_'.join(parts[:end])}"
     return None

@@ -1,27 +1,18 @@
 // The error function.
 fn math_erf(x: f32) -> f32 {
-  let magnitude = f32_magnitude(x);
-  if (magnitude > 0x7f800000u) { return x; }
-  if (magnitude > 0x40800000u) { return f32_signed(1.0, x); } // 4
-  if (magnitude < 0x3f6e147bu) { return math_erf_inner(x); } // 0.93
-  // -ln(1 - erf(t)) is nearly a parabola.
-  let t = f32_abs(x);
-  var p = -0.00021398836;
-  p = p * t + 0.0032149788;
-  p = p * t - 0.022890022;
-  p = p * t + 0.10526191;
-  p = p * t + 0.6357183;
-  p = p * t + 0.12851436;
-  return f32_signed(1.0 - math_exp(-(p * t + t)), x);
-}
-fn math_erf_inner(x: f32) -> f32 {
-  let z = x * x;
-  var p = 7.975999e-5;
-  p = p * z - 0.00080449024;
-  p = p * z + 0.005192004;
-  p = p * z - 0.026855597;
-  p = p * z + 0.11283624;
-  p = p * z - 0.3761263;
-  p = p * z + 0.12837917;
-  return p * x + x;
+  let a = clamp(x, -4.2, 4.2); // from 4 on the quotient is 1 or more
+  let z = a * a;
+  var p = 2.041996e-6;
+  p = p * z + 0.00028480784;
+  p = p * z + 0.0037795424;
+  p = p * z + 0.052790094;
+  p = p * z + 0.19078226;
+  p = p * z + 1.1283791;
+  var q = 3.800425e-5;
+  q = q * z + 0.0011651983;
+  q = q * z + 0.014997306;
+  q = q * z + 0.11425688;
+  q = q * z + 0.50240904;
+  q = q * z + 1.0;
+  return select(clamp(a * f32_quotient(p, q), -1.0, 1.0), x, f32_is_nan(x));
 }

@@ -1,6 +1,10 @@
 // 1 / (1 + e^-x).
 fn math_sigmoid(x: f32) -> f32 {
-  let e = math_exp(-f32_abs(x));
-  let share = f32_quotient(1.0, 1.0 + e);
-  return select(share, share * e, f32_is_negative(x));
+  if (f32_magnitude(x) > 0x42ae0000u) { return math_sigmoid_far(x); } // 87, or NaN
+  let e = math_exp_bounded(-abs(x));
+  return f32_quotient(1.0, 1.0 + e) * select(1.0, e, f32_is_negative(x));
+}
+fn math_sigmoid_far(x: f32) -> f32 {
+  if (f32_is_nan(x)) { return x; }
+  return select(1.0, math_exp(x), f32_is_negative(x));
 }

@@ -1,4 +1,8 @@
 // ln(1 + e^x).
 fn math_softplus(x: f32) -> f32 {
-  return max(x, 0.0) + math_log1p(math_exp(-f32_abs(x)));
+  if (f32_magnitude(x) > 0x42ae0000u) { return math_softplus_far(x); } // 87, or NaN
+  return max(x, 0.0) + math_log1p_unit(math_exp_bounded(-abs(x)));
+}
+fn math_softplus_far(x: f32) -> f32 {
+  return select(x, math_exp(x), f32_is_negative(x));
 }

@@ -1,17 +1,16 @@
 // The hyperbolic tangent.
 fn math_tanh(x: f32) -> f32 {
-  let magnitude = f32_magnitude(x);
-  if (magnitude < 0x39000000u || magnitude > 0x7f800000u) { return x; } // below 2^-13, or NaN
-  if (magnitude > 0x41200000u) { return f32_signed(1.0, x); } // 10
-  if (magnitude < 0x3f200000u) { // 0.625
-    let z = x * x;
-    var p = 0.0021576358;
-    p = p * z - 0.008195086;
-    p = p * z + 0.02170875;
-    p = p * z - 0.053948462;
-    p = p * z + 0.13333222;
-    p = p * z - 0.3333333;
-    return p * z * x + x;
-  }
-  return f32_signed(1.0 - 2.0 / (math_exp(2.0 * f32_abs(x)) + 1.0), x);
+  let a = clamp(x, -10.0, 10.0); // from 9 on the quotient is 1 or more
+  let z = a * a;
+  var p = 1.3319136e-8;
+  p = p * z + 2.0583584e-5;
+  p = p * z + 0.0034940408;
+  p = p * z + 0.13379723;
+  p = p * z + 1.0;
+  var q = 7.762072e-7;
+  q = q * z + 0.00032831027;
+  q = q * z + 0.025871098;
+  q = q * z + 0.4671304;
+  q = q * z + 1.0;
+  return select(clamp(a * f32_quotient(p, q), -1.0, 1.0), x, f32_is_nan(x));
 }

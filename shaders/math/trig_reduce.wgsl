@@ -55,3 +55,9 @@ fn math_trig_reduce_word(k: u32) -> u32 {
     default: { return 0u; }
   }
 }
+// x - n * pi for |n| up to 2^10, which may end in a half.
+fn math_trig_reduce_pi(x: f32, n: f32) -> f32 {
+  // Of the four parts of pi, the first three have 13 bits and exact products with n.
+  let r = ((x - n * 3.14111328125) - n * 0.0004793405532836914) - n * 3.1781382858753204e-8;
+  return r - n * 5.126688136514179e-12;
+}

@@ -42,6 +42,8 @@ fn f32_is_nan(a: f32) -> bool { return f32_magnitude(a) > 0x7f800000u; }
 fn f32_signed(a: f32, b: f32) -> f32 {
   return bitcast<f32>(f32_magnitude(a) | (bitcast<u32>(b) & 0x80000000u));
 }
+// a with its sign changed where bit 31 of the word is set.
+fn f32_flipped(a: f32, sign: u32) -> f32 { return bitcast<f32>(bitcast<u32>(a) ^ sign); }
 // a * 2^n, with n clamped to -252 to 252. Two factors, since one power of two may be out of range
 // where the product is not.
 fn f32_scale(a: f32, n: i32) -> f32 {
@@ -79,23 +81,22 @@ fn f32_nearest(x: u32, exponent: i32) -> u32 {
 // driver fuses it with an addition, and no driver simplifies what is taken off here.
 fn f32_high(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) & 0xfffff000u); }
 
-// a / b where both are from 2^-60 to 2^60, rounded as good as exactly, so that 7 / 2 is 3.5: WGSL
-// allows an error of 2.5 units in the last place. The remainder is exact, product by product.
+// a / b where both are from 2^-60 to 2^60, rounded as good as exactly, so that 7 / 2 is 3.5. What
+// the first 12 bits of the quotient leave of a is exact, product by product, so that its own share
+// of the quotient needs no more than 12 bits.
 fn f32_quotient(a: f32, b: f32) -> f32 {
-  let q = a / b;
-  let q_high = f32_high(q);
-  let b_high = f32_high(b);
-  let q_low = q - q_high;
-  let b_low = b - b_high;
-  let rest = (((a - q_high * b_high) - q_high * b_low) - q_low * b_high) - q_low * b_low;
-  return q + rest / b;
+  let r = 1.0 / b;
+  let q = f32_high(a * r);
+  let high = f32_high(b);
+  let rest = (a - q * high) - q * (b - high);
+  return q + rest * r;
 }
 // WGSL promises nothing for divisors above 2^126, denormal or zero.
 fn f32_div(a: f32, b: f32) -> f32 {
-  let x = f32_magnitude(a) >> 23u;
-  let y = f32_magnitude(b) >> 23u;
-  if (min(x, y) > 67u && max(x, y) < 187u) { return f32_quotient(a, b); }
-  return f32_div_extreme(a, b);
+  let x = f32_magnitude(a) - 0x21800000u; // 2^-60
+  let y = f32_magnitude(b) - 0x21800000u;
+  if (max(x, y) > 0x3c000000u) { return f32_div_extreme(a, b); } // 2^60
+  return f32_quotient(a, b);
 }
 fn f32_div_extreme(a: f32, b: f32) -> f32 {
   let x = f32_magnitude(a);

@@ -109,22 +109,22 @@ fn parts_before(t: Tile, lanes: Lanes) -> bool {
   return here;
 }
 
-// Publishes what a tile completes: its block, and all up to the end of its superblock. False where
+// Publishes what a tile completes: its block, and all up to the end of its superblock; not where
 // something that this takes was late. For one subgroup.
-fn complete(t: Tile, lanes: Lanes) -> bool {
-  if (t.number % FAN != FAN - 1u) { return true; }
+fn complete(t: Tile, lanes: Lanes) {
+  if (t.number % FAN != FAN - 1u) { return; }
   let block = t.number / FAN;
   let blocks = t.origin + params.tiles;
   let sum = sum_published(t.origin + block * FAN, FAN, lanes);
   if (sum.here && lanes.id == 0u) { publish(blocks + block, sum.value); }
-  if (!sum.here || block % FAN != FAN - 1u) { return sum.here; }
+  if (!sum.here || block % FAN != FAN - 1u) { return; }
   let super_ = block / FAN;
   let added = sum_published(blocks + super_ * FAN, FAN, lanes);
   let place = blocks + params.blocks + super_;
   let before = sum_published(place - 1u, select(0u, 1u, super_ > 0u), lanes);
-  let here = added.here && before.here;
-  if (here && lanes.id == 0u) { publish(place, combine(before.value, added.value)); }
-  return here;
+  if (added.here && before.here && lanes.id == 0u) {
+    publish(place, combine(before.value, added.value));
+  }
 }
 
 // Publishes every sum that tiles below `end` make, from the latest superblock on before which all is
@@ -213,34 +213,43 @@ fn main(
   }
 
   add_up(ahead0, ahead1, ahead2, ahead3, lanes);
-  var here = true;
   if (sums) {
     if (invocation == 0u) { publish(ahead.origin + ahead.number, sum_of_subgroups(subgroups)); }
-    if (subgroup == subgroups - 1u) { here = complete(ahead, lanes); }
+    if (subgroup == subgroups - 1u) { complete(ahead, lanes); }
   }
-  if (scans) { here = parts_before(tile, lanes) && here; }
-  if (!here) { note_late(); }
+  if (scans && !parts_before(tile, lanes)) { note_late(); }
   var run = identity();
   #repeat 4: let round$ = add_round(held$, run, lanes); run = round$.after;
   if (lane == 0u) { wg_totals[subgroup] = run; }
   if (anyone_late()) {
-    if (sums && ahead.number % FAN == FAN - 1u) {
-      catch_up(ahead, ahead.number + 1u, lanes, invocation);
-    }
-    if (scans) {
-      catch_up(tile, tile.number, lanes, invocation);
-      storageBarrier(); // all invocations see what one of them published or saw
-      caught_up = true;
-      parts_before(tile, lanes);
-    }
+    // What its own block lacks, those who need the block compute.
+    if (!scans) { return; }
+    catch_up(tile, tile.number, lanes, invocation);
+    storageBarrier(); // all invocations see what one of them published or saw
+    caught_up = true;
+    parts_before(tile, lanes);
     workgroupBarrier();
+    // The tile is read again, so that no register holds it while others are caught up with: the
+    // usual way below would pay for those registers.
+    let start = before_subgroup(subgroup);
+    run = identity();
+    #repeat 4: let raw$ = take_round(tile.line.source, first + $u * lane_count, end);
+    #repeat 4: let again$ = add_round(settled(raw$, tile.line.source, first + $u * lane_count), run, lanes); run = again$.after;
+    #repeat 4: write_round(tile.line.target_, first + $u * lane_count, end, again$, start);
+    return;
   }
-  var before = identity();
-  for (var part = PARTS; part > 0u; part--) { before = combine(before, wg_before[part - 1u]); }
-  for (var g = 0u; g < subgroup; g++) { before = combine(before, wg_totals[g]); }
+  let before = before_subgroup(subgroup);
   if (whole) {
     #repeat 4: write_inside(tile.line.target_, first + $u * lane_count, round$, before);
   } else {
     #repeat 4: write_round(tile.line.target_, first + $u * lane_count, end, round$, before);
   }
+}
+
+// What comes before a subgroup's part of the tile, once all of it is in workgroup memory.
+fn before_subgroup(subgroup: u32) -> Num {
+  var before = identity();
+  for (var part = PARTS; part > 0u; part--) { before = combine(before, wg_before[part - 1u]); }
+  for (var g = 0u; g < subgroup; g++) { before = combine(before, wg_totals[g]); }
+  return before;
 }

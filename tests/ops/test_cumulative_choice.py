@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 import pytest
-from test_plans import ADAPTERS, descriptions, every_plan, plan, running
+from support.plans import ADAPTERS, descriptions, every_plan, plan, running
 
 import dmlgpu as dml
 from benchmarks.workloads import SIZES, SUMMED, WORKLOADS

@@ -16,8 +16,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
+from support import oracle
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -271,7 +271,7 @@ def test_linked_agrees_with_numpy_when_its_flags_come_again(
         return opened.compile(dml.CumulativeSummationDesc(input_tensor=d, output_tensor=d, axis=0))
 
     def flags() -> oracle.Array:
-        storage = opened._scratch["status"].storage
+        storage = opened.context._scratch["status"].storage
         words = dml.TensorDesc(T.UINT32, (storage.size // 4,))
         return opened.wrap(storage.buffer, words).numpy()[4:] >> 16
 

@@ -5,63 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
+from expected import Case
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import (
-    DESCS,
-    IDX4,
-    Case,
-    Draw,
-    Fault,
-    Kwargs,
-    change,
-    faults,
-    gather_cases,
-    index_bytes,
-)
+from support import oracle
+from support.draws import Draw, Kwargs
+from support.generate import Fault, change, check, own_faults
+from support.tables import IDX4
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import FeatureLevel as L
+from dmlgpu.ops import BY_NAME
 
 Invalid, Unsupported = dml.InvalidDescError, dml.UnsupportedError
 EVERY_TYPE = sorted(oracle.NUMPY_TYPES)
 INDEX_TYPES = sorted(IDX4)
-
-
-def check(case: Case, execute: Any) -> None:
-    source, indices, target = case.tensors
-    data = oracle.random_bytes(source.total_tensor_size_in_bytes, case.seed)
-    index_data = index_bytes(case)
-    out = execute(
-        case.desc,
-        case.tensors,
-        [data, index_data],
-        gaps=case.gaps,
-        one_buffer=case.one_buffer,
-    )
-    expected = oracle.gather_nd(
-        oracle.read(data, source, oracle.bits_of(source.data_type)),
-        oracle.read(index_data, indices),
-        case.kwargs["input_dimension_count"],
-        case.kwargs["indices_dimension_count"],
-        case.kwargs.get("batch_dimension_count", 0),
-    )
-    oracle.assert_same_elements(out, target, expected)
-
-
-@pytest.mark.gpu
-@given(gather_cases("GATHER_ND"))
-def test_gather_nd_copies_bit_for_bit(execute_both: Any, case: Case) -> None:
-    check(case, execute_both)
-
-
-@pytest.mark.gpu
-@given(gather_cases("GATHER_ND1"))
-def test_gather_nd1_copies_bit_for_bit(execute_both: Any, case: Case) -> None:
-    check(case, execute_both)
 
 
 def gather(
@@ -331,7 +291,7 @@ def test_nine_dimensions_are_rejected(operator: str) -> None:
 
 def test_the_documents_field_example_has_these_sizes() -> None:
     for operator in BOTH:
-        desc = DESCS[operator](
+        desc = BY_NAME[operator].desc(
             input_tensor=f32(3, 4, 5, 6, 7),
             indices_tensor=u32(1, 1, 1, 2, 3),
             output_tensor=f32(1, 1, 2, 6, 7),
@@ -342,7 +302,7 @@ def test_the_documents_field_example_has_these_sizes() -> None:
         dml.validate(desc, L.FL_3_0)
 
 
-def own_faults(draw: Draw, kwargs: Kwargs) -> list[Kwargs]:
+def wrong(draw: Draw, kwargs: Kwargs) -> list[Kwargs]:
     """One field of a valid description changed so that one rule of the gathers breaks."""
     source, indices, target = (kwargs[f] for f in kwargs if f.endswith("_tensor"))
     rank = source.rank
@@ -382,13 +342,15 @@ def own_faults(draw: Draw, kwargs: Kwargs) -> list[Kwargs]:
     return changes
 
 
-@settings(max_examples=300)
-@given(faults(gather_cases("GATHER_ND"), own_faults))
-def test_300_random_faults_of_gather_nd(fault: Fault) -> None:
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(own_faults("GATHER_ND", wrong))
+def test_random_faults_of_gather_nd(fault: Fault) -> None:
     oracle.assert_refused(fault.validate, fault.operator, fault.error)
 
 
-@settings(max_examples=300)
-@given(faults(gather_cases("GATHER_ND1"), own_faults))
-def test_300_random_faults_of_gather_nd1(fault: Fault) -> None:
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(own_faults("GATHER_ND1", wrong))
+def test_random_faults_of_gather_nd1(fault: Fault) -> None:
     oracle.assert_refused(fault.validate, fault.operator, fault.error)

@@ -5,44 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
+from expected import Case
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import DESCS, Case, Draw, Fault, Kwargs, change, faults, slice1_cases, slice_cases
+from support import oracle
+from support.draws import Draw, Kwargs
+from support.generate import Fault, change, check, own_faults
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import FeatureLevel as L
+from dmlgpu.ops import BY_NAME
 
 Invalid, Unsupported = dml.InvalidDescError, dml.UnsupportedError
-
-
-def expected(case: Case, x: oracle.Array) -> oracle.Array:
-    args = [value for field, value in case.kwargs.items() if not field.endswith("_tensor")]
-    if case.operator == "SLICE":
-        return oracle.slice_(x, *args)
-    return oracle.slice1(x, *args, case.kwargs["output_tensor"].sizes)
-
-
-def check(case: Case, execute: Any) -> None:
-    source, target = case.tensors
-    data = oracle.random_bytes(source.total_tensor_size_in_bytes, case.seed)
-    out = execute(case.desc, case.tensors, [data], gaps=case.gaps, one_buffer=case.one_buffer)
-    x = oracle.read(data, source, oracle.bits_of(source.data_type))
-    oracle.assert_same_elements(out, target, expected(case, x))
-
-
-@pytest.mark.gpu
-@given(slice_cases())
-def test_slice_copies_bit_for_bit(execute_both: Any, case: Case) -> None:
-    check(case, execute_both)
-
-
-@pytest.mark.gpu
-@given(slice1_cases())
-def test_slice1_copies_bit_for_bit(execute_both: Any, case: Case) -> None:
-    check(case, execute_both)
 
 
 def window(
@@ -307,10 +283,10 @@ def test_nine_dimensions_are_rejected(operator: str) -> None:
     ],
 )
 def test_accepted(operator: str, changes: Kwargs) -> None:
-    dml.validate(DESCS[operator](**(BASE[operator] | changes)))
+    dml.validate(BY_NAME[operator].desc(**(BASE[operator] | changes)))
 
 
-def own_faults(draw: Draw, kwargs: Kwargs) -> list[Kwargs]:
+def wrong(draw: Draw, kwargs: Kwargs) -> list[Kwargs]:
     """One field of a valid description changed so that one rule of SLICE or SLICE1 breaks."""
     first, count, step = [field for field in kwargs if not field.endswith("_tensor")]
     source, target = kwargs["input_tensor"], kwargs["output_tensor"]
@@ -335,13 +311,15 @@ def own_faults(draw: Draw, kwargs: Kwargs) -> list[Kwargs]:
     ]
 
 
-@settings(max_examples=300)
-@given(faults(slice_cases(), own_faults))
-def test_300_random_faults_of_slice(fault: Fault) -> None:
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(own_faults("SLICE", wrong))
+def test_random_faults_of_slice(fault: Fault) -> None:
     oracle.assert_refused(fault.validate, fault.operator, fault.error)
 
 
-@settings(max_examples=300)
-@given(faults(slice1_cases(), own_faults))
-def test_300_random_faults_of_slice1(fault: Fault) -> None:
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(own_faults("SLICE1", wrong))
+def test_random_faults_of_slice1(fault: Fault) -> None:
     oracle.assert_refused(fault.validate, fault.operator, fault.error)

@@ -14,14 +14,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import oracle
-from fuzz_values import DTYPES, SCANNED, SHAPES, arrays, garbage, inputs, lists, numbers
+from expected import EXPECTED
 from hypothesis import strategies as st
-from strategies import DESCS, EXCLUSIVE
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
+from dmlgpu.ops import BY_NAME
+from support import oracle
+from support.execution import arguments
+from support.fuzz_values import DTYPES, SCANNED, SHAPES, arrays, garbage, inputs, lists, numbers
+from support.generate import descriptions
 
 PATIENCE = 120  # seconds after which a case counts as a hang
 ROOM = 1 << 16  # bytes of the tensors that a random description is run with
@@ -64,68 +67,6 @@ class Tally:
         ]
 
 
-def plain(data_type: T, *sizes: int) -> TensorDesc:
-    return TensorDesc(data_type, sizes)
-
-
-BASES: list[tuple[str, dict[str, Any]]] = [
-    (
-        "SLICE",
-        {
-            "input_tensor": plain(T.FLOAT32, 3, 4),
-            "output_tensor": plain(T.FLOAT32, 2, 2),
-            "offsets": (1, 0),
-            "sizes": (2, 2),
-            "strides": (1, 2),
-        },
-    ),
-    (
-        "SLICE1",
-        {
-            "input_tensor": plain(T.UINT8, 3, 5),
-            "output_tensor": plain(T.UINT8, 2, 5),
-            "input_window_offsets": (0, 0),
-            "input_window_sizes": (3, 5),
-            "input_window_strides": (-2, 1),
-        },
-    ),
-    (
-        "GATHER_ND",
-        {
-            "input_tensor": plain(T.FLOAT32, 3, 4),
-            "indices_tensor": plain(T.INT32, 2, 1),
-            "output_tensor": plain(T.FLOAT32, 2, 4),
-            "input_dimension_count": 2,
-            "indices_dimension_count": 2,
-        },
-    ),
-    (
-        "GATHER_ND1",
-        {
-            "input_tensor": plain(T.FLOAT16, 2, 3, 2),
-            "indices_tensor": plain(T.UINT32, 2, 2, 1),
-            "output_tensor": plain(T.FLOAT16, 2, 2, 2),
-            "input_dimension_count": 3,
-            "indices_dimension_count": 3,
-            "batch_dimension_count": 1,
-        },
-    ),
-    *(
-        (
-            name,
-            {
-                "input_tensor": plain(T.INT32, 3, 4),
-                "output_tensor": plain(T.INT32, 3, 4),
-                "axis": 1,
-                "axis_direction": 0,
-                flag: False,
-            },
-        )
-        for name, flag in EXCLUSIVE.items()
-    ),
-]
-
-
 @st.composite
 def tensor_makers(draw: Callable[[Any], Any], base: TensorDesc) -> Callable[[], Any]:
     """Makes a TensorDesc near `base` when called, or is no description at all."""
@@ -146,46 +87,30 @@ def tensor_makers(draw: Callable[[Any], Any], base: TensorDesc) -> Callable[[], 
     return lambda: TensorDesc(**fields)
 
 
-def retyped(base: dict[str, Any], data_type: T) -> dict[str, Any]:
-    """The same description of elements of another type."""
-    data = {f: TensorDesc(data_type, base[f].sizes) for f in ("input_tensor", "output_tensor")}
-    return base | data
-
-
-@st.composite
-def loosened(draw: Callable[[Any], Any], desc: TensorDesc) -> TensorDesc:
-    """The same tensor laid out otherwise: turned round, broadcast, with gaps or room behind it."""
-    strides = draw(st.none() | st.permutations([2 * n + 1 for n in range(desc.rank)]))
-    if draw(st.booleans()):
-        strides = [s * draw(st.booleans()) for s in strides or (1,) * desc.rank]
-    room = oracle.minimum_size(desc.data_type, desc.sizes, strides) + draw(st.sampled_from((0, 20)))
-    return TensorDesc(desc.data_type, desc.sizes, strides, total_tensor_size_in_bytes=room)
-
-
 def describe(draw: Callable[[Any], Any], device: dml.Device) -> Callable[[], object]:
     """A description with up to three fields replaced; run where it is still valid."""
-    name, base = draw(st.sampled_from(BASES))
-    types = st.sampled_from([T.from_numpy(dtype) for dtype in DTYPES])
-    if draw(st.booleans()):
-        base = retyped(base, draw(types))
+    name = draw(st.sampled_from(sorted(BY_NAME)))
+    operator = BY_NAME[name]
+    types = {T.from_numpy(dtype) for dtype in DTYPES}
+    small = descriptions(operator.desc, EXPECTED[name].draw, most=24, types=types)
+    base, _ = draw(small)
     kwargs = dict(base)
-    for field in ("input_tensor", "indices_tensor"):
-        if field in base and draw(st.booleans()):
-            kwargs[field] = draw(loosened(base[field]))
     most = draw(st.sampled_from((0, 1, 1, 2, 3)))
-    for field in draw(st.lists(st.sampled_from(sorted(base)), max_size=most, unique=True)):
-        if field.endswith("_tensor"):
-            kwargs[field] = draw(tensor_makers(base[field]))
-        elif isinstance(base[field], tuple):
-            kwargs[field] = draw(lists())
+    chosen = draw(st.lists(st.sampled_from(operator.fields), max_size=most, unique=True))
+    for field in chosen:
+        if isinstance(base[field.name], TensorDesc):
+            kwargs[field.name] = draw(tensor_makers(base[field.name]))
+        elif field.is_array:
+            kwargs[field.name] = draw(lists())
         else:
-            kwargs[field] = draw(numbers())
+            kwargs[field.name] = draw(numbers())
+    made_late = {f.name for f in chosen if isinstance(base[f.name], TensorDesc)}
     levels = st.just(dml.FeatureLevel.FL_6_4) | st.sampled_from(dml.FeatureLevel) | numbers()
     level = draw(st.just(dml.FeatureLevel.FL_6_4) | levels)
 
     def case() -> None:
-        made = {k: v() if callable(v) and k.endswith("_tensor") else v for k, v in kwargs.items()}
-        desc = DESCS[name](**made)
+        made = {k: v() if k in made_late else v for k, v in kwargs.items()}
+        desc = operator.desc(**made)
         dml.validate(desc, level)
         run_description(device, name, desc)
 
@@ -201,37 +126,19 @@ def run_description(device: dml.Device, name: str, desc: Any) -> None:
             if t.total_tensor_size_in_bytes > ROOM:
                 device.empty(t)
         return
-    values = [np.arange(t.element_count).reshape(t.sizes) % 3 for t in op.desc.inputs().values()]
-    bound, read = [], []
-    for t, v in zip(op.desc.inputs().values(), values, strict=True):
+    bound, read = {}, []
+    for field, t in op.desc.inputs().items():
         image = bytearray(t.total_tensor_size_in_bytes)
-        oracle.write(image, t, v.astype(oracle.NUMPY_TYPES[t.data_type]))
-        bound.append(device.upload(t, bytes(image)))
+        values = np.arange(t.element_count).reshape(t.sizes) % 3
+        oracle.write(image, t, values.astype(oracle.NUMPY_TYPES[t.data_type]))
+        bound[field] = device.upload(t, bytes(image))
         read.append(oracle.read(bytes(image), t))
-    out = op(*bound)
-    got = oracle.read(out.tobytes(), op.desc.output_tensor)
-    np.testing.assert_array_equal(got, expected(name, desc, read))
-
-
-def expected(name: str, desc: Any, values: Sequence[oracle.Array]) -> oracle.Array:
-    """NumPy's answer to a description whose values every step keeps exact."""
-    if name == "SLICE":
-        return oracle.slice_(values[0], desc.offsets, desc.sizes, desc.strides)
-    if name == "SLICE1":
-        window = (desc.input_window_offsets, desc.input_window_sizes, desc.input_window_strides)
-        return oracle.slice1(values[0], *window, desc.output_tensor.sizes)
-    if name.startswith("GATHER"):
-        counts = (desc.input_dimension_count, desc.indices_dimension_count)
-        batch = getattr(desc, "batch_dimension_count", 0)
-        return oracle.gather_nd(values[0], values[1], *counts, batch)
-    return oracle.scan(
-        values[0],
-        desc.axis,
-        decreasing=bool(desc.axis_direction),
-        exclusive=getattr(desc, EXCLUSIVE[name]),
-        product=name == "CUMULATIVE_PRODUCT",
-        accumulator=values[0].dtype,
-    )
+    out = op(*arguments(desc, bound))
+    wanted = EXPECTED[name].value(desc, *read)
+    outs, wants = (v if isinstance(v, tuple) else (v,) for v in (out, wanted))
+    for t, made, want in zip(op.desc.outputs().values(), outs, wants, strict=True):
+        got = oracle.read(made.tobytes(), t)
+        np.testing.assert_array_equal(got, want.astype(got.dtype))
 
 
 def integers_of(values: Any) -> tuple[int, ...]:

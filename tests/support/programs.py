@@ -26,7 +26,7 @@ def summed(device, size=1 << 18, times=4):
 
 def import_path() -> str:
     """PYTHONPATH for a program that runs anywhere: this checkout first, then what is given."""
-    root = str(Path(__file__).resolve().parent.parent)
+    root = str(Path(__file__).resolve().parents[2])
     return os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
 
 
@@ -48,3 +48,12 @@ def says(text: str, *, timeout: float = 120) -> str:
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stderr}"
     assert done.stderr == ""
     return done.stdout
+
+
+def resident() -> int:
+    """Bytes of memory this process holds; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except OSError:
+        return 0

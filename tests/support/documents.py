@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 VARIES = "<!-- varies -->"  # before a block of output: only its shape is compared
 
@@ -98,7 +98,8 @@ def difference(command: Command, found: str) -> str:
         if "--json" in command.words:
             expected, found = _structure(json.loads(expected)), _structure(json.loads(found))
         else:
-            mask = _info_shape if command.words[0] == "info" else shape
+            masks = {"info": _info_shape, "doctor": _doctor_shape}
+            mask = masks.get(command.words[0], shape)
             expected, found = mask(expected), mask(found)
     wanted = "".join(
         r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n"
@@ -122,10 +123,19 @@ def _info_shape(text: str) -> str:
     """The labels of `dmlgpu info`; machines differ in how many adapters they have, too."""
     versions, shaders, _, head, *rest = text.splitlines()
     rows = rest.index("")
-    assert any(row.startswith("*  ") for row in rest[:rows]), "an adapter is marked as chosen"
+    assert any(row.startswith("* ") for row in rest[:rows]), "an adapter is marked as chosen"
     labels = [re.split(r": |  ", line)[0] for line in rest[rows:]]
     names = re.findall(r"(?:^|, )(\w+) ", versions)
     return "\n".join([*names, shaders.partition(" in ")[0], " ".join(head.split()), *labels])
+
+
+def _doctor_shape(text: str) -> str:
+    """The head of `dmlgpu doctor` and the names of its checks; adapters differ in the results."""
+    _, _, head, *rest = text.splitlines()
+    end = rest.index("")
+    checks = [re.split(r" {2,}", row)[1] for row in rest[:end]]
+    assert rest[end + 1 :], "the table is summed up"
+    return "\n".join([" ".join(head.split()), *checks])
 
 
 def _structure(value: Any) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from fuzz_values import garbage, inputs, numbers
 from hypothesis import strategies as st
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
+from support.fuzz_values import garbage, inputs, numbers
 
 Draw = Callable[[Any], Any]
 Array = np.ndarray[Any, Any]

@@ -1,0 +1,373 @@
+"""All that this library needs of wgpu-py and that has no public name, in one place.
+
+Written for wgpu-py 0.32. `tests/test_queue_faults.py` uses every function here, so that a version
+of wgpu-py that changes one of them is noticed by name.
+
+Most of it is the C interface below wgpu-py (webgpu.h and wgpu.h, which wgpu-py gives out as
+`wgpu.backends.wgpu_native.lib`), called with the handle that each wgpu-py object keeps in
+`_internal`. The reason is the same each time: a method of wgpu-py is Python, and a signal handler
+or a finalizer may run between any two of its steps. When an exception comes out of
+`GPUQueue.submit` nobody can tell whether the work was submitted, and `GPUBuffer.map_async` holds a
+lock that a second map in a signal handler would wait for forever. A C function that is called by
+another C function, as the iterators of itertools do, has nothing between.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from itertools import compress, count, starmap
+from operator import mul, setitem
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dmlgpu.errors import DeviceError, DeviceLostError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from wgpu import classes
+
+Bytes = npt.NDArray[np.uint8]
+
+READ, WRITE = 1, 2  # WGPUMapMode
+SUCCESS = 1  # WGPUMapAsyncStatus and WGPUQueueWorkDoneStatus
+SPIN = 100e-6  # seconds of asking without a pause, before pauses that grow with the time waited
+LONGEST_PAUSE = 500e-6
+IDLE = 1000  # times a device says it has nothing to do, before an answer is taken for lost
+THREADED = 8 << 20  # bytes from which several threads copy: fresh pages cost more than copying
+THREADS = 4
+
+
+class Native(Protocol):
+    """The part of wgpu.backends.wgpu_native that is used here; wgpu-py has no types for it."""
+
+    lib: Any
+    ffi: Any
+
+
+@cache
+def native() -> Native:
+    """wgpu-native; loaded when first needed, for that takes longer than all the rest together."""
+    from wgpu.backends import wgpu_native
+
+    return wgpu_native
+
+
+Made = TypeVar("Made")
+
+
+def in_thread(function: Callable[[], Made]) -> Made:
+    """What a function returns, run in a thread of its own, where no signal handler runs.
+
+    cffi and Python's imports hold locks while they read something for the first time. A handler
+    that interrupts them and needs the same lock would wait for itself; one that interrupts this
+    waits for another thread, which goes on.
+    """
+    done = threading.Lock()
+    done.acquire()
+    made: list[Made] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            made.append(function())
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            done.release()
+
+    try:
+        threading.Thread(target=run, daemon=True).start()
+    except RuntimeError:  # there is no room for a thread, or the interpreter is about to end
+        return function()
+    done.acquire()
+    if failed:
+        raise failed.pop()
+    return made.pop()
+
+
+_warm: list[bool] = []
+
+
+def warm_up(device: classes.GPUDevice) -> None:
+    """Makes one of each object that the library makes, once per process; see `in_thread`."""
+    if _warm:
+        return
+    _warm.append(True)
+    with contextlib.suppress(Exception):  # what cannot be made on this device is made later
+        text = """
+            @group(0) @binding(0) var<storage, read_write> made: array<u32>;
+            override ONE: u32 = 1;
+            @compute @workgroup_size(1) fn main() { made[0] = ONE; }
+        """
+        module = device.create_shader_module(label="warm up", code=text)
+        compute = {"module": module, "entry_point": "main", "constants": {"ONE": 1}}
+        pipeline = device.create_compute_pipeline(layout="auto", compute=compute)
+        storage = device.create_buffer_with_data(data=bytes(16), usage="STORAGE|COPY_SRC|COPY_DST")
+        staging = device.create_buffer(size=16, usage="MAP_READ|COPY_DST")
+        entry = {"binding": 0, "resource": {"buffer": storage, "offset": 0, "size": 16}}
+        layout = pipeline.get_bind_group_layout(0)
+        group = device.create_bind_group(layout=layout, entries=[entry])
+        kind = {"binding": 0, "visibility": "COMPUTE", "buffer": {"type": "read-only-storage"}}
+        layout = device.create_bind_group_layout(entries=[kind])
+        device.create_bind_group(layout=layout, entries=[entry])
+        encoder = device.create_command_encoder()
+        writes = None
+        if "timestamp-query" in device.features:
+            queries = device.create_query_set(type="timestamp", count=2)
+            writes = {
+                "query_set": queries,
+                "beginning_of_pass_write_index": 0,
+                "end_of_pass_write_index": 1,
+            }
+        inside = encoder.begin_compute_pass(timestamp_writes=writes)
+        inside.set_pipeline(pipeline)
+        inside.set_bind_group(0, group)
+        inside.dispatch_workgroups(1, 1)
+        inside.end()
+        encoder.copy_buffer_to_buffer(storage, 0, staging, 0, 16)
+        device.queue.write_buffer(storage, 0, bytes(16))
+        submit_once(device.queue, encoder.finish(), [True], [], None)
+        wait_for_queue(device, device.queue)
+        mapping = HostMap(device, staging)
+        mapping.wait(READ, 0, 16)
+        mapping.read(0, np.empty(16, np.uint8))
+        mapping.end()
+        timestamp_period(device.queue)
+
+
+def handle(made: classes.GPUObjectBase) -> Any:
+    """The C handle of a wgpu-py object. wgpu-py shows it to nobody."""
+    return made._internal
+
+
+def poller(device: classes.GPUDevice) -> Callable[[], object]:
+    """What returns None once a device is destroyed; asked on every call, so without any Python."""
+    return partial(getattr, device, "_poller", None)
+
+
+def is_destroyed(device: classes.GPUDevice) -> bool:
+    """Whether someone has called `device.destroy()`. wgpu-py has no `device.lost` yet."""
+    return getattr(device, "_poller", None) is None
+
+
+def device_of(buffer: classes.GPUBuffer) -> classes.GPUDevice:
+    """The device that made a buffer. WebGPU has no name for it; binding it elsewhere is fatal."""
+    device: classes.GPUDevice = buffer._device
+    return device
+
+
+def forget_instance() -> None:
+    """Lets the next question for adapters make a new instance.
+
+    An instance has the backends it was made with. wgpu-py makes one and offers no second; this is
+    needed only on machines whose sole adapter is OpenGL's.
+    """
+    from wgpu.backends.wgpu_native import _helpers
+
+    _helpers._the_instance = None
+
+
+def timestamp_period(queue: classes.GPUQueue) -> float:
+    """Nanoseconds of one tick of a timestamp: 1 on some adapters, 10 or 83.3 on others."""
+    return float(native().lib.wgpuQueueGetTimestampPeriod(handle(queue)))
+
+
+def submit_once(
+    queue: classes.GPUQueue,
+    commands: classes.GPUCommandBuffer,
+    permit: list[bool],
+    won: list[tuple[None, Any]],
+    attempt: Any,
+) -> None:
+    """Submits commands if `permit` still holds an entry; then `won` gets (None, attempt).
+
+    Taking the permit, submitting and noting it are one step: no Python runs in between, so that
+    whatever interrupts the caller, `won` says truly whether the work is on its way.
+    """
+    lib, ffi = native().lib, native().ffi
+    array = ffi.new("WGPUCommandBuffer[]", [handle(commands)])
+    call = (handle(queue), 1, array)
+    permitted = compress((call,), iter(permit.pop, None))
+    with contextlib.suppress(IndexError):  # there is no permit left: it was submitted before
+        won.extend(zip(starmap(lib.wgpuQueueSubmit, permitted), (attempt,), strict=False))
+
+
+class Question:
+    """Something asked of the device, which answers by a callback while it is polled."""
+
+    _open: ClassVar[dict[int, list[int]]] = {}  # where the answers go, by number
+    _numbers: ClassVar[count[int]] = count(1)
+    # What signal handlers raised, and in which thread.
+    _interrupted: ClassVar[list[tuple[int, BaseException]]] = []
+
+    def __init__(self, device: classes.GPUDevice) -> None:
+        self._device = device
+        self._number = next(Question._numbers)
+        self.answer: list[int] = []
+
+    def arguments(self, given: tuple[Any, ...], kind: str) -> tuple[Any, ...]:
+        """Arguments of a C function, with this question's callback at the end."""
+        ffi, lib = native().ffi, native().lib
+        Question._open[self._number] = self.answer
+        info = ffi.new(f"WGPU{kind}CallbackInfo *")
+        info.mode = lib.WGPUCallbackMode_AllowProcessEvents
+        info.callback = _callback(kind)
+        info.userdata1 = ffi.cast("void *", self._number)
+        return (*given, info[0])
+
+    def wait(self, what: str) -> None:
+        """Returns when it is answered. Polls in this thread, so that Ctrl-C is heard meanwhile."""
+        began = time.perf_counter()
+        idle = 0
+        while not self.answer and idle < IDLE:
+            if is_destroyed(self._device):
+                raise DeviceLostError(f"the GPU device was lost while {what}")
+            idle += poll(self._device)
+            waited = time.perf_counter() - began
+            if not self.answer:
+                time.sleep(0 if waited < SPIN else min(waited / 8, LONGEST_PAUSE))
+        if self.answer and self.answer[0] != SUCCESS:
+            if is_destroyed(self._device):
+                raise DeviceLostError(f"the GPU device was lost while {what}")
+            raise DeviceError(f"the adapter failed while {what}: status {self.answer[0]}")
+
+
+def poll(device: classes.GPUDevice) -> bool:
+    """Lets the device answer what it can; whether it has nothing left to do.
+
+    wgpu-py polls in a thread of its own, in which finalizers of the program may run and wait for
+    whoever waits for that thread.
+    """
+    idle = bool(native().lib.wgpuDevicePoll(handle(device), False, native().ffi.NULL))
+    if Question._interrupted:
+        mine = [entry for entry in Question._interrupted if entry[0] == threading.get_ident()]
+        for entry in mine:
+            with contextlib.suppress(ValueError):
+                Question._interrupted.remove(entry)
+            raise entry[1]
+    return idle
+
+
+def _answered(status: int, _message: object, number: Any, _unused: object) -> None:
+    """What C calls with an answer."""
+    ffi = native().ffi
+    Question._open.pop(int(ffi.cast("uintptr_t", number)), []).append(int(status))
+
+
+def _interrupted(
+    _kind: type[BaseException], value: BaseException, trace: TracebackType | None
+) -> None:
+    """A signal handler raised inside `_answered`: C cannot pass that on, so `poll` raises it."""
+    Question._interrupted.append((threading.get_ident(), value))
+    if trace is not None and trace.tb_frame.f_code is _answered.__code__:
+        given = trace.tb_frame.f_locals
+        _answered(given["status"], None, given["number"], None)
+
+
+@cache
+def _callback(kind: str) -> Any:
+    """One callback for all questions of a kind, which is never freed: C may call it at any time."""
+    return native().ffi.callback(f"WGPU{kind}Callback", _answered, onerror=_interrupted)
+
+
+def wait_for_queue(device: classes.GPUDevice, queue: classes.GPUQueue) -> None:
+    """Returns when all that was submitted so far is done."""
+    question = Question(device)
+    call = question.arguments((handle(queue),), "QueueWorkDone")
+    native().lib.wgpuQueueOnSubmittedWorkDone(*call)
+    question.wait("waiting for the GPU")
+
+
+class HostMap:
+    """Bytes of a buffer that the host reads or writes in place, until `end`.
+
+    `end` may come from code that interrupts the one that copies: the copy then stops where it is,
+    and says so. wgpu-py's own record of the buffer, `map_state`, is not touched.
+    """
+
+    def __init__(self, device: classes.GPUDevice, buffer: classes.GPUBuffer) -> None:
+        self._device = device
+        self._buffer = buffer
+        self._requested: list[Any] = []  # has an entry from the request until the end
+        self._open = [True]  # while copies may begin
+        self._parts: list[tuple[Bytes, Any, Bytes]] = []
+        self._total = 0
+        self._done: list[None] = []
+
+    def wait(self, mode: int, offset: int, size: int) -> None:
+        """Maps the bytes, when the work submitted so far is done with them."""
+        if is_destroyed(self._device):
+            raise DeviceLostError("the GPU device was lost before a transfer")
+        question = Question(self._device)
+        call = question.arguments((handle(self._buffer), mode, offset, size), "BufferMap")
+        # The entry says that there is something to unmap; it is there as soon as C has been called.
+        asked = starmap(native().lib.wgpuBufferMapAsync, compress((call,), self._open))
+        self._requested.extend(asked)
+        try:
+            if self._requested:
+                question.wait(f"mapping {size} bytes")
+        except DeviceError:
+            if self._requested:
+                if question.answer:  # refused: there is nothing to unmap
+                    self._requested.clear()
+                raise
+            # Else it was called off by `end`, in code that interrupts this: `read` will say so.
+
+    def _view(self, offset: int, size: int) -> Bytes | None:
+        """The bytes, or None after the end: C ends the process when asked for them then."""
+        lib, ffi = native().lib, native().ffi
+        call = (handle(self._buffer), offset, size)
+        found = list(starmap(lib.wgpuBufferGetMappedRange, compress((call,), self._requested)))
+        return np.frombuffer(ffi.buffer(found[0], size), np.uint8) if found else None
+
+    def read(self, offset: int, target: Bytes) -> bool:
+        """Copies bytes to host memory; False when the end came before all were copied."""
+        view = self._view(offset, target.nbytes)
+        return view is not None and self._copy(target, view)
+
+    def write(self, offset: int, data: Bytes) -> bool:
+        """Copies bytes from host memory; False when the end came before all were copied."""
+        size = -(-data.nbytes // 4) * 4
+        view = self._view(offset, size)
+        return view is not None and self._copy(view[: data.nbytes], data)
+
+    def _copy(self, target: Bytes, source: Bytes) -> bool:
+        size = target.nbytes
+        threads = THREADS if size >= THREADED else 1
+        step = -(-size // threads)
+        parts = [
+            (target[at : at + step], ..., source[at : at + step]) for at in range(0, size, step)
+        ]
+        self._total = len(parts)
+        self._parts = parts
+        with contextlib.suppress(RuntimeError):  # the system has no more threads
+            for _ in parts[1:]:
+                threading.Thread(target=self._work, daemon=True).start()
+        self._work()
+        while self._open and len(self._done) < self._total:
+            time.sleep(20e-6)
+        return len(self._done) == self._total
+
+    def _work(self) -> None:
+        """Copies parts until none is left: asking, taking one and copying it are one step."""
+        may: Iterator[int] = iter(self._open.__len__, 0)
+        taken: Iterable[Any] = map(mul, may, iter(self._parts.pop, None))
+        with contextlib.suppress(IndexError):
+            self._done.extend(starmap(setitem, taken))
+
+    def end(self) -> None:
+        """Unmaps, or calls off a map that is pending; does nothing the second time."""
+        self._open.clear()
+        while len(self._done) < self._total - len(self._parts):  # other threads still copy
+            time.sleep(20e-6)
+        lib = native().lib
+        call = (handle(self._buffer),)
+        with contextlib.suppress(IndexError):
+            list(starmap(lib.wgpuBufferUnmap, compress((call,), iter(self._requested.pop, None))))

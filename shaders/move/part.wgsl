@@ -1,0 +1,43 @@
+// JOIN and others that make a part of an output: only the part's own elements are written.
+struct Params {
+  count: u32,
+  source_base: u32,
+  out_base: u32,
+  sizes: array<vec4<u32>, 2>,
+  out_strides: array<vec4<u32>, 2>,
+  source_strides: array<vec4<u32>, 2>,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+#import move
+override WG_SIZE: u32 = 256;
+override RANK: u32 = 1;
+
+struct Ends {
+  source: u32,
+  address: u32,
+}
+
+// Where the loops from `RANK - 1 - skipped` outwards stand at step `id`.
+fn ends(id: u32, skipped: u32) -> Ends {
+  var rest = id;
+  var at = Ends(params.source_base, params.out_base);
+  for (var k = skipped; k < RANK; k++) {
+    let d = RANK - 1u - k;
+    let size = params.sizes[d / 4u][d % 4u];
+    let c = rest % size;
+    rest /= size;
+    at.source += c * params.source_strides[d / 4u][d % 4u];
+    at.address += c * params.out_strides[d / 4u][d % 4u];
+  }
+  return at;
+}
+
+@compute @workgroup_size(WG_SIZE)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let id = (group.x + group.y * groups.x) * WG_SIZE + lane;
+  if (id < params.count) { move_one(id); }
+}

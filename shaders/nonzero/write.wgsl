@@ -1,0 +1,45 @@
+// NONZERO_COORDINATES, last of three: the coordinates of each element that is not zero, in order.
+struct Params {
+  count: u32,
+  columns: u32, // coordinates in a row
+  row: u32, // steps through the output
+  column: u32,
+  sizes: array<vec4<u32>, 2>,
+  strides: array<vec4<u32>, 2>,
+  column_sizes: array<vec4<u32>, 2>, // of the dimensions that the coordinates are of
+}
+@group(0) @binding(0) var<uniform> params: Params;
+#import elements
+#bind read blocks: u32
+#bind write output: u32
+#import scan
+
+fn write(position: u32, row: u32) {
+  var rest = position;
+  for (var k = params.columns; k > 0u; k--) {
+    let d = k - 1u;
+    let size = params.column_sizes[d / 4u][d % 4u];
+    store_output(row * params.row + d * params.column, rest % size);
+    rest /= size;
+  }
+}
+
+@compute @workgroup_size(WG_SIZE)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let number = group.x + group.y * groups.x;
+  let first = (number * WG_SIZE + lane) * PER_LANE;
+  let found = found_from(first);
+  let before = sum_before(lane, countOneBits(found));
+  if (found == 0u) { return; }
+  var row = load_blocks(number) + before;
+  for (var k = 0u; k < PER_LANE; k++) {
+    if ((found & (1u << k)) != 0u) {
+      write(first + k, row);
+      row += 1u;
+    }
+  }
+}

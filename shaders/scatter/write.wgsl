@@ -1,0 +1,59 @@
+// Scatters, second half: updates whose tuple has won its place are written there.
+struct Params {
+  count: u32,
+  index_step: u32, // index elements between the coordinates of one tuple
+  table_first: u32, // place that the table begins with
+  table_size: u32,
+  sizes: array<vec4<u32>, 2>,
+  tuple_strides: array<vec4<u32>, 2>,
+  table_strides: array<vec4<u32>, 2>,
+  gather_sizes: array<vec4<u32>, 2>, // of the dimensions the coordinates select from
+  gather_table: array<vec4<u32>, 2>,
+  positions: array<vec4<u32>, 2>, // how the loops count the tuples
+  out_strides: array<vec4<u32>, 2>,
+  source_strides: array<vec4<u32>, 2>,
+  gather_out: array<vec4<u32>, 2>,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+#bind read indices: u32
+#bind read winners: u32
+#import target
+#import put
+override WG_SIZE: u32 = 256;
+
+@compute @workgroup_size(WG_SIZE)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let id = (group.x + group.y * groups.x) * WG_SIZE + lane;
+  if (id >= params.count) { return; }
+  var rest = id;
+  var tuple_at = 0u;
+  var place = 0u;
+  var position = 0u;
+  var address = 0u;
+  var source = 0u;
+  for (var k = 0u; k < RANK; k++) {
+    let d = RANK - 1u - k;
+    let size = params.sizes[d / 4u][d % 4u];
+    let c = rest % size;
+    rest /= size;
+    tuple_at += c * params.tuple_strides[d / 4u][d % 4u];
+    place += c * params.table_strides[d / 4u][d % 4u];
+    position += c * params.positions[d / 4u][d % 4u];
+    address += c * params.out_strides[d / 4u][d % 4u];
+    source += c * params.source_strides[d / 4u][d % 4u];
+  }
+  for (var m = 0u; m < TUPLE; m++) {
+    let size = params.gather_sizes[m / 4u][m % 4u];
+    let c = coordinate(tuple_at + m * params.index_step, size);
+    if (c >= size) { return; }
+    place += c * params.gather_table[m / 4u][m % 4u];
+    address += c * params.gather_out[m / 4u][m % 4u];
+  }
+  place -= params.table_first;
+  if (place >= params.table_size) { return; }
+  if (load_winners(place) == position + 1u) { put(address, source); }
+}

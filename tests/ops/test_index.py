@@ -1,0 +1,484 @@
+"""GATHER, SCATTER_ELEMENTS and their family against NumPy loops, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from support.layouts import layout, random_values, run, same_bits, small_bindings
+
+import dmlgpu as dml
+from dmlgpu import DataType as T
+
+Invalid = dml.InvalidDescError
+TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)
+INDEX_TYPES = (T.INT64, T.UINT32, T.INT32, T.UINT64)
+Rng = np.random.Generator
+
+seeds = pytest.mark.parametrize("seed", range(8))
+few = pytest.mark.parametrize("seed", range(4))
+
+
+def rng_of(seed: int) -> Rng:
+    return np.random.default_rng(seed)
+
+
+def sizes_of(rng: Rng, rank: int, most: int = 6) -> tuple[int, ...]:
+    return tuple(int(n) for n in rng.integers(1, most + 1, rank))
+
+
+def indices_of(rng: Rng, data_type: T, sizes: Sequence[int], n: int, *, wild: bool = False) -> Any:
+    """Index values for a dimension of `n`, negative ones where the type has them.
+
+    Wild ones may lie outside of it, by one or by as much as the type allows.
+    """
+    signed = data_type.name.startswith("INT")
+    values = rng.integers(-n if signed else 0, n, sizes)
+    made = values.astype(data_type.numpy)
+    if wild:
+        info = np.iinfo(data_type.numpy)
+        bad = np.array([n, n + 1, info.max, info.min if signed else n, -n - 1 if signed else n])
+        bad = np.array([int(b) & (2**data_type.bits - 1) for b in bad], np.uint64)
+        bad = bad.astype(f"u{data_type.bits // 8}").view(data_type.numpy)
+        made = np.where(rng.random(tuple(sizes)) < 0.3, rng.choice(bad, sizes), made)
+    return made.astype(data_type.numpy)
+
+
+def clamped(value: Any, n: int) -> int:
+    """An index as reads take it."""
+    at = int(value) + (n if value < 0 else 0)
+    return min(max(at, 0), n - 1)
+
+
+def inside(value: Any, n: int) -> int | None:
+    """An index as writes take it: None where it is out of range."""
+    at = int(value) + (n if value < 0 else 0)
+    return at if 0 <= at < n else None
+
+
+@pytest.mark.gpu
+@seeds
+def test_gather_takes_slices(device: dml.Device, seed: int) -> None:
+    rng = rng_of(seed)
+    data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
+    rank = int(rng.integers(1, 5))
+    axis = int(rng.integers(rank))
+    sizes = (*(1,) * 2, *sizes_of(rng, rank))  # room for the dimensions of the indices
+    meant = int(rng.integers(0, 4))
+    index = indices_of(rng, index_type, sizes_of(rng, meant, 5), sizes[2 + axis], wild=True)
+    x = random_values(rng, data_type, sizes[2:])
+    taken = np.vectorize(lambda v: clamped(v, x.shape[axis]), otypes=[np.int64])(index)
+    natural = np.take(x, taken, axis)
+    whole = max(len(sizes), natural.ndim)
+    index = index.reshape((1,) * (whole - meant) + index.shape)
+    wanted = natural.reshape((1,) * (whole - natural.ndim) + natural.shape)
+    x = x.reshape((1,) * (whole - rank) + x.shape)
+    desc = dml.GatherDesc(
+        input_tensor=layout(rng, data_type, x.shape),
+        indices_tensor=layout(rng, index_type, index.shape),
+        output_tensor=layout(rng, data_type, wanted.shape),
+        axis=axis + whole - rank,
+        index_dimensions=meant,
+    )
+    same_bits(run(device, desc, [x, index], rng)[0], wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("shape", "index_shape", "axis"),
+    [((5,), (2, 3, 2), 0), ((1, 5), (2, 3), 1), ((4, 3, 2), (5,), -2), ((1, 1, 4), (1,), 2)],
+)
+def test_the_function_gather_is_numpys_take(
+    device: dml.Device, shape: tuple[int, ...], index_shape: tuple[int, ...], axis: int
+) -> None:
+    rng = rng_of(1)
+    x = random_values(rng, T.INT32, shape)
+    index = indices_of(rng, T.INT64, index_shape, shape[axis])
+    got = np.asarray(dml.gather(device.tensor(x), index, axis))
+    same_bits(got, np.take(x, index, axis))
+
+
+@pytest.mark.gpu
+@seeds
+def test_gather_elements(device: dml.Device, seed: int) -> None:
+    rng = rng_of(seed)
+    data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
+    rank = int(rng.integers(1, 5))
+    axis = int(rng.integers(rank))
+    x = random_values(rng, data_type, sizes_of(rng, rank))
+    count = int(rng.integers(1, 30))
+    sizes = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+    n = x.shape[axis]
+    index = indices_of(rng, index_type, sizes, n, wild=True)
+    wanted = np.empty(sizes, x.dtype)
+    for c in np.ndindex(*sizes):
+        wanted[c] = x[(*c[:axis], clamped(index[c], n), *c[axis + 1 :])]
+    desc = dml.GatherElementsDesc(
+        input_tensor=layout(rng, data_type, x.shape),
+        indices_tensor=layout(rng, index_type, sizes),
+        output_tensor=layout(rng, data_type, sizes),
+        axis=axis,
+    )
+    same_bits(run(device, desc, [x, index], rng)[0], wanted)
+
+
+@pytest.mark.gpu
+@seeds
+def test_scatter_elements_keeps_the_last_update(device: dml.Device, seed: int) -> None:
+    rng = rng_of(seed)
+    data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
+    rank = int(rng.integers(1, 5))
+    axis = int(rng.integers(rank))
+    x = random_values(rng, data_type, sizes_of(rng, rank))
+    sizes = (*x.shape[:axis], int(rng.integers(1, 50)), *x.shape[axis + 1 :])
+    n = x.shape[axis]
+    index = indices_of(rng, index_type, sizes, n, wild=True)
+    updates = random_values(rng, data_type, sizes)
+    wanted = x.copy()
+    for c in np.ndindex(*sizes):
+        at = inside(index[c], n)
+        if at is not None:
+            wanted[(*c[:axis], at, *c[axis + 1 :])] = updates[c]
+    desc = dml.ScatterDesc(
+        input_tensor=layout(rng, data_type, x.shape),
+        indices_tensor=layout(rng, index_type, sizes),
+        updates_tensor=layout(rng, data_type, sizes),
+        output_tensor=layout(rng, data_type, x.shape),
+        axis=axis,
+    )
+    same_bits(run(device, desc, [x, index, updates], rng)[0], wanted)
+
+
+@pytest.mark.gpu
+def test_many_updates_of_few_places_are_the_same_on_every_run(device: dml.Device) -> None:
+    rng = rng_of(0)
+    x = device.tensor(np.zeros(3, np.uint8))
+    index = rng.integers(0, 3, 20_000)
+    updates = rng.integers(0, 256, 20_000).astype(np.uint8)
+    last = [int(updates[np.flatnonzero(index == k)[-1]]) for k in range(3)]
+    where, what = device.tensor(index), device.tensor(updates)
+    for _ in range(5):
+        assert dml.scatter_elements(x, where, what, 0).tolist() == last
+    assert dml.scatter(x, where, what, 0).tolist() == last
+    assert dml.ScatterElementsDesc is dml.ScatterDesc
+
+
+@pytest.mark.gpu
+@seeds
+def test_scatter_nd_puts_blocks(device: dml.Device, seed: int) -> None:
+    rng = rng_of(seed)
+    data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
+    real = int(rng.integers(1, 5))
+    coordinates = int(rng.integers(1, real + 1))
+    sizes = sizes_of(rng, real, 4)
+    if seed % 2:  # rows of whole units
+        sizes = (*sizes[:-1], 32)
+    tuples = sizes_of(rng, int(rng.integers(0, 3)), 6)
+    x = random_values(rng, data_type, sizes)
+    index = np.stack(
+        [indices_of(rng, index_type, tuples, n, wild=True) for n in sizes[:coordinates]], -1
+    )
+    updates = random_values(rng, data_type, (*tuples, *sizes[coordinates:]))
+    wanted = x.copy()
+    for p in np.ndindex(*tuples):
+        pairs = zip(index[p], sizes, strict=False)
+        at = [inside(value, n) for value, n in pairs]
+        if None not in at:
+            wanted[tuple(at)] = updates[p]
+    rank = max(real, index.ndim, updates.ndim, 1)
+
+    def led(array: Any) -> Any:
+        return array.reshape((1,) * (rank - array.ndim) + array.shape)
+
+    x, index, updates = led(x), led(index), led(updates)
+    desc = dml.ScatterNdDesc(
+        input_tensor=layout(rng, data_type, x.shape),
+        indices_tensor=layout(rng, index_type, index.shape),
+        updates_tensor=layout(rng, data_type, updates.shape),
+        output_tensor=layout(rng, data_type, x.shape),
+        input_dimension_count=real,
+        indices_dimension_count=len(tuples) + 1,
+    )
+    same_bits(run(device, desc, [x, index, updates], rng)[0], led(wanted))
+
+
+@pytest.mark.gpu
+def test_the_function_scatter_nd(device: dml.Device) -> None:
+    x = device.tensor(np.zeros((3, 2), np.int32))
+    got = dml.scatter_nd(x, [[2], [0], [2]], np.array([[1, 2], [3, 4], [5, 6]], np.int32))
+    assert got.tolist() == [[3, 4], [0, 0], [5, 6]]
+
+
+@pytest.mark.gpu
+@seeds
+def test_one_hot(device: dml.Device, seed: int) -> None:
+    rng = rng_of(seed)
+    data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
+    rank = int(rng.integers(2, 5))
+    axis = int(rng.integers(rank))
+    sizes = sizes_of(rng, rank)
+    lines = (*sizes[:axis], 1, *sizes[axis + 1 :])
+    n = sizes[axis]
+    index = indices_of(rng, index_type, lines, n, wild=True)
+    # The two values lie behind each other in the last dimension of more than one.
+    shape = [1] * rank
+    shape[int(rng.integers(rank))] = int(rng.integers(2, 4))
+    values = random_values(rng, data_type, tuple(shape))
+    off, on = values.reshape(-1)[:2]
+    wanted = np.full(sizes, off)
+    for c in np.ndindex(*lines):
+        at = inside(index[c], n)
+        if at is not None:
+            wanted[(*c[:axis], at, *c[axis + 1 :])] = on
+    desc = dml.OneHotDesc(
+        indices_tensor=layout(rng, index_type, lines),
+        values_tensor=layout(rng, data_type, shape),
+        output_tensor=layout(rng, data_type, sizes),
+        axis=axis,
+    )
+    same_bits(run(device, desc, [index, values], rng)[0], wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("index", "values", "axis", "wanted"),
+    [
+        ([[0], [3], [2]], [[0, 1]], 1, [[1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]),
+        ([[0, 2, 1, 0]], [[0, 1]], 0, [[1, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0]]),
+        ([[0], [3], [2]], [[4], [2], [9]], 1, [[2, 4, 4, 4], [4, 4, 4, 2], [4, 4, 2, 4]]),
+        ([[-3], [100], [3]], [[0, 1]], 1, [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]]),
+    ],
+)
+def test_one_hot_as_documented(
+    device: dml.Device, index: Any, values: Any, axis: int, wanted: Any
+) -> None:
+    made = np.array(values, np.float32)
+    got = dml.one_hot(device.tensor(np.int32(index)), made, axis, output_sizes=(3, 4))
+    assert got.tolist() == wanted
+
+
+@pytest.mark.gpu
+def test_nonzero_coordinates_as_documented(device: dml.Device) -> None:
+    x = np.array([[1.0, 0.0, 0.0, 2.0], [-0.0, 3.5, 0.0, -5.2]], np.float32)
+    desc = dml.NonzeroCoordinatesDesc(
+        input_tensor=f32(1, 1, 2, 4),
+        output_count_tensor=u32(1, 1, 1, 1),
+        output_coordinates_tensor=u32(1, 1, 8, 3),
+    )
+    dml.validate(desc, dml.FeatureLevel.FL_3_0)
+    count, rows = device.compile(desc)(device.tensor(x))
+    assert np.asarray(count).item() == 4
+    assert rows.tolist()[0][0][:4] == [[0, 0, 0], [0, 0, 3], [0, 1, 1], [0, 1, 3]]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("data_type", "sizes"),
+    [
+        (T.UINT8, (1,)),
+        (T.UINT8, (3, 5)),
+        (T.INT16, (1, 2, 700, 3)),
+        (T.FLOAT16, (2, 1, 9)),
+        (T.FLOAT32, (1, 2, 700, 3)),
+        (T.INT32, (2, 3, 4)),
+    ],
+)
+def test_nonzero_coordinates(device: dml.Device, data_type: T, sizes: tuple[int, ...]) -> None:
+    rng = rng_of(len(sizes))
+    x = random_values(rng, data_type, sizes).copy()
+    x[rng.integers(0, 2, sizes) == 0] = 0
+    if data_type.name.startswith("FLOAT") and x.size > 2:
+        x.reshape(-1)[:3] = -0.0, np.nan, np.inf
+    found = np.argwhere(x != 0)
+    least = len(sizes) - (sizes[0] == 1 and len(sizes) > 1)
+    for columns in {len(sizes), least}:
+        desc = dml.NonzeroCoordinatesDesc(
+            input_tensor=layout(rng, data_type, sizes),
+            output_count_tensor=dml.TensorDesc(T.UINT32, (1, 1)),
+            output_coordinates_tensor=layout(rng, T.UINT32, (1, x.size, columns)),
+        )
+        rows = device.upload(
+            dml.TensorDesc(T.UINT32, (1, x.size, columns)),
+            np.full(x.size * columns, 77, np.uint32).tobytes(),
+        )
+        count, got = run(device, desc, [x], rng)
+        assert count.tolist() == [[len(found)]]
+        same_bits(got[0, : len(found)], found[:, len(sizes) - columns :].astype(np.uint32))
+        packed = dml.infer(dml.NonzeroCoordinatesDesc, input_tensor=device.tensor(x).desc)
+        if columns == len(sizes):
+            device.compile(packed)(device.tensor(x), out=(None, rows.reshape(x.size, columns)))
+            assert np.all(np.asarray(rows)[0, len(found) :] == 77)
+
+
+@pytest.mark.gpu
+def test_nothing_and_everything_may_be_nonzero(device: dml.Device) -> None:
+    for value in (0, 1):
+        x = device.tensor(np.full((5, 1000), value, np.uint8))
+        count, rows = dml.nonzero_coordinates(x)
+        assert count.tolist() == [5000 * value]
+        if value:
+            same_bits(np.asarray(rows), np.argwhere(np.ones((5, 1000))).astype(np.uint32))
+
+
+@pytest.mark.gpu
+def test_index_values_in_arrays_are_checked(device: dml.Device) -> None:
+    x = device.tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    with pytest.raises(dml.IndexRangeError, match=r"GATHER: indices_tensor\[0, 1\] is 3; "):
+        dml.gather(x, [0, 3], 1)
+    with pytest.raises(dml.IndexRangeError, match="GATHER_ELEMENTS: indices_tensor"):
+        dml.gather_elements(x, [[0, 1, -4]] * 2, 1)
+    ones = np.ones((2, 3), np.float32)
+    with pytest.raises(dml.IndexRangeError, match="SCATTER_ELEMENTS: indices_tensor"):
+        dml.scatter_elements(x, [[0, 1, 5]] * 2, ones, 1)
+    with pytest.raises(dml.IndexRangeError, match="SCATTER_ND: indices_tensor"):
+        dml.scatter_nd(x, [[0, 3]], np.ones(1, np.float32))
+
+
+@pytest.mark.gpu
+def test_index_values_on_a_debug_device_are_checked(device: dml.Device) -> None:
+    with dml.Device(device.adapter, debug=True) as debug:
+        x = debug.tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+        index = debug.tensor(np.array([[0, 1, 7]] * 2))
+        for call in (
+            lambda: dml.gather_elements(x, index, 1),
+            lambda: dml.scatter_elements(x, index, x, 1),
+            lambda: dml.gather(x, index, 1),
+        ):
+            with pytest.raises(dml.IndexRangeError, match=r"indices_tensor\[.*2\] is 7"):
+                call().numpy()
+
+
+@pytest.mark.gpu
+def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
+    rng = rng_of(0)
+    with small_bindings(device, 8192) as small:
+        x = random_values(rng, T.UINT8, (30, 400))
+        index = rng.integers(0, 30, (10, 400)).astype(np.int32)
+        wanted = np.take_along_axis(x, index, 0)
+        where = small.tensor(index)
+        same_bits(np.asarray(dml.gather_elements(small.tensor(x), where, 0)), wanted)
+        zeros = small.tensor(np.zeros_like(x))
+        got = np.asarray(dml.scatter_elements(zeros, where, small.tensor(wanted), 0))
+        again = np.zeros_like(x)
+        np.put_along_axis(again, index, wanted, 0)
+        same_bits(got, again)
+        rows = rng.permutation(30)[:20].reshape(20, 1)
+        got = np.asarray(dml.scatter_nd(zeros, small.tensor(rows), small.tensor(x[:20])))
+        again[:] = 0
+        again[rows[:, 0]] = x[:20]
+        same_bits(got, again)
+        few = x[:, :100]  # whose rows of coordinates fit the bindings of every adapter
+        count, found = dml.nonzero_coordinates(small.tensor(few))
+        listed = np.argwhere(few).astype(np.uint32)
+        assert count.tolist() == [len(listed)]
+        same_bits(np.asarray(found)[: len(listed)], listed)
+
+
+def f32(*sizes: int) -> dml.TensorDesc:
+    return dml.TensorDesc(T.FLOAT32, sizes)
+
+
+def i32(*sizes: int) -> dml.TensorDesc:
+    return dml.TensorDesc(T.INT32, sizes)
+
+
+def u32(*sizes: int) -> dml.TensorDesc:
+    return dml.TensorDesc(T.UINT32, sizes)
+
+
+def gather(**change: Any) -> Any:
+    fields: dict[str, Any] = {
+        "input_tensor": f32(1, 3, 4),
+        "indices_tensor": i32(1, 2, 5),
+        "output_tensor": f32(2, 5, 4),
+        "axis": 1,
+        "index_dimensions": 2,
+    }
+    return dml.GatherDesc(**{**fields, **change})
+
+
+def scatter(**change: Any) -> Any:
+    fields: dict[str, Any] = {
+        "input_tensor": f32(3, 4),
+        "indices_tensor": i32(3, 2),
+        "updates_tensor": f32(3, 2),
+        "output_tensor": f32(3, 4),
+        "axis": 1,
+    }
+    return dml.ScatterDesc(**{**fields, **change})
+
+
+def scatter_nd(**change: Any) -> Any:
+    fields: dict[str, Any] = {
+        "input_tensor": f32(3, 4),
+        "indices_tensor": i32(5, 1),
+        "updates_tensor": f32(5, 4),
+        "output_tensor": f32(3, 4),
+        "input_dimension_count": 2,
+        "indices_dimension_count": 2,
+    }
+    return dml.ScatterNdDesc(**{**fields, **change})
+
+
+def nonzero(**change: Any) -> Any:
+    fields: dict[str, Any] = {
+        "input_tensor": f32(1, 3, 4),
+        "output_count_tensor": u32(1),
+        "output_coordinates_tensor": u32(12, 2),
+    }
+    return dml.NonzeroCoordinatesDesc(**{**fields, **change})
+
+
+def one_hot(**change: Any) -> Any:
+    fields: dict[str, Any] = {
+        "indices_tensor": i32(3, 1),
+        "values_tensor": f32(1, 2),
+        "output_tensor": f32(3, 4),
+        "axis": 1,
+    }
+    return dml.OneHotDesc(**{**fields, **change})
+
+
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: gather(axis=3), "GATHER: axis is 3; the tensors have 3 dimensions"),
+    (lambda: gather(index_dimensions=4), "GATHER: index_dimensions is 4"),
+    (lambda: gather(index_dimensions=1), "GATHER: indices_tensor has size 2 in dimension 1"),
+    (lambda: gather(input_tensor=f32(2, 3, 4)), r"would need sizes \(2, 2, 5, 4\), 4 dimensions"),
+    (lambda: gather(output_tensor=f32(5, 2, 4)), r"the other fields give \(2, 5, 4\)"),
+    (lambda: scatter(axis=2), "SCATTER_ELEMENTS: axis is 2"),
+    (lambda: scatter(indices_tensor=i32(2, 2)), "SCATTER_ELEMENTS: indices_tensor has sizes"),
+    (lambda: scatter(updates_tensor=f32(3, 4)), "SCATTER_ELEMENTS: updates_tensor has sizes"),
+    (lambda: scatter(output_tensor=f32(3, 2)), "SCATTER_ELEMENTS: output_tensor has sizes"),
+    (lambda: scatter_nd(input_dimension_count=0), "SCATTER_ND: input_dimension_count is 0"),
+    (lambda: scatter_nd(indices_dimension_count=1), "SCATTER_ND: indices_tensor has size 5"),
+    (lambda: scatter_nd(indices_tensor=i32(5, 3)), "has 3 coordinates per tuple"),
+    (lambda: scatter_nd(updates_tensor=f32(4, 5)), "SCATTER_ND: updates_tensor has sizes"),
+    (lambda: nonzero(output_count_tensor=u32(2)), "output_count_tensor has sizes"),
+    (lambda: nonzero(output_coordinates_tensor=u32(11, 2)), "input_tensor has 12 elements"),
+    (lambda: nonzero(output_coordinates_tensor=u32(12, 1)), "has 1 coordinates per row"),
+    (lambda: nonzero(output_coordinates_tensor=u32(12, 4)), "has 4 coordinates per row"),
+    (lambda: one_hot(indices_tensor=i32(3, 4)), "ONE_HOT: indices_tensor has sizes"),
+    (lambda: one_hot(values_tensor=f32(1, 1)), "ONE_HOT: values_tensor has sizes"),
+    (
+        lambda: dml.GatherElementsDesc(
+            input_tensor=f32(3, 4), indices_tensor=i32(2, 9), output_tensor=f32(2, 9), axis=1
+        ),
+        r"GATHER_ELEMENTS: indices_tensor has sizes \(2, 9\); the other fields give \(3, 9\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "words"), REFUSED, ids=[words[:50] for _, words in REFUSED])
+def test_refusals(make: Callable[[], Any], words: str) -> None:
+    from dmlgpu.ops import operator_of
+
+    desc = make()
+    with pytest.raises(Invalid, match=words):
+        operator_of(desc).validate(desc, dml.FeatureLevel.FL_6_4)
+
+
+def test_what_the_refusals_start_from_is_allowed() -> None:
+    for desc in (gather(), scatter(), scatter_nd(), nonzero(), one_hot()):
+        dml.validate(desc)

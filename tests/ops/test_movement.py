@@ -1,0 +1,727 @@
+"""JOIN, SPLIT, PADDING and their family: bit-exact against NumPy loops, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from support.layouts import as_gpu, layout, random_values, run, same_bits, small_bindings
+
+import dmlgpu as dml
+from dmlgpu import DataType as T
+from dmlgpu import FeatureLevel as L
+
+Invalid = dml.InvalidDescError
+TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)
+Rng = np.random.Generator
+
+
+def rng_of(seed: int) -> Rng:
+    return np.random.default_rng(seed)
+
+
+def sizes_of(rng: Rng, rank: int, most: int = 7) -> tuple[int, ...]:
+    return tuple(int(n) for n in rng.integers(1, most + 1, rank))
+
+
+def moved(
+    device: dml.Device, rng: Rng, desc: type, x: Any, sizes: Sequence[int], **named: Any
+) -> Any:
+    """The result of an operator with one input, both tensors in random layouts."""
+    data_type = T.from_numpy(x.dtype)
+    made = desc(
+        input_tensor=layout(rng, data_type, x.shape),
+        output_tensor=layout(rng, data_type, sizes),
+        **named,
+    )
+    (got,) = run(device, made, [x], rng)
+    return got
+
+
+seeds = pytest.mark.parametrize("seed", range(8))
+few = pytest.mark.parametrize("seed", range(4))
+
+
+@pytest.mark.gpu
+@seeds
+def test_join_puts_pieces_behind_each_other(device: dml.Device, seed: int) -> None:
+    rng = rng_of(seed)
+    data_type = TYPES[seed % 4]
+    rank = int(rng.integers(1, 5))
+    axis = int(rng.integers(rank))
+    sizes = list(sizes_of(rng, rank, 9))
+    pieces = []
+    for _ in range(int(rng.integers(1, 5))):
+        sizes[axis] = int(rng.integers(1, 40))
+        pieces.append(random_values(rng, data_type, tuple(sizes)))
+    wanted = np.concatenate(pieces, axis)
+    desc = dml.JoinDesc(
+        input_tensors=[layout(rng, data_type, p.shape) for p in pieces],
+        output_tensor=layout(rng, data_type, wanted.shape),
+        axis=axis,
+    )
+    (got,) = run(device, desc, [pieces], rng)
+    same_bits(got, wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.INT8, T.UINT16, T.UINT32, T.FLOAT64])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 7), (16, 32, 16), (4, 64, 1)])
+def test_pieces_of_a_joined_row_do_not_touch_each_other(
+    device: dml.Device, data_type: T, sizes: tuple[int, ...]
+) -> None:
+    rng = rng_of(3)
+    for rows in (1, 5):
+        pieces = [random_values(rng, data_type, (rows, n)) for n in sizes]
+        got = np.asarray(dml.join([device.tensor(p) for p in pieces], axis=1))
+        same_bits(got, np.concatenate(pieces, 1))
+
+
+@pytest.mark.gpu
+def test_one_tensor_may_be_joined_to_itself(device: dml.Device) -> None:
+    x = device.tensor(np.arange(5, dtype=np.uint8))
+    assert dml.join([x, x, x], -1).tolist() == list(range(5)) * 3
+    assert dml.join([[1, 2], [3]], 0).tolist() == [1, 2, 3]
+
+
+@pytest.mark.gpu
+@seeds
+def test_split_is_the_inverse_of_join(device: dml.Device, seed: int) -> None:
+    rng = rng_of(seed)
+    data_type = TYPES[seed % 4]
+    rank = int(rng.integers(1, 5))
+    axis = int(rng.integers(rank))
+    cuts = [int(n) for n in rng.integers(1, 30, int(rng.integers(1, 4)))]
+    sizes = list(sizes_of(rng, rank))
+    sizes[axis] = sum(cuts)
+    x = random_values(rng, data_type, tuple(sizes))
+    wanted = np.split(x, np.cumsum(cuts)[:-1], axis)
+    desc = dml.SplitDesc(
+        input_tensor=layout(rng, data_type, x.shape),
+        output_tensors=[layout(rng, data_type, w.shape) for w in wanted],
+        axis=axis,
+    )
+    for got, piece in zip(run(device, desc, [x], rng), wanted, strict=True):
+        same_bits(got, piece)
+
+
+@pytest.mark.gpu
+def test_split_as_a_function(device: dml.Device) -> None:
+    a, b = dml.split(device.tensor(np.arange(6).reshape(2, 3)), [1, 2], axis=-1)
+    assert (a.tolist(), b.tolist()) == ([[0], [3]], [[1, 2], [4, 5]])
+    (c,) = dml.split([1, 2], [2], 0)
+    assert c.tolist() == [1, 2]
+
+
+MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", dml.PaddingMode)
+@few
+def test_padding_is_numpys(device: dml.Device, mode: dml.PaddingMode, seed: int) -> None:
+    rng = rng_of(seed)
+    data_type = TYPES[seed]
+    rank = int(rng.integers(1, 5))
+    x = random_values(rng, data_type, sizes_of(rng, rank))
+    start = tuple(int(n) for n in rng.integers(0, 20, rank) * rng.integers(0, 2, rank))
+    end = tuple(int(n) for n in rng.integers(0, 20, rank) * rng.integers(0, 2, rank))
+    value = x.reshape(-1)[0] if mode == 0 and data_type is not T.FLOAT16 else x.dtype.type(3)
+    if np.isnan(value):
+        value = x.dtype.type(1.5)
+    named = {"constant_values": value} if mode == 0 else {}
+    pads = list(zip(start, end, strict=True))
+    wanted = (
+        np.pad(x.view(f"u{x.itemsize}"), pads, MODES[mode]) if mode else np.pad(x, pads, **named)
+    )
+    desc: Any = dml.Padding1Desc
+    got = moved(
+        device,
+        rng,
+        desc,
+        x,
+        wanted.shape,
+        padding_mode=mode,
+        padding_value_data_type=data_type,
+        padding_value=value.item(),
+        start_padding=start,
+        end_padding=end,
+    )
+    same_bits(got, wanted.view(x.dtype))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("dtype", "value", "wanted"),
+    [
+        (np.uint8, -3.7, 0),
+        (np.uint8, 300.0, 255),
+        (np.int8, -3.7, -3),
+        (np.int32, float("nan"), 0),
+        (np.float16, 1e9, np.inf),
+        (np.float32, 0.1, np.float32(0.1)),
+    ],
+)
+def test_paddings_number_is_converted_to_the_tensors_type(
+    device: dml.Device, dtype: Any, value: float, wanted: Any
+) -> None:
+    x = device.tensor(np.ones(2, dtype))
+    got = dml.padding(x, dml.PaddingMode.CONSTANT, value, [1], [1])
+    assert got.tolist() == np.array([wanted, 1, 1, wanted], dtype).tolist()
+
+
+@pytest.mark.gpu
+def test_padding1_keeps_every_bit_of_its_number(device: dml.Device) -> None:
+    x = device.tensor(np.array([7], np.uint64))
+    got = dml.padding1(x, dml.PaddingMode.CONSTANT, 2**64 - 3, [0], [2])
+    assert got.tolist() == [7, 2**64 - 3, 2**64 - 3]
+
+
+@pytest.mark.gpu
+@seeds
+def test_tile_repeats(device: dml.Device, seed: int) -> None:
+    rng = rng_of(seed)
+    data_type = TYPES[seed % 4]
+    rank = (1, 2, 3, 4, 5, 6, 7, 8)[seed]
+    x = random_values(rng, data_type, sizes_of(rng, rank, 5 if rank < 5 else 2))
+    repeats = tuple(int(n) for n in rng.integers(1, 4 if rank < 5 else 3, rank))
+    wanted = np.tile(x.view(f"u{x.itemsize}"), repeats).view(x.dtype)
+    same_bits(moved(device, rng, dml.TileDesc, x, wanted.shape, repeats=repeats), wanted)
+
+
+@pytest.mark.gpu
+def test_tile_of_more_loops_than_a_move_has(device: dml.Device) -> None:
+    x = np.arange(2**8, dtype=np.uint16).reshape((2,) * 8)
+    same_bits(np.asarray(dml.tile(device.tensor(x), (2,) * 8)), np.tile(x, (2,) * 8))
+
+
+def depth_to_space(x: Any, block: int, order: int) -> Any:
+    n, c, h, w = x.shape
+    channels = c // block**2
+    out = np.empty((n, channels, h * block, w * block), x.dtype)
+    for k, y, z in product(range(channels), range(h * block), range(w * block)):
+        by, bx = y % block, z % block
+        channel = (k * block + by) * block + bx if order else (by * block + bx) * channels + k
+        out[:, k, y, z] = x[:, channel, y // block, z // block]
+    return out
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("order", dml.DepthSpaceOrder)
+@few
+def test_depth_to_space_and_back(device: dml.Device, seed: int, order: dml.DepthSpaceOrder) -> None:
+    rng = rng_of(seed)
+    block = (1, 2, 3, 2)[seed]
+    n, c, h, w = sizes_of(rng, 4, 4)
+    x = random_values(rng, TYPES[seed], (n, c * block**2, h, w))
+    wanted = depth_to_space(x, block, order)
+    named: dict[str, Any] = {"block_size": block, "order": order}
+    got = moved(device, rng, dml.DepthToSpace1Desc, x, wanted.shape, **named)
+    same_bits(got, wanted)
+    same_bits(moved(device, rng, dml.SpaceToDepth1Desc, wanted, x.shape, **named), x)
+    if order == 0:
+        forward = dml.depth_to_space(device.tensor(x), block)
+        same_bits(np.asarray(forward), wanted)
+        same_bits(np.asarray(dml.space_to_depth(forward, block)), x)
+
+
+@pytest.mark.gpu
+def test_blocks_and_repeats_with_the_kernels_of_a_gpu(device: dml.Device) -> None:
+    rng = rng_of(9)
+    with as_gpu(device) as gpu:
+        for data_type in (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64):
+            x = random_values(rng, data_type, (2, 12, 3, 5))
+            wanted = depth_to_space(x, 2, 0)
+            named: dict[str, Any] = {"block_size": 2}
+            same_bits(moved(gpu, rng, dml.DepthToSpaceDesc, x, wanted.shape, **named), wanted)
+            same_bits(moved(gpu, rng, dml.SpaceToDepthDesc, wanted, x.shape, **named), x)
+            pads = [(0, 0), (2, 1), (1, 2), (4, 7)]
+            wanted = np.pad(x.view(f"u{x.itemsize}"), pads, "reflect").view(x.dtype)
+            got = dml.padding(gpu.tensor(x), 2, 0, *zip(*pads, strict=True))
+            same_bits(np.asarray(got), wanted)
+
+
+@pytest.mark.gpu
+def test_long_rows_are_joined_and_split(device: dml.Device) -> None:
+    rng = rng_of(4)
+    pieces = [random_values(rng, T.FLOAT32, (3, n)) for n in (600, 1024, 513)]
+    whole = dml.join([device.tensor(p) for p in pieces], 1)
+    same_bits(np.asarray(whole), np.concatenate(pieces, 1))
+    for piece, got in zip(pieces, dml.split(whole, [600, 1024, 513], 1), strict=True):
+        same_bits(np.asarray(got), piece)
+
+
+@pytest.mark.gpu
+@seeds
+def test_slice_grad_puts_back_what_slice1_took(device: dml.Device, seed: int) -> None:
+    rng = rng_of(seed)
+    rank = int(rng.integers(1, 5))
+    sizes = sizes_of(rng, rank, 9)
+    offsets = tuple(int(rng.integers(n)) for n in sizes)
+    windows = tuple(int(rng.integers(1, n - o + 1)) for n, o in zip(sizes, offsets, strict=True))
+    strides = tuple(int(s) for s in rng.choice([-3, -2, -1, 1, 1, 2], rank))
+    if seed == 0:
+        offsets, windows, strides = (0,) * rank, sizes, (1,) * rank
+    picks = [
+        np.arange(o, o + w)[:: 1 if s > 0 else -1][:: abs(s)]
+        for o, w, s in zip(offsets, windows, strides, strict=True)
+    ]
+    x = random_values(rng, TYPES[seed % 4], tuple(len(p) for p in picks))
+    wanted = np.zeros(sizes, x.dtype)
+    wanted[np.ix_(*picks)] = x
+    desc = dml.SliceGradDesc(
+        input_gradient_tensor=layout(rng, TYPES[seed % 4], x.shape),
+        output_gradient_tensor=layout(rng, TYPES[seed % 4], sizes),
+        input_window_offsets=offsets,
+        input_window_sizes=windows,
+        input_window_strides=strides,
+    )
+    same_bits(run(device, desc, [x], rng)[0], wanted)
+
+
+@pytest.mark.gpu
+@few
+def test_reverse_subsequences(device: dml.Device, seed: int) -> None:
+    rng = rng_of(seed)
+    rank = int(rng.integers(1, 4))
+    axis = int(rng.integers(rank))
+    x = random_values(rng, TYPES[seed], sizes_of(rng, rank, 6))
+    n = x.shape[axis]
+    lines = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    wide = T.UINT64 if seed % 2 else T.UINT32
+    lengths = rng.integers(0, n + 3, lines).astype(wide.numpy)
+    if wide is T.UINT64:
+        lengths.reshape(-1)[0] = 2**40
+    wanted = x.copy()
+    for c in np.ndindex(*lines):
+        line = (*c[:axis], slice(None), *c[axis + 1 :])
+        m = min(n, int(lengths[c]))
+        wanted[line] = np.concatenate([x[line][:m][::-1], x[line][m:]])
+    desc = dml.ReverseSubsequencesDesc(
+        input_tensor=layout(rng, TYPES[seed], x.shape),
+        sequence_lengths_tensor=layout(rng, wide, lines),
+        output_tensor=layout(rng, TYPES[seed], x.shape),
+        axis=axis,
+    )
+    same_bits(run(device, desc, [x, lengths], rng)[0], wanted)
+
+
+def made_of_nothing(
+    device: dml.Device, rng: Rng, desc: type, data_type: T, sizes: Any, **n: Any
+) -> Any:
+    made = desc(output_tensor=layout(rng, data_type, sizes), **n)
+    (got,) = run(device, made, [], rng)
+    return got
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.UINT8, T.INT16, T.FLOAT16, T.FLOAT32, T.INT64, T.FLOAT64])
+def test_fill_value_constant(device: dml.Device, data_type: T) -> None:
+    rng = rng_of(int(data_type))
+    for value in (0, 1.5, -1, 2.0**20):
+        if data_type.name.startswith("FLOAT") or isinstance(value, int):
+            with np.errstate(over="ignore"):
+                wanted = np.full((5, 7), value).astype(data_type.numpy)
+        else:
+            info = np.iinfo(data_type.numpy)
+            wanted = np.full((5, 7), min(info.max, int(value)), data_type.numpy)
+        named = {"value_data_type": data_type, "value": value}
+        got = made_of_nothing(device, rng, dml.FillValueConstantDesc, data_type, (5, 7), **named)
+        same_bits(got, wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.UINT8, T.INT16, T.FLOAT16, T.FLOAT32, T.INT64, T.UINT64])
+def test_fill_value_sequence(device: dml.Device, data_type: T) -> None:
+    rng = rng_of(int(data_type))
+    sizes = (7, 3, 5)
+    for start, delta in ((10, -2), (0, 1), (250, 2**40 + 3), (1.5, 0.25)):
+        i = np.arange(105).reshape(sizes)
+        if data_type.name.startswith("FLOAT"):
+            exact = np.float32(start) + i.astype(np.float32) * np.float32(delta)
+            with np.errstate(over="ignore"):
+                wanted = exact.astype(data_type.numpy)
+        elif isinstance(start, float):
+            continue
+        else:
+            wanted = (start + i * delta).astype(data_type.numpy)
+        if data_type is T.FLOAT16 and delta > 2**16:
+            continue
+        named = {"value_data_type": data_type, "value_start": start, "value_delta": delta}
+        got = made_of_nothing(device, rng, dml.FillValueSequenceDesc, data_type, sizes, **named)
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("offset", [-9, -1, 0, 2, 100])
+def test_diagonal_matrix(device: dml.Device, offset: int) -> None:
+    rng = rng_of(offset + 9)
+    for data_type in (T.UINT8, T.FLOAT32, T.FLOAT64):
+        named = {"offset": offset, "value": 2.75}
+        got = made_of_nothing(device, rng, dml.DiagonalMatrixDesc, data_type, (2, 3, 5), **named)
+        value = np.array(2.75).astype(data_type.numpy)
+        same_bits(got, np.stack([np.eye(3, 5, offset, data_type.numpy) * value] * 2))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("begin", "end"), [(0, 1), (-2, 3), (3, -2), (-(2**31), 1), (1, 2**31 - 1), (0, 0), (1, 0)]
+)
+def test_diagonal_matrix1(device: dml.Device, begin: int, end: int) -> None:
+    rng = rng_of(begin % 7)
+    sizes = (2, 5, 6)
+    for k, data_type in enumerate((T.UINT8, T.INT64, T.FLOAT32)):
+        x = random_values(rng, data_type, sizes) if k else None
+        t = np.arange(6)[None, :] - np.arange(5)[:, None]
+        use = (end >= begin) ^ (t >= begin) ^ (t < end)
+        value = np.array(7).astype(data_type.numpy)
+        wanted = np.where(use, value, np.zeros(sizes, value.dtype) if x is None else x)
+        desc = dml.DiagonalMatrix1Desc(
+            input_tensor=None if x is None else layout(rng, data_type, sizes),
+            output_tensor=layout(rng, data_type, sizes),
+            value_data_type=data_type,
+            value=7,
+            diagonal_fill_begin=begin,
+            diagonal_fill_end=end,
+        )
+        same_bits(run(device, desc, [x], rng)[0], wanted)
+
+
+def windows_of(rng: Rng, spatial: int) -> dict[str, tuple[int, ...]]:
+    def some(low: int, high: int) -> tuple[int, ...]:
+        return tuple(int(n) for n in rng.integers(low, high, spatial))
+
+    return {
+        "window_sizes": some(1, 4),
+        "strides": some(1, 4),
+        "dilations": some(1, 3),
+        "start_padding": some(0, 3),
+        "end_padding": some(0, 3),
+    }
+
+
+def unfolded(shape: tuple[int, ...], named: dict[str, tuple[int, ...]]) -> Any:
+    """For each element of the columns, where in the image it comes from; -1: from the padding."""
+    batch, channels, *spatial = shape
+    windows, strides, dilations, start, end = named.values()
+    blocks = [
+        1 + (n + s + e - 1 - (w - 1) * d) // k
+        for n, w, k, d, s, e in zip(spatial, windows, strides, dilations, start, end, strict=True)
+    ]
+    places = np.arange(np.prod(shape)).reshape(shape)
+    out = np.full((batch, channels * int(np.prod(windows)), int(np.prod(blocks))), -1)
+    for row, (c, *w) in enumerate(np.ndindex(channels, *windows)):
+        for column, b in enumerate(np.ndindex(*blocks)):
+            at = [b[i] * strides[i] + w[i] * dilations[i] - start[i] for i in range(len(spatial))]
+            if all(0 <= p < n for p, n in zip(at, spatial, strict=True)):
+                out[:, row, column] = places[(slice(None), c, *at)]
+    return out
+
+
+@pytest.mark.gpu
+@few
+def test_unfold_and_fold(device: dml.Device, seed: int) -> None:
+    rng = rng_of(seed + 5)
+    spatial = (1, 2, 2, 4)[seed]
+    named = windows_of(rng, spatial)
+    image = (2, 3, *(int(n) for n in rng.integers(5, 8 if spatial < 4 else 6, spatial)))
+    places = unfolded(image, named)
+    data_type = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)[seed]
+    x = random_values(rng, data_type, image)
+    wanted = np.where(places < 0, x.dtype.type(0), x.reshape(-1)[places])
+    got = moved(device, rng, dml.UnfoldDesc, x, wanted.shape, **named)
+    same_bits(got, wanted)
+    columns = rng.integers(0, 50, places.shape).astype(x.dtype)
+    total = np.zeros(x.size, np.int64)
+    np.add.at(total, places[places >= 0], columns[places >= 0].astype(np.int64))
+    got = moved(device, rng, dml.FoldDesc, columns, image, **named)
+    same_bits(got, total.reshape(image).astype(x.dtype))
+
+
+@pytest.mark.gpu
+def test_unfold_with_steps_left_out(device: dml.Device) -> None:
+    x = np.arange(9).reshape(1, 1, 3, 3)
+    made = dml.infer(dml.UnfoldDesc, input_tensor=device.tensor(x).desc, window_sizes=(2, 2))
+    assert made.output_tensor.sizes == (1, 4, 4)
+    got = device.compile(made)(device.tensor(x))
+    assert got.tolist() == [[[0, 1, 3, 4], [1, 2, 4, 5], [3, 4, 6, 7], [4, 5, 7, 8]]]
+
+
+def upsampled_line(n: int, scale: int) -> list[tuple[int, int, np.float32]]:
+    """For each output pixel the two input pixels it lies between, and how far behind the first."""
+    made = []
+    for o in range(n * scale):
+        at = (np.float32(o) + np.float32(0.5)) / np.float32(scale) - np.float32(0.5)
+        low = int(np.floor(at))
+        made.append((max(low, 0), min(low + 1, n - 1), at - np.float32(low)))
+    return made
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("scale", [(1, 1), (2, 3), (3, 1), (1, 4)])
+@pytest.mark.parametrize("data_type", [T.FLOAT32, T.FLOAT16])
+def test_upsample_2d(device: dml.Device, scale: tuple[int, int], data_type: T) -> None:
+    rng = rng_of(scale[0])
+    width, height = scale
+    x = rng.normal(size=(2, 3, 4, 5)).astype(data_type.numpy)
+    nearest = x.repeat(height, 2).repeat(width, 3)
+    modes = dml.InterpolationMode
+    named = {"scale_size": dml.Size2D(width, height), "interpolation_mode": modes.NEAREST_NEIGHBOR}
+    got = moved(device, rng, dml.Upsample2dDesc, x, nearest.shape, **named)
+    same_bits(got, nearest)
+    named["interpolation_mode"] = modes.LINEAR
+    wide = x.astype(np.float32)
+    rows = [wide[:, :, a] * (1 - f) + wide[:, :, b] * f for a, b, f in upsampled_line(4, height)]
+    wide = np.stack(rows, 2)
+    columns = [wide[..., a] * (1 - f) + wide[..., b] * f for a, b, f in upsampled_line(5, width)]
+    wanted = np.stack(columns, 3)
+    got = moved(device, rng, dml.Upsample2dDesc, x, nearest.shape, **named)
+    tolerance = 1e-6 if data_type is T.FLOAT32 else 2e-3
+    np.testing.assert_allclose(got.astype(np.float32), wanted, tolerance, tolerance)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("columns", "padding", "wanted"),
+    [
+        ((1, 9, 4), 0, [[0, 5, 13, 9], [14, 38, 54, 32], [38, 86, 102, 56], [26, 57, 65, 35]]),
+        (
+            (1, 9, 8),
+            1,
+            [[26, 70, 102, 60], [78, 183, 231, 129], [84, 195, 243, 135], [82, 182, 214, 116]],
+        ),
+        (
+            (1, 18, 8),
+            1,
+            [
+                [170, 358, 390, 204],
+                [294, 615, 663, 345],
+                [300, 627, 675, 351],
+                [226, 470, 502, 260],
+            ],
+        ),
+    ],
+)
+def test_fold_as_documented(
+    device: dml.Device, columns: tuple[int, ...], padding: int, wanted: list[list[int]]
+) -> None:
+    x = np.arange(np.prod(columns), dtype=np.float32).reshape(columns)
+    ones, rows = (1, 1), (padding, 0)
+    sizes = (1, columns[1] // 9, 4, 4)
+    got = dml.fold(device.tensor(x), (3, 3), ones, ones, rows, rows, output_sizes=sizes)
+    assert got.tolist()[0][-1] == wanted
+
+
+@pytest.mark.gpu
+def test_slice_grad_as_documented(device: dml.Device) -> None:
+    x = device.tensor(np.array([[1, 3], [9, 11]], np.int32))
+    got = dml.slice_grad(x, (0, 0), (4, 4), (2, 2), output_sizes=(4, 4))
+    assert got.tolist() == [[1, 0, 3, 0], [0, 0, 0, 0], [9, 0, 11, 0], [0, 0, 0, 0]]
+
+
+@pytest.mark.gpu
+def test_a_sequence_may_descend_in_an_unsigned_type(device: dml.Device) -> None:
+    named = {"value_data_type": T.UINT8, "value_start": 10, "value_delta": -2}
+    assert dml.fill_value_sequence(**named, output_sizes=(7,)).tolist() == [10, 8, 6, 4, 2, 0, 254]
+
+
+@pytest.mark.gpu
+def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
+    rng = rng_of(0)
+    with small_bindings(device, 4096) as small:
+        for data_type in (T.UINT8, T.FLOAT32):
+            pieces = [random_values(rng, data_type, (n, 37)) for n in (30, 111, 64)]
+            tensors = [small.tensor(p) for p in pieces]
+            whole = dml.join(tensors, 0)
+            assert whole.desc.total_tensor_size_in_bytes > 4096
+            same_bits(np.asarray(whole), np.concatenate(pieces))
+            cut = dml.split(whole, [111, 30, 64], 0)
+            same_bits(np.concatenate([np.asarray(c) for c in cut]), np.concatenate(pieces))
+            turned = [t.transpose(1, 0) for t in tensors]
+            same_bits(np.asarray(dml.join(turned, 1)), np.concatenate([p.T for p in pieces], 1))
+        x = random_values(rng, T.UINT16, (50, 50))
+        padded = dml.padding(small.tensor(x), dml.PaddingMode.WRAP, 0, (3, 1), (2, 7))
+        same_bits(np.asarray(padded), np.pad(x, ((3, 2), (1, 7)), "wrap"))
+        filled = dml.fill_value_constant(T.UINT8, 7, output_sizes=(70, 100))
+        assert np.all(np.asarray(filled) == 7)
+        same_bits(np.asarray(dml.tile(small.tensor(x), (1, 2))), np.tile(x, (1, 2)))
+
+
+def f32(*sizes: int) -> dml.TensorDesc:
+    return dml.TensorDesc(T.FLOAT32, sizes)
+
+
+def pad(**change: Any) -> Any:
+    fields: dict[str, Any] = {
+        "input_tensor": f32(2, 3),
+        "output_tensor": f32(3, 5),
+        "padding_mode": 0,
+        "padding_value_data_type": T.FLOAT32,
+        "padding_value": 0,
+        "start_padding": (1, 1),
+        "end_padding": (0, 1),
+    }
+    return dml.Padding1Desc(**{**fields, **change})
+
+
+def blocks(**change: Any) -> Any:
+    fields: dict[str, Any] = {
+        "input_tensor": f32(1, 2, 5, 5),
+        "output_tensor": f32(1, 8, 16),
+        "window_sizes": (2, 2),
+        "strides": (1, 1),
+        "dilations": (1, 1),
+        "start_padding": (0, 0),
+        "end_padding": (0, 0),
+    }
+    return dml.UnfoldDesc(**{**fields, **change})
+
+
+def grad(**change: Any) -> Any:
+    fields: dict[str, Any] = {
+        "input_gradient_tensor": f32(2),
+        "output_gradient_tensor": f32(9),
+        "input_window_offsets": (1,),
+        "input_window_sizes": (4,),
+        "input_window_strides": (-2,),
+    }
+    return dml.SliceGradDesc(**{**fields, **change})
+
+
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (
+        lambda: dml.JoinDesc(input_tensors=[f32(2, 3), f32(2, 3)], output_tensor=f32(2, 6), axis=2),
+        "JOIN: axis is 2; the tensors have 2 dimensions",
+    ),
+    (
+        lambda: dml.JoinDesc(input_tensors=[f32(2, 3), f32(1, 3)], output_tensor=f32(2, 6), axis=1),
+        r"JOIN: input_tensors\[1\] has sizes \(1, 3\); output_tensor has \(2, 6\)",
+    ),
+    (
+        lambda: dml.JoinDesc(input_tensors=[f32(2, 3)], output_tensor=f32(2, 6), axis=1),
+        "JOIN: output_tensor has size 6 along axis 1; input_tensors have 3 together",
+    ),
+    (
+        lambda: dml.SplitDesc(input_tensor=f32(5), output_tensors=[f32(2), f32(2)], axis=0),
+        "SPLIT: input_tensor has size 5 along axis 0; output_tensors have 4 together",
+    ),
+    (
+        lambda: dml.TileDesc(input_tensor=f32(2), output_tensor=f32(2), repeats=(0,)),
+        r"TILE: repeats\[0\] is 0",
+    ),
+    (
+        lambda: dml.TileDesc(input_tensor=f32(2), output_tensor=f32(5), repeats=(2,)),
+        r"TILE: output_tensor has sizes \(5,\); the other fields give \(4,\)",
+    ),
+    (lambda: pad(start_padding=(1,)), "PADDING1: start_padding has 1 entries"),
+    (lambda: pad(end_padding=(1, 1)), r"PADDING1: output_tensor has sizes \(3, 5\)"),
+    (lambda: pad(padding_value_data_type=T.INT32), "PADDING1: padding_value_data_type is INT32"),
+    (lambda: blocks(window_sizes=(2, 9)), r"UNFOLD: window_sizes\[1\] is 9"),
+    (lambda: blocks(strides=(0, 1)), r"UNFOLD: strides\[0\] is 0"),
+    (lambda: blocks(dilations=(1,)), "UNFOLD: dilations has 1 entries; window_sizes has 2"),
+    (lambda: blocks(output_tensor=f32(1, 8, 15)), "UNFOLD: output_tensor has sizes"),
+    (lambda: blocks(input_tensor=f32(2, 1, 2, 5, 5)), "UNFOLD: input_tensor has sizes"),
+    (lambda: blocks(input_tensor=f32(2, 5, 5)), "UNFOLD: input_tensor has 3 dimensions"),
+    (lambda: grad(input_window_strides=(0,)), r"SLICE_GRAD: input_window_strides\[0\] is 0"),
+    (lambda: grad(input_window_sizes=(0,)), r"SLICE_GRAD: input_window_sizes\[0\] is 0"),
+    (lambda: grad(input_window_sizes=(9,)), r"SLICE_GRAD: input_window_offsets\[0\] 1 plus"),
+    (lambda: grad(input_gradient_tensor=f32(3)), "SLICE_GRAD: input_gradient_tensor has 3"),
+    (
+        lambda: dml.DepthToSpaceDesc(
+            input_tensor=f32(1, 6, 2, 2), output_tensor=f32(1, 1, 4, 4), block_size=2
+        ),
+        "DEPTH_TO_SPACE: input_tensor has 6 channels",
+    ),
+    (
+        lambda: dml.SpaceToDepthDesc(
+            input_tensor=f32(1, 1, 3, 4), output_tensor=f32(1, 4, 1, 2), block_size=2
+        ),
+        "SPACE_TO_DEPTH: input_tensor has 3 by 4 pixels",
+    ),
+    (
+        lambda: dml.SpaceToDepthDesc(
+            input_tensor=f32(1, 1, 4, 4), output_tensor=f32(1, 4, 2, 2), block_size=0
+        ),
+        "SPACE_TO_DEPTH: block_size is 0",
+    ),
+    (
+        lambda: dml.ReverseSubsequencesDesc(
+            input_tensor=f32(3, 4),
+            sequence_lengths_tensor=dml.TensorDesc(T.UINT32, (3, 4)),
+            output_tensor=f32(3, 4),
+            axis=1,
+        ),
+        r"REVERSE_SUBSEQUENCES: sequence_lengths_tensor has sizes \(3, 4\)",
+    ),
+    (
+        lambda: dml.FillValueConstantDesc(output_tensor=f32(3), value_data_type=T.INT32, value=1),
+        "FILL_VALUE_CONSTANT: value_data_type is INT32",
+    ),
+    (
+        lambda: dml.Upsample2dDesc(
+            input_tensor=f32(1, 1, 2, 2),
+            output_tensor=f32(1, 1, 2, 4),
+            scale_size=(2, 0),
+            interpolation_mode=0,
+        ),
+        "UPSAMPLE_2D: scale_size is 2 by 0",
+    ),
+    (
+        lambda: dml.DiagonalMatrix1Desc(
+            input_tensor=f32(2, 3),
+            output_tensor=f32(2, 2),
+            value_data_type=T.FLOAT32,
+            value=1,
+            diagonal_fill_begin=0,
+            diagonal_fill_end=1,
+        ),
+        r"DIAGONAL_MATRIX1: output_tensor has sizes \(2, 2\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "words"), REFUSED, ids=[words[:50] for _, words in REFUSED])
+def test_refusals(make: Callable[[], Any], words: str) -> None:
+    from dmlgpu.ops import operator_of
+
+    desc = make()
+    with pytest.raises(Invalid, match=words):
+        operator_of(desc).validate(desc, dml.FeatureLevel.FL_6_4)
+
+
+@pytest.mark.parametrize(
+    ("mode", "level"), [("SYMMETRIC", L.FL_2_1), ("WRAP", L.FL_6_3), ("WRAP", L.FL_3_1)]
+)
+def test_padding_modes_that_came_later(mode: str, level: L) -> None:
+    sizes = (1, 1, 1, 3)
+    desc = dml.PaddingDesc(
+        input_tensor=f32(*sizes),
+        output_tensor=f32(*sizes),
+        padding_mode=dml.PaddingMode[mode],
+        padding_value=0,
+        start_padding=(0,) * 4,
+        end_padding=(0,) * 4,
+    )
+    dml.validate(desc)
+    with pytest.raises(dml.UnsupportedError, match=f"PADDING: padding_mode is {mode}, allowed"):
+        dml.validate(desc, level)
+
+
+@pytest.mark.parametrize(
+    ("desc", "given", "word"),
+    [
+        ("SplitDesc", {"input_tensor": f32(4), "axis": 0}, "SPLIT: output_sizes is missing"),
+        ("SplitDesc", {"input_tensor": f32(4)}, "SPLIT: axis is missing"),
+        ("JoinDesc", {"input_tensors": [f32(4)]}, "JOIN: axis is missing"),
+        ("TileDesc", {"input_tensor": f32(4)}, "TILE: repeats is missing"),
+        ("FillValueConstantDesc", {"value": 1}, "value_data_type is missing"),
+        ("FoldDesc", {"input_tensor": f32(1, 4, 4)}, "FOLD: output_sizes is missing"),
+        ("UnfoldDesc", {"input_tensor": f32(1, 4, 4)}, "UNFOLD: window_sizes is missing"),
+    ],
+)
+def test_what_inference_misses(desc: str, given: dict[str, Any], word: str) -> None:
+    with pytest.raises(Invalid, match=word):
+        dml.infer(getattr(dml, desc), **given)
