@@ -1,9 +1,9 @@
 """DirectML's operators on any GPU: WGSL compute shaders through wgpu, with NumPy in and out."""
 
-from typing import Any
+from typing import Any as _Any
 
+from dmlgpu import functions, ops
 from dmlgpu import numpy as numpy  # tensors answer NumPy through it
-from dmlgpu import ops
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import (
@@ -46,7 +46,6 @@ from dmlgpu.functions import (
     cumulative_summation,
     default_device,
     from_dlpack,
-    function_named,
     gather_nd,
     gather_nd1,
     infer,
@@ -126,9 +125,9 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     """Descriptions and functions of all operators, made from their records when asked for."""
-    found: Any = ops.description_named(name) or function_named(name)
+    found: _Any = ops.description_named(name) or functions.function_named(name)
     if found is None:
         raise AttributeError(f"module 'dmlgpu' has no attribute {name!r}")
     globals()[name] = found
@@ -136,5 +135,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    functions = (operator.name.lower() for operator in ops.OPERATORS)
-    return sorted({*__all__, *functions, *ops.description_names()})
+    built = (operator.name.lower() for operator in ops.OPERATORS)
+    return sorted({*__all__, *built, *ops.description_names()})

@@ -13,7 +13,7 @@ from dmlgpu import elements
 from dmlgpu.arguments import is_fixed, key_of
 from dmlgpu.array.promotion import BOOL, DType, data_type_of, host_array
 from dmlgpu.compiled import CompiledOperator
-from dmlgpu.desc.description import Description
+from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.host import described, laid_out, native
 from dmlgpu.desc.indexing import Window
 from dmlgpu.desc.levels import FeatureLevel
@@ -304,7 +304,7 @@ class Device:
         """
         operator = BY_NAME[name]
         given = tuple(
-            x if isinstance(x, Tensor) else self._given(x, field.name)
+            x if isinstance(x, Tensor) else self._given(x, field)
             for field, x in zip(operator.inputs, inputs, strict=False)
         )
         if len(inputs) > len(given):
@@ -329,13 +329,13 @@ class Device:
         result = compiled(*given)
         return result if seen is None else result.view(seen)
 
-    def _given(self, x: Any, field: str) -> Any:
+    def _given(self, x: Any, field: Field) -> Any:
         """What stands for an input that is no tensor: an array, a list of inputs, or nothing."""
-        if x is None:
+        if x is None and field.optional:
             return None
-        if isinstance(x, (list, tuple)) and any(isinstance(item, Tensor) for item in x):
+        if field.is_array and isinstance(x, (list, tuple)):
             return tuple(item if isinstance(item, Tensor) else self.tensor(item) for item in x)
-        return native(x, _argument(field))
+        return native(x, _argument(field.name))
 
     def _viewed(self, x: Any, desc: TensorDesc | None) -> Any:
         if desc is None:

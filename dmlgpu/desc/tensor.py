@@ -57,7 +57,7 @@ class DataType(IntEnum):
         """The data type that holds a NumPy type's values."""
         try:
             name = np.dtype(dtype).newbyteorder("=").name
-        except (TypeError, ValueError, SyntaxError, LookupError, AttributeError, ArithmeticError):
+        except (TypeError, ValueError, SyntaxError, LookupError, AttributeError, RuntimeError):
             name = dtype if isinstance(dtype, str) else ""
         found = cls.__members__.get(name.upper())
         if found is None or found is cls.UNKNOWN:

@@ -1,15 +1,13 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT of few long lines in one pass: a workgroup sums a tile and
 // scans the one AHEAD tiles before it, which a cache may still hold. What comes before that tile is
-// a few short sums of what was published: of tiles in the NEAR blocks up to its own, of blocks, and
-// of all before those; always the same values in the same order. Everything that a workgroup waits
+// a few short sums of what was published: of tiles of its own block, of blocks, and of all
+// before those; always the same values in the same order. Everything that a workgroup waits
 // for comes from lower tickets, which have started, and it does not wait for ever: it computes by
 // itself what does not arrive. So it must not run in place.
 override WG_SIZE: u32 = 256;
-override AHEAD: u32 = 448; // tiles; enough that the sums have arrived when they are wanted
-override NEAR: u32 = 1; // at most 5
-override AT_ONCE: bool = true; // whole tiles are loaded and stored without a condition each
+override AHEAD: u32 = 640; // tiles; enough that the sums have arrived when they are wanted
 override FAN: u32 = 32; // tiles of a block, blocks of a superblock; no more than lanes
-override PARTS: u32 = NEAR + 3u;
+const PARTS = 4u; // of what comes before a tile
 
 struct Params {
   tiles: u32, // of a line
@@ -67,9 +65,9 @@ fn sum_published(place: u32, count: u32, lanes: Lanes) -> Published {
 }
 
 // Whole blocks before a tile that are not near.
-fn far_blocks(tile: u32) -> u32 { return max(tile / FAN + 1u, NEAR) - NEAR; }
+fn far_blocks(tile: u32) -> u32 { return tile / FAN; }
 
-// A part of what comes before a tile, the nearest one first: NEAR blocks tile by tile, the further
+// A part of what comes before a tile, the nearest one first: its own block tile by tile, the further
 // blocks of a superblock, those of the superblock before it, and all before that.
 fn part_before(t: Tile, part: u32, lanes: Lanes) -> Published {
   let block = t.number / FAN;
@@ -78,15 +76,15 @@ fn part_before(t: Tile, part: u32, lanes: Lanes) -> Published {
   let blocks = t.origin + params.tiles;
   var place = 0u;
   var count = 0u;
-  if (part < NEAR) {
+  if (part == 0u) {
     if (part <= block) {
       place = t.origin + (block - part) * FAN;
       count = min(t.number - (block - part) * FAN, FAN);
     }
-  } else if (part == NEAR) {
+  } else if (part == 1u) {
     place = blocks + super_ * FAN;
     count = far - super_ * FAN;
-  } else if (part == NEAR + 1u) {
+  } else if (part == 2u) {
     if (super_ > 0u) {
       place = blocks + (super_ - 1u) * FAN;
       count = FAN;
