@@ -35,7 +35,7 @@ def test_nothing_leaks_into_the_package() -> None:
     extra = {
         name
         for name, value in vars(dml).items()
-        if not name.startswith("__")
+        if not name.startswith("_")
         and name not in dml.__all__
         and not (isinstance(value, ModuleType) and value.__name__ == f"dmlgpu.{name}")
     }
