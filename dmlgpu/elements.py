@@ -166,9 +166,7 @@ def _given(device: Device, operands: Sequence[Any]) -> list[Any]:
 def _key(operand: Any) -> Hashable:
     """What a prepared function depends on of an operand."""
     if isinstance(operand, Tensor):
-        if not operand.size or operand.is_traced:
-            return operand.shape, operand.dtype
-        return operand.desc, operand.dtype, operand.shape
+        return operand.identity
     if isinstance(operand, float):
         return "f", struct.pack("<d", operand)
     return type(operand), operand
@@ -253,7 +251,7 @@ def _run(
         if isinstance(x, Tensor) and x.is_traced:
             return x.traced_step(make(), given)
     if out is not None:
-        key = (*key, "out", out.desc if out.size else None, out.dtype, out.shape)
+        key = (*key, "out", out.identity)
     known = device.remembered.get(key)
     if known is None:
         known = _prepared(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -120,6 +120,12 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         if dtype == BOOL:
             self._dtype = dtype
         return self
+
+    @property
+    def identity(self) -> Hashable:
+        """What a prepared call depends on: layout, type and shape; cheap to make."""
+        empty = self.is_traced or (self._shape is not None and 0 in self._shape)
+        return None if empty else self.desc, self._dtype, self._shape
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -468,18 +474,14 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         if axis is None:
             return self.ravel().take(indices, 0)
         axis = views.axis_of("take", axis, self.ndim)
-        if not isinstance(indices, Tensor):
-            values = positions(indices, axis, self.shape[axis])
-            picked = values.shape
-        else:
-            picked = indices.shape
+        on_device = isinstance(indices, Tensor)
+        given: Any = indices if on_device else positions(indices, axis, self.shape[axis])
+        picked: tuple[int, ...] = given.shape
         shape = (*self.shape[:axis], *picked, *self.shape[axis + 1 :])
         if 0 in shape:
             return Tensor.without_elements(self.device, shape, self.dtype)
-        if not isinstance(indices, Tensor):
-            index = self.device.tensor(values.reshape(-1, 1))
-        else:
-            index = indices.reshape(-1, 1)
+        rows = given.reshape(-1, 1)
+        index: Tensor = rows if on_device else self.device.tensor(rows)
         key = ("take", self.desc, index.desc, axis, picked)
         known = self.device.remembered.get(key)
         if known is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import oracle
+import numpy.typing as npt
 import pytest
 
 import dmlgpu as dml
@@ -31,7 +31,7 @@ def numpys(name: str) -> Any:
     return getattr(np, NUMPYS.get(name, name))
 
 
-def close(got: oracle.Array, wanted: oracle.Array, ulps: int = 4) -> None:
+def close(got: npt.NDArray[Any], wanted: npt.NDArray[Any], ulps: int = 4) -> None:
     """Within some units in the last place or 1e-6; special values the same."""
     assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
     if got.dtype.kind != "f":

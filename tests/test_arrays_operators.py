@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import oracle
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +26,7 @@ COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, 
 BITS = [operator.and_, operator.or_, operator.xor]
 
 
-def numbers(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int = 0) -> oracle.Array:
+def numbers(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int = 0) -> npt.NDArray[Any]:
     """Small numbers of every sign that a type has, none of them 0."""
     values = np.random.default_rng(seed).integers(1, 12, shape)
     signs = 1 if dtype.kind == "u" else np.random.default_rng(seed + 1).choice([-1, 1], shape)
@@ -34,7 +34,7 @@ def numbers(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int = 0) -> orac
     return (values * signs * scale).astype(dtype)
 
 
-def narrowed(expected: Any) -> oracle.Array:
+def narrowed(expected: Any) -> npt.NDArray[Any]:
     """NumPy's result in the types that are computed with: float32 in place of float64."""
     made = np.asarray(expected)
     return made.astype(np.float32) if made.dtype == np.float64 else made
