@@ -356,9 +356,8 @@ def gather(x: Array, indices: Array, axis: int, index_dimensions: int | None = N
     >>> dml.gather([[1, 2], [3, 4]], [1, 0, -1], axis=0).tolist()
     [[3, 4], [1, 2], [3, 4]]
     """
-    result: Tensor = device_of(x, indices).run(
-        "GATHER", x, indices, axis=axis, index_dimensions=index_dimensions
-    )
+    meant = {} if index_dimensions is None else {"index_dimensions": index_dimensions}
+    result: Tensor = device_of(x, indices).run("GATHER", x, indices, axis=axis, **meant)
     return result
 
 
@@ -377,14 +376,8 @@ def scatter_nd(
     >>> dml.scatter_nd([1, 2, 3, 4], [[0], [-1]], [7, 8]).tolist()
     [7, 2, 3, 8]
     """
-    result: Tensor = device_of(x, indices, updates).run(
-        "SCATTER_ND",
-        x,
-        indices,
-        updates,
-        input_dimension_count=input_dimension_count,
-        indices_dimension_count=indices_dimension_count,
-    )
+    counts = _counts(input_dimension_count, indices_dimension_count)
+    result: Tensor = device_of(x, indices, updates).run("SCATTER_ND", x, indices, updates, **counts)
     return result
 
 
