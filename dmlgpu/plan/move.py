@@ -342,7 +342,7 @@ def _gpu_kind(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None
 
 def _is_short(bits: int, last: Dim) -> bool:
     """Whether runs are so short, and their elements so far apart, that each is looked up."""
-    return last.size * bits <= SHORT_RUN and last.source != 1
+    return last.size * bits <= SHORT_RUN and last.source not in (1, -1, 2)
 
 
 def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:
