@@ -130,3 +130,12 @@ def test_every_page_is_looked_at() -> None:
     assert ROOT / "README.md" in documents.PAGES
     assert any(os.path.basename(page) == "command-line.md" for page in documents.PAGES)
     assert len(SESSIONS) >= 5
+
+
+def test_the_names_of_dumped_shaders_are_made_of_files_that_exist() -> None:
+    page = ROOT / "docs" / "profiling.md"
+    (shown,) = [b.text for b in blocks(page) if b.language == "text" and ".wgsl" in b.text]
+    for name in shown.split():
+        folder, kernel, *snippets = name.removesuffix(".wgsl").split("-")[:-2]
+        for stem in (kernel, *snippets):
+            assert (ROOT / "shaders" / folder / f"{stem}.wgsl").is_file(), name
