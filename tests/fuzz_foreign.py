@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import faulthandler
 import gc
 import os
 import random
@@ -35,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 SIZES = (3, 5, 8, 16, 61, 64, 1000, 16_384, 20_001)
 ROUND = 15.0  # seconds of one process
-PATIENCE = 90.0  # seconds after which a process hangs
+PATIENCE = 60.0  # seconds after which a process hangs
 
 
 class Timeout(BaseException):
@@ -238,7 +239,7 @@ class Program:
                 owner.promise = owner.buffer.map_async("READ")
                 if self.rng.random() < 0.7:
                     owner.promise.sync_wait()
-            except wgpu.GPUError:  # it has been destroyed
+            except wgpu.classes.GPUError:  # it has been destroyed
                 self.owned.remove(owner)
                 return
             self.mapped.append(owner)
@@ -246,7 +247,7 @@ class Program:
     def unmap(self) -> None:
         for owner in self.mapped:
             if owner.buffer.map_state == "mapped":
-                with contextlib.suppress(wgpu.GPUError):  # it has been destroyed
+                with contextlib.suppress(wgpu.classes.GPUError):  # it has been destroyed
                     owner.buffer.unmap()
         self.mapped = [o for o in self.mapped if o.buffer.map_state == "pending"]
 
@@ -371,7 +372,7 @@ class Program:
                 signal.setitimer(signal.ITIMER_REAL, 0)
             self.counts[step.__name__] += 1
         for owner in self.mapped:
-            with contextlib.suppress(wgpu.GPUError, RuntimeError):  # it has been destroyed
+            with contextlib.suppress(wgpu.classes.GPUError, RuntimeError):  # it has been destroyed
                 owner.promise.sync_wait()
         self.unmap()
         for known in self.tensors:
@@ -390,7 +391,7 @@ class Finalized:
         self.act = act
 
     def __del__(self) -> None:
-        with contextlib.suppress(dml.BindingError, Timeout):
+        with contextlib.suppress(dml.BindingError, dml.DeviceError, Timeout):
             self.act()
 
 
@@ -425,6 +426,7 @@ def _overlap(a: Known, b: Known) -> bool:
 def work(seed: int, seconds: float) -> None:
     """Programs of one process, one after another."""
     counts: Counter[str] = Counter()
+    faulthandler.dump_traceback_later(seconds + PATIENCE - 15, exit=True)  # says where it hangs
     end = time.monotonic() + seconds
     case = 0
     gc.set_threshold(200, 5, 5)

@@ -19,6 +19,7 @@ from support.stages import F32, STAGES, Bench, Stage, summation
 from wgpu.backends.wgpu_native import _api as native
 
 import dmlgpu as dml
+from dmlgpu.gpu import private
 
 pytestmark = pytest.mark.gpu
 
@@ -165,7 +166,7 @@ def test_a_loss_while_waiting_for_the_gpu(large: bool) -> None:
             outcomes.append(error)
 
     worker = threading.Thread(target=work, daemon=True)
-    pending = {native.GPUBuffer: ("map_async",)}
+    pending: dict[type, tuple[str, ...]] = {private.Question: ("arguments",)}
     with injected(1, device.wgpu_device.destroy, pending, after=True) as injection:
         worker.start()
         worker.join(60)

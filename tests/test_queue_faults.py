@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -104,16 +105,17 @@ def test_whatever_interrupts_a_call_or_a_submission_it_runs_once(
     other.cumsum(0).numpy()
     count = int(x.numpy()[1])
 
+    returned: list[None] = []
+
     def work() -> None:
-        nonlocal sure
         call()
-        sure += 1
+        returned.append(None)
         fresh.flush()
         call()
-        sure += 1
+        returned.append(None)
 
     for n in range(1, 100_000, 5):
-        sure = 0
+        returned.clear()
         at = AtStep(n, acts[what])
         raised = 0
         try:
@@ -121,8 +123,9 @@ def test_whatever_interrupts_a_call_or_a_submission_it_runs_once(
         except Stop:
             raised = 1
         extra = 1 if what == "calls" and at.hit else 0
+        sure = len(returned) + extra
         now = int(x.numpy()[1])
-        assert sure + extra <= now - count <= sure + extra + raised, f"step {n}"
+        assert sure <= now - count <= sure + raised, f"step {n}"
         count = now
         if not at.hit:
             break
@@ -252,9 +255,8 @@ def test_holding_a_buffer_holds_its_memory(fresh: dml.Device) -> None:
     del x, y
     for _ in range(5):
         fresh.tensor(np.full(8, 99, np.int32)).cumsum(0).numpy()
-    assert np.array_equal(
-        np.frombuffer(fresh.wgpu_device.queue.read_buffer(buffer)[:32], np.int32), SUMS
-    )
+    seen = fresh.wgpu_device.queue.read_buffer(buffer)
+    assert np.array_equal(np.frombuffer(seen, np.int32)[:8], SUMS)
     assert np.array_equal(fresh.wrap(buffer, LINE).numpy(), SUMS)
 
 
@@ -330,9 +332,9 @@ def test_an_asynchronous_read_sees_no_later_call(debug: bool) -> None:
 @pytest.mark.parametrize(
     "limits",
     [{"max-storage-buffer-binding-size": 256}, {"max-compute-workgroups-per-dimension": 0}],
-    ids=str,
+    ids=["binding", "workgroups"],
 )
-def test_a_device_with_too_little_room_is_refused(limits: dict[str, int]) -> None:
+def test_a_device_with_too_little_room_is_refused(limits: dict[str, int | None]) -> None:
     _, adapter = choose(None)
     made = adapter.request_device_sync(required_limits=limits)
     if any(made.limits[name] != value for name, value in limits.items()):
@@ -342,14 +344,14 @@ def test_a_device_with_too_little_room_is_refused(limits: dict[str, int]) -> Non
 
 
 def test_closing_gives_memory_back_and_leaves_no_trace(fresh: dml.Device) -> None:
-    destroyed = []
+    destroyed: list[object] = []
     shared = dml.Device.from_wgpu(fresh.wgpu_device)
     foreign = fresh.wgpu_device.create_buffer(size=64, usage=USAGE)
     wrapped = shared.wrap(foreign, LINE)
     live, pooled = shared.tensor(ROW), shared.tensor(ROW)
     buffers = [live.storage.buffer, pooled.storage.buffer]
     for buffer in buffers:
-        buffer.destroy = lambda buffer=buffer: destroyed.append(buffer)  # type: ignore[method-assign]
+        vars(buffer)["destroy"] = partial(destroyed.append, buffer)
     del pooled
     before = set(vars(foreign)) - {"destroy", "map_async"}
     shared.close()
@@ -480,7 +482,7 @@ def test_a_map_that_ends_twice_or_early(fresh: dml.Device) -> None:
     buffer = device.create_buffer(size=16, usage="COPY_DST|MAP_READ")
     target = np.ones(16, np.uint8)
     for early in (False, True):
-        mapping = private.Mapping(device, buffer)
+        mapping = private.HostMap(device, buffer)
         mapping.wait(private.READ, 0, 16)
         if early:
             mapping.end()

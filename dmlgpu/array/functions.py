@@ -152,7 +152,7 @@ FUNCTIONS: dict[str, Function] = {
     "multiply": Function({"bool": "a & b", "*": "T_mul(a, b)"}, 2, "biuf"),
     "negative": Function("T_neg(a)"),
     "nextafter": Function(
-        {"float16": "math_nextafter_half(a, b)", "f32": "math_nextafter(a, b)"}, 2, "f"
+        {"float16": "math_nextafter_float16(a, b)", "f32": "math_nextafter(a, b)"}, 2, "f"
     ),
     "not_equal": _compare("!T_eq(a, b)"),
     "positive": Function("a"),

@@ -28,7 +28,7 @@ class Watched:
     Devices that share the buffer share this too; it holds neither of them.
     """
 
-    __slots__ = ("_buffer", "_method", "_note", "storages")
+    __slots__ = ("_buffer", "_method", "_note", "called", "running", "storages")
 
     def __init__(
         self, buffer: Buffer, method: str, note: str, storages: weakref.WeakSet[Storage]
@@ -37,11 +37,27 @@ class Watched:
         self._method = getattr(type(buffer), method)
         self._note = note
         self.storages = storages
+        self.called = False
+        self.running: weakref.WeakSet[_Running] = weakref.WeakSet()
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        running = _Running()  # gone with this call, whatever ends it
+        self.running.add(running)
+        self.called = True
         for storage in list(self.storages):
             storage.note = storage.note or self._note
         return self._method(self._buffer(), *args, **named)
+
+
+class _Running:
+    """Stands for a call of a watched method that has not returned."""
+
+
+def _is_mapped(buffer: Buffer) -> bool:
+    """Whether a buffer is mapped, or about to be by code that is interrupted just now."""
+    watched = vars(buffer).get("map_async")
+    running = isinstance(watched, Watched) and bool(watched.running)
+    return running or buffer.map_state != "unmapped"
 
 
 def watch(storage: Storage) -> None:
@@ -51,6 +67,8 @@ def watch(storage: Storage) -> None:
         watched.storages if isinstance(watched, Watched) else weakref.WeakSet()
     )
     storages.add(storage)
+    if isinstance(watched, Watched) and watched.called:
+        storage.note = DESTROYED  # when nothing was stored there
     if storages is not getattr(watched, "storages", None):
         for method, note in (("map_async", MAPPED), ("destroy", DESTROYED)):
             setattr(storage.buffer, method, Watched(storage.buffer, method, note, storages))
@@ -72,6 +90,6 @@ def check(storage: Storage, what: str) -> None:
     if note:
         raise BindingError(f"{what} cannot be used: {note}")
     if note is not None:
-        if storage.buffer.map_state != "unmapped":
+        if _is_mapped(storage.buffer):
             raise BindingError(f"{what} cannot be used while its buffer is mapped; unmap it first")
         storage.note = None

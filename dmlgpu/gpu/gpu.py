@@ -32,7 +32,15 @@ from dmlgpu.gpu.objects import (
     Pipeline,
     QuerySet,
 )
-from dmlgpu.gpu.private import device_of, in_thread, poller, timestamp_period, warm_up
+from dmlgpu.gpu.private import (
+    READ,
+    HostMap,
+    device_of,
+    in_thread,
+    poller,
+    timestamp_period,
+    warm_up,
+)
 from dmlgpu.gpu.translate import reason, translated
 
 _WANTED_FEATURES = ("subgroup", "timestamp-query")
@@ -232,10 +240,18 @@ class Gpu:
             compute.set_bind_group(0, group)
             compute.dispatch_workgroups(workgroups)
             compute.end()
+            staging = self.device.create_buffer(size=4 * words, usage="MAP_READ|COPY_DST")
+            encoder.copy_buffer_to_buffer(buffer, 0, staging, 0, 4 * words)
             self.queue.submit([encoder.finish()])
-            found = np.frombuffer(self.queue.read_buffer(buffer, 0, 4 * words), np.uint32)
+            found = np.empty(4 * words, np.uint8)
+            mapping = HostMap(self.device, staging)
+            try:
+                mapping.wait(READ, 0, 4 * words)
+                mapping.read(0, found)
+            finally:
+                mapping.end()
         buffer.destroy()
-        return found
+        return found.view(np.uint32)
 
     def bind_group(
         self,

@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol
 from weakref import ref
 
 from dmlgpu.errors import OutOfMemoryError
-from dmlgpu.gpu.foreign import unwatch, watch
+from dmlgpu.gpu.foreign import check, unwatch, watch
 from dmlgpu.gpu.objects import Buffer
 
 FRESH = 1 << 16  # bytes of the smallest
@@ -208,6 +208,8 @@ class Pool:
         storage = Storage(buffer, buffer.size, own=False)
         lease = self._lend(storage)
         self.show(lease)
+        if storage.note is not None:
+            check(storage, "wrap: the buffer")
         return lease
 
     def _allocate(self, size: int) -> Buffer:

@@ -1,4 +1,4 @@
-"""Everything this library needs of wgpu-py that has no public name; nothing else may use those.
+"""All that this library needs of wgpu-py and that has no public name, in one place.
 
 Written for wgpu-py 0.32. `tests/test_queue_faults.py` uses every function here, so that a version
 of wgpu-py that changes one of them is noticed by name.
@@ -135,7 +135,7 @@ def warm_up(device: classes.GPUDevice) -> None:
         device.queue.write_buffer(storage, 0, bytes(16))
         submit_once(device.queue, encoder.finish(), [True], [], None)
         wait_for_queue(device, device.queue)
-        mapping = Mapping(device, staging)
+        mapping = HostMap(device, staging)
         mapping.wait(READ, 0, 16)
         mapping.read(0, np.empty(16, np.uint8))
         mapping.end()
@@ -203,10 +203,9 @@ class Question:
     """Something asked of the device, which answers by a callback while it is polled."""
 
     _open: ClassVar[dict[int, list[int]]] = {}  # where the answers go, by number
-    _numbers = count(1)
-    _interrupted: ClassVar[
-        list[tuple[int, BaseException]]
-    ] = []  # thread, what a signal handler raised
+    _numbers: ClassVar[count[int]] = count(1)
+    # What signal handlers raised, and in which thread.
+    _interrupted: ClassVar[list[tuple[int, BaseException]]] = []
 
     def __init__(self, device: classes.GPUDevice) -> None:
         self._device = device
@@ -286,7 +285,7 @@ def wait_for_queue(device: classes.GPUDevice, queue: classes.GPUQueue) -> None:
     question.wait("waiting for the GPU")
 
 
-class Mapping:
+class HostMap:
     """Bytes of a buffer that the host reads or writes in place, until `end`.
 
     `end` may come from code that interrupts the one that copies: the copy then stops where it is,

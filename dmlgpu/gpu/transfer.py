@@ -15,7 +15,7 @@ from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Storage
 from dmlgpu.gpu.objects import Buffer, Pipeline, can_be_copied, can_map_read, can_map_write
-from dmlgpu.gpu.private import READ, WRITE, Bytes, Mapping, wait_for_queue
+from dmlgpu.gpu.private import READ, WRITE, Bytes, HostMap, wait_for_queue
 from dmlgpu.gpu.recording import READ as READ_NAME
 from dmlgpu.gpu.recording import Call, Recording
 
@@ -58,7 +58,7 @@ class Transfers:
         recording.settle = self.settle
         # Staging buffers that nobody uses. Whoever uses one has taken it out.
         self._idle: dict[str, list[Buffer]] = {UP: [], DOWN: []}
-        self._in_place: list[Mapping] = []  # of buffers that recorded work may use
+        self._in_place: list[HostMap] = []  # of buffers that recorded work may use
         self._copier: Pipeline | None = None
 
     def staged(self, storage: Storage, offset: int, size: int) -> Reading:
@@ -150,7 +150,7 @@ class Transfers:
         for turn, at in enumerate(range(0, size, CHUNK)):
             part = data[at : at + CHUNK]
             staging = used[turn - TURNS] if turn >= TURNS else self._take(UP, CHUNK)
-            mapping = Mapping(self._gpu.device, staging)
+            mapping = HostMap(self._gpu.device, staging)
             try:
                 mapping.wait(WRITE, 0, part.nbytes)
                 mapping.write(0, part)
@@ -192,7 +192,7 @@ class Transfers:
             self._give_back(DOWN, staging)
 
     def _read_staging(self, staging: Buffer, target: Bytes) -> None:
-        mapping = Mapping(self._gpu.device, staging)
+        mapping = HostMap(self._gpu.device, staging)
         try:
             mapping.wait(READ, 0, -(-target.nbytes // 4) * 4)
             mapping.read(0, target)
@@ -223,10 +223,10 @@ class Transfers:
         return made
 
     @contextlib.contextmanager
-    def _mapped_in_place(self, buffer: Buffer) -> Iterator[Mapping]:
+    def _mapped_in_place(self, buffer: Buffer) -> Iterator[HostMap]:
         """A map of a buffer that recorded work may use; ended when something is submitted."""
         self.settle()
-        mapping = Mapping(self._gpu.device, buffer)
+        mapping = HostMap(self._gpu.device, buffer)
         self._in_place.append(mapping)
         try:
             yield mapping

@@ -280,7 +280,7 @@ class ElementWise:
                 continue
             written = t >= len(self.inputs)
             mode = "read" if not written else "atomic" if access == "merge" else "write"
-            held = "vec4<u32>" if access == "units" else "u32"
+            held = "vec4<u32>" if access in ("units", "half") else "u32"
             lines.append(f"#bind {mode} {name}: {held}")
         for t, (name, operand) in enumerate(self.lookups.items()):
             lines += [f"#bind read look{t}: u32", _lookup(name, operand, t)]
@@ -359,9 +359,10 @@ class Loop:
 class Shape:
     """How the work is divided: groups of elements, and how an invocation reaches each tensor.
 
-    A tensor is loaded or stored in `units` of 16 bytes, in `words` side by side, element by element
-    (`each`), or once for the whole group where it is broadcast (`splat`). Elements of an output
-    that share a word with bytes of others are put between them with `merge`.
+    A tensor is loaded or stored in `units` of 16 bytes, as `half` of a unit that two invocations
+    load, in `words` side by side, element by element (`each`), or once for the whole group where it
+    is broadcast (`splat`); a `place` is calculated, not loaded. Elements of an output that share a
+    word with bytes of others are put between them with `merge`.
     """
 
     loops: tuple[Loop, ...]
@@ -373,7 +374,7 @@ class Shape:
     def shares(self, operands: Sequence[Operand]) -> list[int]:
         """For each tensor the first one that is the same, so that it is bound and loaded once."""
         keys = [
-            (o.field, "" if a != "units" else a) for o, a in zip(operands, self.access, strict=True)
+            (o.field, a in ("units", "half")) for o, a in zip(operands, self.access, strict=True)
         ]
         return [keys.index(key) for key in keys]
 
@@ -406,18 +407,21 @@ def _shape(
     least = max(1, *(32 // o.bits for o in made))
     widths = [o.bits for o in operands if o.field]
     halves = adapter.exact_halves
-    # On GPUs the narrowest tensor is reached in whole units too, unless that takes too many of the
-    # widest: a conversion of FLOAT32 to FLOAT16 took 0.80 of the limit with half units. Software
-    # adapters compile long shaders slowly.
-    narrow, wide = UNIT // min(widths), UNIT // max(widths)
-    wanted = wide if adapter.is_cpu else min(narrow, MOST_UNITS * wide)
-    group = max(least, min(most, wanted))
+    # The widest tensors are reached one unit at a time: neighbours reach neighbours. Only a single
+    # wide input may be reached several units at a time, so that a narrower output gets whole units:
+    # a conversion of FLOAT32 to FLOAT16 ran at 0.80 of the limit with half units, at 1.01 with
+    # whole ones; comparisons of two inputs fell from 1.05 to 0.50 that way.
+    wide = UNIT // max(widths)
+    group = wide
+    if not adapter.is_cpu and len(widths) == 1 + outputs and max(o.bits for o in made) < widths[0]:
+        group = min(UNIT // min(widths), MOST_UNITS * wide)
+    group = max(least, min(most, group))
     count = prod(loop.size for loop in loops)
     for size in dict.fromkeys((group, max(least, wide), least)):
         if any(o.shares and count % size for o in made):
             continue  # the last group would reach beyond the work
         if all(_in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
-            access = tuple(_access(loops, t, o, size) for t, o in enumerate(operands))
+            access = tuple(_access(loops, t, o, size, firsts) for t, o in enumerate(operands))
             return Shape(loops, size, access, False, halves)
     loads = tuple("each" if o.field else "place" for o in operands[:firsts])
     packed = all(
@@ -441,13 +445,15 @@ def _in_groups(loops: tuple[Loop, ...], t: int, start: int, group: int) -> bool:
     return last.size % group == 0 and all(d.steps[t] % group == 0 for d in outer)
 
 
-def _access(loops: tuple[Loop, ...], t: int, operand: Operand, group: int) -> str:
+def _access(loops: tuple[Loop, ...], t: int, operand: Operand, group: int, firsts: int) -> str:
     bits = operand.bits
     if not operand.field:
         return "place"
     if loops[-1].steps[t] == 0:
         return "splat"
     if group > 1 and _in_groups(loops, t, operand.start, group) and group * bits % 32 == 0:
+        if group * bits == UNIT // 2 and t < firsts:
+            return "half"
         return "units" if group * bits % UNIT == 0 else "words"
     return "words" if group == 1 and bits >= 32 else "each"
 
@@ -529,6 +535,16 @@ def _load(operand: Operand, t: int, k: int, shape: Shape, access: str, binding: 
         word = k % per * bits // 32
         unit = f"u{t}_{k // per}"
         low, high = f"{unit}[{word}]", f"{unit}[{min(3, word + 1)}]"
+        return [*lines, f"  let {value} = {name}_decode({_bits(bits, k, low, high)});"]
+    if access == "half":
+        word = k * bits // 32
+        lines = []
+        if k == 0:
+            per = UNIT // bits
+            lines.append(f"  let u{t} = load_in{binding}(at{t}_ / {per}u);")
+            odd = f"at{t}_ % {per}u != 0u"
+            lines.append(f"  let h{t} = select(u{t}.xy, u{t}.zw, {odd});")
+        low, high = f"h{t}[{word}]", f"h{t}[{min(1, word + 1)}]"
         return [*lines, f"  let {value} = {name}_decode({_bits(bits, k, low, high)});"]
     if access == "words" and shape.group * bits >= 32:
         word = k * bits // 32

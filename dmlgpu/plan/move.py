@@ -333,12 +333,16 @@ def _starts_units(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | 
 def _gpu_kind(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> str:
     """The kernel of a GPU for a dense output of elements smaller than 16 bytes."""
     last = dims[-1]
-    short = last.size * bits <= SHORT_RUN and last.source != 1
-    if last.tuple_ or (short and not gather):  # neighbours come from anywhere
+    if last.tuple_ or (_is_short(bits, last) and not gather):
         return "words"
     if gather or last.source not in (2, -1) or not _in_whole_units(bits, dims):
         return "dense"
     return "whole" if _starts_units(bits, dims, base, None) else "dense"
+
+
+def _is_short(bits: int, last: Dim) -> bool:
+    """Whether runs are so short, and their elements so far apart, that each is looked up."""
+    return last.size * bits <= SHORT_RUN and last.source != 1
 
 
 def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:
@@ -349,6 +353,8 @@ def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:
         return "tuples" if alone else ""
     if last.size * bits >= 128 * LONG_ROW and last.source in (1, -1, 2):
         return "rows"
+    if bits < 128 and _is_short(bits, last) and not gather:
+        return "words"
     return "short" if bits == 128 and len(dims) == 2 else ""
 
 

@@ -14,6 +14,8 @@ from dmlgpu.plan.traffic import all_read, bytes_written
 
 WG_SIZE = 256
 PER_LANE = 4  # elements side by side that an invocation looks at
+CPU_WG_SIZE = 64
+CPU_PER_LANE = 32  # where a barrier costs much
 BLOCKS = "blocks"
 
 
@@ -28,15 +30,17 @@ class NonZero:
         """Three dispatches."""
         source = self.source
         loops = _folded(source)
-        blocks = -(-source.element_count // (WG_SIZE * PER_LANE))
+        lanes = CPU_WG_SIZE if adapter.is_cpu else WG_SIZE
+        per_lane = CPU_PER_LANE if adapter.is_cpu else PER_LANE
+        blocks = -(-source.element_count // (lanes * per_lane))
         is_float = source.data_type.name.startswith("FLOAT")
         bits = source.data_type.bits
         constants = {
-            "WG_SIZE": WG_SIZE,
+            "WG_SIZE": lanes,
             "RANK": len(loops),
             "BITS": bits,
             "MASK": (1 << (bits - 1 if is_float else bits)) - 1,
-            "PER_LANE": PER_LANE,
+            "PER_LANE": per_lane,
         }
         params: dict[str, Value] = {
             "count": source.element_count,
@@ -59,7 +63,7 @@ class NonZero:
             {"blocks": blocks},
             {"blocks": BLOCKS, "total": "output_count_tensor"},
             {},
-            {"WG_SIZE": WG_SIZE},
+            {"WG_SIZE": lanes},
         )
         written = {**found, "output": "output_coordinates_tensor"}
         write = Dispatch("nonzero/write", blocks, params | rows, written, {}, constants)

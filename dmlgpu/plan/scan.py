@@ -50,8 +50,7 @@ FEW_LINES = 256  # fewer lines do not fill a GPU with a workgroup each
 ALONE_TILES = 4  # tiles that one workgroup scans sooner than several do in three passes
 SEGMENTS = 8192  # to cut few long lines into
 LINKED_TILES = 1024  # whose sums a workgroup adds up sooner than it reads ahead
-STREAM_NARROW = {"WG_SIZE": 256, "AHEAD": 448, "NEAR": 1, "AT_ONCE": 1}
-STREAM_WIDE = {"WG_SIZE": 512, "AHEAD": 224, "NEAR": 4, "AT_ONCE": 0}  # for 32 bits
+STREAM = {"WG_SIZE": 256, "AHEAD": 640}  # tiles that are summed before they are scanned
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,13 +347,10 @@ def _columns_chain(scan: Scan, _: Adapter) -> Plan:
     return Plan((run,), shared=_status(scan, places))
 
 
-def _stream(scan: Scan, adapter: Adapter) -> Plan:
+def _stream(scan: Scan, _: Adapter) -> Plan:
     """Few long lines: sums of tiles are made ahead of the tiles that are scanned."""
-    wide = scan.bits == 32 and fits_units(scan)
-    wide = wide and adapter.max_workgroup_size >= STREAM_WIDE["WG_SIZE"]
-    shape = STREAM_WIDE if wide else STREAM_NARROW
     lines = count(scan.lines)
-    tiles = -(-scan.axis_units // (shape["WG_SIZE"] * ROUNDS))
+    tiles = -(-scan.axis_units // (STREAM["WG_SIZE"] * ROUNDS))
     blocks = tiles // STREAM_FAN
     places = tiles + blocks + blocks // STREAM_FAN
     params = {
@@ -367,9 +363,9 @@ def _stream(scan: Scan, adapter: Adapter) -> Plan:
         "axis_units": scan.axis_units,
     }
     slots, constants = along_lines(scan)
-    constants |= {**shape, "FAN": STREAM_FAN, "SPINS": SPINS}
+    constants |= {**STREAM, "FAN": STREAM_FAN, "SPINS": SPINS}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
-    groups = lines * tiles + shape["AHEAD"]
+    groups = lines * tiles + STREAM["AHEAD"]
     run = Dispatch("scan/stream", groups, params, bindings, slots, constants)
     return Plan((run,), shared=_status(scan, lines * places))
 

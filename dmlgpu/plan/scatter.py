@@ -3,10 +3,12 @@
 Where several updates name one place, the last one in order wins, on every run: each claims its
 place in a table with the maximum of all positions, and then only the winners write. The table has
 one word for each place that a tuple can name, and only the words that are named are ever touched.
+Where it would be larger than a binding, the places are gone through in several turns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -52,12 +54,22 @@ class Scatter:
             strict=True,
         )
         copy = Move(self.source, self.output, tuple(Dim(*step) for step in steps)).plan(adapter)
+        most = max(1, adapter.max_binding // 4)
+        dispatches: list[Dispatch] = []
+        for first in range(0, self.table_size, most):
+            dispatches += self._turn(first, min(most, self.table_size - first))
+        made = Plan(tuple(dispatches), {TABLE: 4 * min(most, self.table_size)})
+        return joined([copy, made], [{}, {}])
+
+    def _turn(self, first: int, size: int) -> list[Dispatch]:
+        """The claims and the writes of `size` places from `first` on."""
         tuples = count(self.positions)
-        places = [d.size for d in self.positions]
         params: dict[str, Value] = {
             "count": tuples,
             "index_step": self.index_step,
-            "sizes": eight(places),
+            "table_first": first,
+            "table_size": size,
+            "sizes": eight([d.size for d in self.positions]),
             "tuple_strides": eight([d.tuple_ for d in self.positions]),
             "table_strides": eight(self.table_steps),
             "gather_sizes": eight(self.sizes),
@@ -71,41 +83,34 @@ class Scatter:
             "SIGNED": int(self.indices.data_type.name.startswith("INT")),
         }
         bindings = {"indices": "indices_tensor", "winners": TABLE}
-        shader, groups = "scatter/claim", -(-tuples // WG_SIZE)
+        groups = -(-tuples // WG_SIZE)
         claims = [
-            Dispatch(shader, groups, params, bindings, {}, constants, entry)
+            Dispatch("scatter/claim", groups, params, bindings, {}, constants, entry)
             for entry in ("clear", "claim")
         ]
-        made = Plan((*claims, self._write(constants)), {TABLE: 4 * self.table_size})
-        return joined([copy, made], [{}, {}])
+        return [*claims, self._write(params, constants)]
 
-    def _write(self, shared: dict[str, int]) -> Dispatch:
+    def _write(self, shared: Mapping[str, Value], fixed: Mapping[str, int]) -> Dispatch:
         """One invocation for each unit or element of the updates that moves."""
         bits = self.output.data_type.bits
         kept = fold(list(self.kept)) if count(self.kept) > 1 else ()
         dims = (*self.positions, *kept)
-        strides = self.strides
         grouped = 1
         if kept:
-            bits, dims, grouped = widen(bits, dims, *strides)
-        ranks = len(self.positions)
+            bits, dims, grouped = widen(bits, dims, *self.strides)
         order = packed_strides(tuple(d.size for d in self.positions))
-        nothing = (0,) * (len(dims) - ranks)
         made = count(dims)
         params: dict[str, Value] = {
+            **shared,
             "count": made,
-            "index_step": self.index_step,
             "sizes": eight([d.size for d in dims]),
             "tuple_strides": eight([d.tuple_ for d in dims]),
-            "table_strides": eight([*self.table_steps, *nothing]),
-            "gather_sizes": eight(self.sizes),
-            "gather_table": eight(self.table_strides),
-            "positions": eight([*order, *nothing]),
+            "positions": eight(order),
             "out_strides": eight([d.out for d in dims]),
             "source_strides": eight([d.source for d in dims]),
-            "gather_out": eight([s // grouped for s in strides]),
+            "gather_out": eight([s // grouped for s in self.strides]),
         }
-        constants = {**shared, "RANK": len(dims)}
+        constants = {**fixed, "RANK": len(dims)}
         if bits < 128:
             constants["BITS"] = bits
         bindings = {

@@ -38,11 +38,16 @@ class Reports:
         """Zeroed memory that the next call's check reports into, and where in it."""
         if len(self._pending) >= PLACES:
             self._look()
-        if self._lease is None:
-            self._lease = self._context.pool.fresh(SIZE * PLACES)  # zeros
+        lease = self._lease
+        if lease is None:
+            context, lease = self._context, self._context.take(SIZE * PLACES)
+            if context.is_recorded(lease.storage):
+                context.recording.submit()
+            context.transfers.write(lease.storage.buffer, 0, np.zeros(SIZE * PLACES, np.uint8))
+            self._lease = lease
         # The place counts as used from here on, even if the call is never recorded: it stays zero.
         self._pending.append(executable)
-        return self._lease, SIZE * (len(self._pending) - 1)
+        return lease, SIZE * (len(self._pending) - 1)
 
     def _look(self) -> None:
         """Reads the places that are taken, and frees them."""
@@ -56,7 +61,7 @@ class Reports:
         found = [(looked[i], told[i].copy()) for i in np.flatnonzero(told[:, 0])]
         if len(self._pending) != len(looked) or self._pending[0] is not looked[0]:
             return  # code that interrupted this has looked, or taken more places
-        # A new buffer is zero; work that still writes to the old one does no harm.
+        # Not the same memory with zeros written over it: code that interrupts this may use it now.
         self._lease = None
         self._pending = []
         self._found.extend(islice(found, max(0, KEPT - len(self._found))))

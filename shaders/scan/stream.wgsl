@@ -188,7 +188,7 @@ fn main(
   let ahead_first = first_unit(ahead.number, lanes);
   let ahead_end = select(0u, params.axis_units, sums);
   #repeat 4: var ahead$ = no_values();
-  let ahead_whole = AT_ONCE && sums && is_whole(ahead);
+  let ahead_whole = sums && is_whole(ahead);
   if (ahead_whole) {
     #repeat 4: ahead$ = read_unit(ahead.line.source, ahead_first + $u * lane_count);
   } else {
@@ -198,7 +198,7 @@ fn main(
   let tile = tile_at(select(0u, ticket - AHEAD, scans));
   let first = first_unit(tile.number, lanes);
   let end = select(0u, params.axis_units, scans);
-  let whole = AT_ONCE && scans && is_whole(tile);
+  let whole = scans && is_whole(tile);
   #repeat 4: var held$ = no_values();
   if (whole) {
     #repeat 4: held$ = read_unit(tile.line.source, first + $u * lane_count);

@@ -2,6 +2,8 @@
 struct Params {
   count: u32,
   index_step: u32, // index elements between the coordinates of one tuple
+  table_first: u32, // place that the table begins with
+  table_size: u32,
   sizes: array<vec4<u32>, 2>,
   tuple_strides: array<vec4<u32>, 2>,
   table_strides: array<vec4<u32>, 2>,
@@ -37,6 +39,8 @@ fn claimed(position: u32) -> Claim {
     made.inside = made.inside && c < size;
     made.place += c * params.gather_table[m / 4u][m % 4u];
   }
+  made.place -= params.table_first;
+  made.inside = made.inside && made.place < params.table_size;
   return made;
 }
 

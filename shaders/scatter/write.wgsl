@@ -2,6 +2,8 @@
 struct Params {
   count: u32,
   index_step: u32, // index elements between the coordinates of one tuple
+  table_first: u32, // place that the table begins with
+  table_size: u32,
   sizes: array<vec4<u32>, 2>,
   tuple_strides: array<vec4<u32>, 2>,
   table_strides: array<vec4<u32>, 2>,
@@ -51,5 +53,7 @@ fn main(
     place += c * params.gather_table[m / 4u][m % 4u];
     address += c * params.gather_out[m / 4u][m % 4u];
   }
+  place -= params.table_first;
+  if (place >= params.table_size) { return; }
   if (load_winners(place) == position + 1u) { put(address, source); }
 }

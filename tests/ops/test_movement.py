@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layouts import as_gpu, layout, random_values, run, same_bits, small_bindings
+from support.layouts import as_gpu, layout, random_values, run, same_bits, small_bindings
 
 import dmlgpu as dml
 from dmlgpu import DataType as T

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import oracle
 
 import dmlgpu as dml
+from support import oracle
 
 GUARD = 64
 

@@ -1,5 +1,5 @@
 // The FLOAT16 number next to x in the direction of y; both are such numbers.
-fn math_nextafter_half(x: f32, y: f32) -> f32 {
+fn math_nextafter_float16(x: f32, y: f32) -> f32 {
   if (!f32_ordered(x, y)) { return f32_nan(); }
   if (f32_eq(x, y)) { return y; }
   let sign = (bitcast<u32>(y) >> 16u) & 0x8000u;
