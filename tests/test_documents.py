@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support import documents
 from support.commands import run
 from support.documents import ROOT, Block, Command, blocks, difference, sessions
+
+import dmlgpu as dml
 
 SESSIONS = sessions()
 PROGRAM_PAGES = [
@@ -130,3 +133,31 @@ def test_every_page_is_looked_at() -> None:
     assert ROOT / "README.md" in documents.PAGES
     assert any(os.path.basename(page) == "command-line.md" for page in documents.PAGES)
     assert len(SESSIONS) >= 5
+
+
+def test_the_names_of_dumped_shaders_are_made_of_files_that_exist() -> None:
+    page = ROOT / "docs" / "profiling.md"
+    (shown,) = [b.text for b in blocks(page) if b.language == "text" and ".wgsl" in b.text]
+    for name in shown.split():
+        folder, kernel, *snippets = name.removesuffix(".wgsl").split("-")[:-2]
+        for stem in (kernel, *snippets):
+            assert (ROOT / "shaders" / folder / f"{stem}.wgsl").is_file(), name
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("count", [1, 3, 5, 101])
+def test_what_lies_behind_the_output_is_as_concepts_says(device: dml.Device, count: int) -> None:
+    """Up to 12 bytes may change in memory that the library allocated, none in a wrapped buffer."""
+    small = dml.TensorDesc(dml.DataType.UINT32, (count,))
+    size = small.total_tensor_size_in_bytes
+    large = dml.TensorDesc(dml.DataType.UINT32, (count,), total_tensor_size_in_bytes=size + 64)
+    op = device.compile(dml.infer(dml.CumulativeSummationDesc, input_tensor=small, axis=0))
+    x = device.tensor(np.ones(count, np.uint32))
+    guard = b"\xab" * (size + 64)
+    own = device.upload(large, guard)
+    op(x, out=own)
+    assert own.tobytes()[size + 12 :] == guard[size + 12 :]
+    arena = device.upload(dml.TensorDesc(dml.DataType.UINT8, (size + 64,)), guard)
+    wrapped = device.wrap(arena.buffer, large, arena.offset)
+    op(x, out=wrapped)
+    assert wrapped.tobytes()[size:] == guard[size:]

@@ -198,6 +198,16 @@ def test_parts_of_a_large_tensor_are_told(capsys: Capture) -> None:
     assert f"0 to {spans[0][1]:,} of output_tensor" in out
 
 
+def test_a_fused_activation_and_a_scale_are_read_and_told(capsys: Capture) -> None:
+    line = "element_wise_add1 --a float32:4 --b float32:4 --fused-activation elu:alpha=0.5"
+    told = as_json(capsys, line, *ASSUME)["description"]["fused_activation"]
+    assert told == {"operator": "ACTIVATION_ELU", "alpha": 0.5}
+    _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
+    assert "  fused_activation  operator = ACTIVATION_ELU, alpha = 0.5\n" in out
+    line = "element_wise_abs --input float32:4 --scale-bias 2,1"
+    assert as_json(capsys, line, *ASSUME)["description"]["scale_bias"] == {"scale": 2, "bias": 1}
+
+
 def test_copies_are_told(capsys: Capture) -> None:
     line = "slice --input float32:64x1024 --sizes 64,512 --assume cpu"
     found = as_json(capsys, line)
@@ -261,6 +271,8 @@ def test_descriptions_are_refused_in_one_sentence(capsys: Capture, line: str, wo
         ("cumulative_summation --input float32:4", "required: --axis"),
         ("cumulative_summation --input float32:4 --axis one", "invalid int value: 'one'"),
         ("cumulative_summation --input float32:4 --axis 0 --direction up", "it is 'up'"),
+        ("element_wise_add1 --a float32:4 --b float32:4 --fused-activation elu", "'alpha'"),
+        ("element_wise_add1 --a float32:4 --b float32:4 --fused-activation add", "it is 'add'"),
         ("slice1 --input float32:4 --bandwidth 0", "it must be a number above 0"),
         ("slice1 --input float32:4 --bandwidth fast", "it must be a number above 0"),
         ("slice1 --input float32:4 --bandwidth nan", "it must be a number above 0"),

@@ -73,10 +73,10 @@ def sentence(text: str) -> str:
 
 
 def signature(operator: Operator[Any]) -> str:
-    """The function of an operator with its arguments, but for the one that all have."""
+    """The function of an operator with its arguments, but for those that all have."""
     name = operator.name.lower()
     shown = reference.arguments(getattr(dml, name))
-    return name + re.sub(r"(, \*)?, output_data_type=None\)$", ")", shown)
+    return name + re.sub(r"(, \*)?, output_data_type=None(, output_sizes=None)?\)$", ")", shown)
 
 
 def page_of(operator: Operator[Any]) -> str:
@@ -175,7 +175,7 @@ def family_page(family: ModuleType) -> str:
         sentence(re.sub(r"^DML_OPERATOR_[^:]*: ", "", head)),
         table(["function", "result"], rows),
         "Each function stands for DirectML's operator of the same name in capitals. It also takes "
-        "`output_data_type`, where the data type of the result is a choice.",
+        "`output_data_type` and `output_sizes`, for results of which the inputs do not say it.",
     ]
     formulas = [(o.name, told(o).meaning) for o in operators if "    " in told(o).meaning]
     if formulas:

@@ -58,11 +58,7 @@ def wgsl_type(data_type: DataType) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor of element-wise work.
-
-    `data_type` is how its elements are read: the tensor's own type, or an unsigned one of the same
-    width where only the bits matter.
-    """
+    """A tensor of element-wise work, read as its own data type or as raw bits of the same width."""
 
     field: str  # empty where no tensor is read: the value is then the element's place
     tensor: TensorDesc

@@ -1,4 +1,4 @@
-// SLICE, SLICE1: every output address takes one input element, found by strides alone.
+// Copies: every output address takes one input element, found by strides alone.
 struct Params {
   count: u32,
   source_base: u32,

@@ -1,5 +1,5 @@
 // Two units per invocation, a workgroup apart, so that the loads of both are under way at once. Needs
-// what move_dense has; elements have no index tuples of their own.
+// the declarations of dense.wgsl; elements have no index tuples of their own.
 
 // A unit that is not all of one run. Each run is read as if it filled the unit, and only its own bits
 // are kept; `loaded` is what that gave for the first one, at `start`.

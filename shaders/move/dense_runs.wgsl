@@ -1,5 +1,5 @@
 // RUN units side by side per invocation, of which only those that begin a run are looked up. Needs
-// what move_dense has.
+// the declarations of dense.wgsl.
 override RUN: u32 = 1;
 
 // Any unit, run by run: each is read as if it filled the unit, and only its own bits are kept.

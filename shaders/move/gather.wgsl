@@ -1,4 +1,4 @@
-// GATHER_ND, GATHER_ND1: an output address names an index tuple and an element behind it.
+// Gathers: an output address names an index tuple, and an element of the block that the tuple picks.
 override TUPLE: u32 = 1; // coordinates per tuple
 
 struct Params {

@@ -1,5 +1,5 @@
 // Input element that `source` becomes when the tuple's coordinates are added, one after the other:
-// written out, many of them take a CPU driver minutes to compile. Needs what gather_nd has.
+// written out, many of them take a CPU driver minutes to compile. Needs the declarations of gather.wgsl.
 fn resolve(source: u32, tuple_at: u32) -> u32 {
   var at = source;
   for (var d = 0u; d < TUPLE; d++) {

@@ -1,4 +1,4 @@
-// Index tuples that lie side by side in 4, 8 or 16 bytes each. Needs what gather_nd has.
+// Index tuples that lie side by side in 4, 8 or 16 bytes each. Needs the declarations of gather.wgsl.
 override TUPLE_WORDS: u32 = TUPLE * INDEX_WORDS;
 
 // Tuple `k` of those that `unit` holds.
