@@ -19,6 +19,7 @@ from support.plans import every_plan
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
+from dmlgpu.desc.description import fields as fields_of
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.ops import BY_DESC
 
@@ -142,9 +143,10 @@ def hostile_calls(device: dml.Device) -> Iterator[Any]:
     line, evil = TensorDesc(T.FLOAT32, (8,)), Evil(EVIL)
     x = device.tensor(np.ones(8, np.float32))
     for desc in BY_DESC:
-        fields: dict[str, Any] = {f: line for f in desc.__annotations__ if f.endswith("_tensor")}
-        rest = [f for f in desc.__annotations__ if f not in fields]
-        for field in desc.__annotations__:
+        names = [field.name for field in fields_of(desc)]
+        fields: dict[str, Any] = {f: line for f in names if f.endswith("_tensor")}
+        rest = [f for f in names if f not in fields]
+        for field in names:
             for value in (evil, [evil], (evil,), {evil: evil}):
                 given = fields | dict.fromkeys(rest, 0) | {field: value}
                 yield lambda d=desc, g=given: device.compile(d(**g))(x)
