@@ -302,6 +302,24 @@ class Device:
         Outputs are inferred. Inputs that DirectML wants in one size are broadcast as NumPy does,
         and where DirectML wants leading dimensions of size 1 in a result, it is seen without.
         """
+        try:
+            # Tensors and single numbers, as nearly always: no description is looked at.
+            quick = (name, *[x.key[2] for x in inputs], *[_exact(a) for a in attributes.items()])
+            known = self.remembered.get(quick)
+        except (AttributeError, TypeError):  # an array, a sequence, or what is neither
+            quick, known = (), None
+        if known is None:
+            known, inputs = self._found(name, inputs, attributes)
+            if quick and known[1] is None and is_fixed(tuple(attributes.values())):
+                self.remember(quick, known)
+        compiled, views, seen = known
+        if views is not None:
+            inputs = tuple(self._viewed(x, v) for x, v in zip(inputs, views, strict=True))
+        result = compiled(*inputs)
+        return result if seen is None else result.view(seen)
+
+    def _found(self, name: str, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """What runs these inputs, remembered or prepared, and the inputs as it takes them."""
         operator = BY_NAME[name]
         given = tuple(
             x if isinstance(x, Tensor) else self._given(x, field)
@@ -323,11 +341,7 @@ class Device:
             known = self._prepared(operator, descs, attributes)
             if is_fixed(values):
                 self.remember(key, known)
-        compiled, views, seen = known
-        if views is not None:
-            given = tuple(self._viewed(x, v) for x, v in zip(given, views, strict=True))
-        result = compiled(*given)
-        return result if seen is None else result.view(seen)
+        return known, given
 
     def _given(self, x: Any, field: Field) -> Any:
         """What stands for an input that is no tensor: an array, a list of inputs, or nothing."""
@@ -423,3 +437,11 @@ def _argument(field: str) -> str:
     """What functions call the tensor of a field: `x`, `indices`."""
     name = field.removesuffix("_tensor")
     return "x" if name == "input" else name
+
+
+def _exact(attribute: tuple[str, Any]) -> tuple[str, Any, type]:
+    """An attribute with its type: 1.0 equals 1, but only one of them is an axis."""
+    name, value = attribute
+    if isinstance(value, (tuple, list)):
+        raise TypeError  # whose entries have types too
+    return name, value, value.__class__

@@ -71,15 +71,25 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         whole: bool = False,
         number: int = -1,
     ) -> None:
-        if not isinstance(lease, Lease):
+        try:
+            context = device.context
+            if number < 0:
+                number = context.desc_number(desc)
+            self.key = (lease.storage.serial, offset, number, whole)
+        except AttributeError:  # arguments of someone who wanted an array
             raise InvalidTypeError(
                 "a Tensor is made by a Device: device.tensor(array), or dml.tensor(array) on the "
                 "default one"
-            )
+            ) from None
         self.device = device
         self._shape: tuple[int, ...] | None = None  # where it is not the description's sizes
         self._dtype: DType | None = None  # where it is not the description's type
-        Region.__init__(self, device.context, lease, desc, offset, whole, number)
+        # What Region holds, without a call more: every operator makes one of these.
+        self.context = context
+        self.lease = lease
+        self.desc = desc
+        self.offset = offset
+        self.whole = whole
 
     @classmethod
     def without_elements(cls, device: Device, shape: tuple[int, ...], dtype: DType) -> Tensor:

@@ -162,7 +162,7 @@ class Pool:
         """
         aside = []
         found = None
-        with contextlib.suppress(KeyError):  # there is none
+        try:
             while found is None:
                 _, storage = same.popitem()
                 batch = storage.batch
@@ -170,8 +170,11 @@ class Pool:
                     aside.append(storage)
                 else:
                     found = storage
-        for storage in reversed(aside):
-            same[storage.serial] = storage
+        except KeyError:  # there is none
+            pass
+        if aside:
+            for storage in reversed(aside):
+                same[storage.serial] = storage
         return found
 
     def fresh(self, size: int) -> Lease:

@@ -50,7 +50,8 @@ FEW_LINES = 256  # fewer lines do not fill a GPU with a workgroup each
 ALONE_TILES = 4  # tiles that one workgroup scans sooner than several do in three passes
 SEGMENTS = 8192  # to cut few long lines into
 LINKED_TILES = 1024  # whose sums a workgroup adds up sooner than it reads ahead
-STREAM = {"WG_SIZE": 256, "AHEAD": 640}  # tiles that are summed before they are scanned
+STREAM_WG = 256
+STREAM_AHEAD = {16: 640, 32: 640, 64: 448}  # by bits: tiles summed before they are scanned
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +351,7 @@ def _columns_chain(scan: Scan, _: Adapter) -> Plan:
 def _stream(scan: Scan, _: Adapter) -> Plan:
     """Few long lines: sums of tiles are made ahead of the tiles that are scanned."""
     lines = count(scan.lines)
-    tiles = -(-scan.axis_units // (STREAM["WG_SIZE"] * ROUNDS))
+    tiles = -(-scan.axis_units // (STREAM_WG * ROUNDS))
     blocks = tiles // STREAM_FAN
     places = tiles + blocks + blocks // STREAM_FAN
     params = {
@@ -363,9 +364,10 @@ def _stream(scan: Scan, _: Adapter) -> Plan:
         "axis_units": scan.axis_units,
     }
     slots, constants = along_lines(scan)
-    constants |= {**STREAM, "FAN": STREAM_FAN, "SPINS": SPINS}
+    ahead = STREAM_AHEAD[scan.bits]
+    constants |= {"WG_SIZE": STREAM_WG, "AHEAD": ahead, "FAN": STREAM_FAN, "SPINS": SPINS}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
-    groups = lines * tiles + STREAM["AHEAD"]
+    groups = lines * tiles + ahead
     run = Dispatch("scan/stream", groups, params, bindings, slots, constants)
     return Plan((run,), shared=_status(scan, lines * places))
 

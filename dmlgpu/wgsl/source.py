@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from dmlgpu.errors import DeviceError
@@ -55,6 +55,15 @@ def library(folder: str) -> frozenset[str]:
 
 def expanded(shader: str, slots: Mapping[str, str], code: str = "") -> tuple[list[str], set[str]]:
     """The kernel's lines, then `code`, then those of each import, in order; and the slots used."""
+    lines, imported = _expanded(shader, tuple(slots.items()), code)
+    return list(lines), set(imported)
+
+
+@lru_cache(256)
+def _expanded(
+    shader: str, filled: tuple[tuple[str, str], ...], code: str
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    slots = dict(filled)
     lines = read(shader).splitlines() + code.splitlines()
     folder = shader.rpartition("/")[0]
     imported: set[str] = set()
@@ -74,7 +83,7 @@ def expanded(shader: str, slots: Mapping[str, str], code: str = "") -> tuple[lis
                 imported.add(found)
                 lines += read(slots.get(found, found)).splitlines()
         at += 1
-    return lines, imported
+    return tuple(lines), frozenset(imported)
 
 
 def _path(snippet: str, folder: str) -> str:

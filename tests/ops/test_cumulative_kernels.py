@@ -51,7 +51,7 @@ SHADERS |= {"walk": "scan/walk", "passes": "scan/groups"}
 LEAST_LANES = 4  # of any subgroup
 WAITING = {"columns_chain": 8, "linked": 4, "stream": 4}  # for other workgroups: lanes they need
 # Tiles so small that few of them make a superblock.
-STREAM = {"WG_SIZE": 64, "AHEAD": 5}
+STREAM_WG, STREAM_AHEAD = 64, dict.fromkeys((16, 32, 64), 5)
 STREAM_FAN = 4
 # Tiles of columns_chain so small that they make several blocks.
 SMALL_TILES = {bits: (64, 2) for bits in (16, 32, 64)}
@@ -226,7 +226,8 @@ def compiled(case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch) ->
     segment = 5 if case.exclusive else 1  # tiles
     monkeypatch.setattr(scan, "ALONE_TILES", segment if passes == 3 else 1 << 20)
     if case.kernel == "stream":
-        monkeypatch.setattr(scan, "STREAM", STREAM)
+        monkeypatch.setattr(scan, "STREAM_WG", STREAM_WG)
+        monkeypatch.setattr(scan, "STREAM_AHEAD", STREAM_AHEAD)
         monkeypatch.setattr(scan, "STREAM_FAN", STREAM_FAN)
     if case.backward:  # blocks, of small tiles; else each tile waits for the one above
         monkeypatch.setattr(scan, "TILE_SHAPES", SMALL_TILES)
