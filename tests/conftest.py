@@ -16,7 +16,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest.register_assert_rewrite("support", "expected")
+pytest.register_assert_rewrite("support", "expected", "expected_moves")
 
 from support import fault_table  # noqa: E402
 from support.execution import Execute, executor  # noqa: E402

@@ -8,95 +8,20 @@ descriptions is derived from the operator's record: see support/generate.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from expected_moves import MOVES
 from hypothesis import strategies as st
 from support import oracle
-from support.draws import Draw, Kwargs, sizes, sizes_of_rank
-from support.oracle import Array
+from support.cases import Case, Expected, Fill, Own
+from support.draws import Draw, sized, sizes, sizes_of_rank
+from support.oracle import Array, assert_close, converted
 
 import dmlgpu as dml
-from dmlgpu.ops import BY_NAME
-
-# Draws attributes, and the sizes of each tensor: of these ranks, of about so many elements.
-Own = Callable[[Draw, Sequence[int], int], tuple[Kwargs, dict[str, tuple[int, ...]]]]
-Fill = Callable[[np.random.Generator, "Case", dml.TensorDesc], Array | None]
-Outputs = Mapping[str, bytes]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One description with what a run of it needs."""
-
-    operator: str
-    kwargs: Kwargs
-    seed: int = 0
-    gaps: tuple[int, ...] = ()  # bytes before each tensor
-    one_buffer: bool = False
-    in_place: str = ""  # the input that the output lies on
-    mode: str = ""
-
-    @property
-    def desc(self) -> Any:
-        return BY_NAME[self.operator].desc(**self.kwargs)
-
-
-@dataclass(frozen=True)
-class Expected:
-    """How an operator is tested."""
-
-    value: Callable[..., Array]  # of a description and of its inputs, in order
-    draw: Own | None = None
-    fill: Mapping[str, Fill] = field(default_factory=dict)  # by field; else random bits
-    bits: bool = False  # inputs that nothing fills are only moved: their bits are the value
-    compare: Callable[..., None] | None = None  # case, inputs, output; else bit for bit
-    modes: tuple[str, ...] = ("",)  # of filling and comparing
-    elements: int = 4000  # about the most of a random tensor
-    least: Kwargs = field(default_factory=dict)  # attributes that tensors of one element need
-    examples: int = 0  # random descriptions in a quick run; 0: as many as the profile says
-
-    def content(self, case: Case, name: str, tensor: dml.TensorDesc) -> bytes:
-        """The bytes of an input: values where there is a rule for them, random bits elsewhere."""
-        image = bytearray(oracle.random_bytes(tensor.total_tensor_size_in_bytes, case.seed))
-        fill = self.fill.get(name.partition("[")[0], _nothing)
-        values = fill(np.random.default_rng(case.seed), case, tensor)
-        if values is not None:
-            oracle.write(image, tensor, values.astype(oracle.NUMPY_TYPES[tensor.data_type]))
-        return bytes(image)
-
-    def arrays(self, desc: Any, data: Mapping[str, bytes]) -> list[Array]:
-        """The inputs as NumPy sees them."""
-        tensors = desc.inputs()
-        return [
-            oracle.read(
-                raw,
-                tensors[name],
-                oracle.bits_of(tensors[name].data_type)
-                if self.bits and name.partition("[")[0] not in self.fill
-                else None,
-            )
-            for name, raw in data.items()
-        ]
-
-    def agree(self, case: Case, inputs: list[Array], out: Outputs) -> None:
-        """Fails unless the outputs are what NumPy gives."""
-        desc = case.desc
-        if self.compare is not None:
-            (name,) = out
-            self.compare(case, inputs, oracle.read(out[name], desc.outputs()[name]))
-            return
-        values = self.value(desc, *inputs)
-        several = values if isinstance(values, tuple) else (values,)
-        for (name, tensor), want in zip(desc.outputs().items(), several, strict=True):
-            oracle.assert_same_elements(out[name], tensor, want)
-
-
-def _nothing(rng: np.random.Generator, case: Case, tensor: dml.TensorDesc) -> None:
-    """Random bits."""
 
 
 def bits_of(x: Array) -> Any:
@@ -107,113 +32,6 @@ def bits_of(x: Array) -> Any:
 def ones(d: Any) -> np.dtype[Any]:
     """The type of an output that is 0 or 1, or a count."""
     return oracle.NUMPY_TYPES[d.output_tensor.data_type]
-
-
-def sized(name: str, shape: Sequence[int], out: Sequence[int]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(shape), "output_tensor": tuple(out)}
-
-
-# Moves: elements keep their bits.
-
-
-def slice_windows(draw: Draw, ranks: Sequence[int], most: int) -> Any:
-    source = draw(sizes(most, ranks))
-    offsets, counts, strides = [], [], []
-    for n in source:
-        step = draw(st.integers(1, min(n, 4)))
-        all_of = 1 + (n - 1) // step
-        count = draw(
-            st.sampled_from((all_of, all_of, max(1, all_of - 1), draw(st.integers(1, all_of))))
-        )
-        offsets.append(draw(st.integers(0, n - 1 - (count - 1) * step)))
-        counts.append(count)
-        strides.append(draw(st.sampled_from((step, 1, 2**32 - 1))) if count == 1 else step)
-    attributes = {"offsets": tuple(offsets), "sizes": tuple(counts), "strides": tuple(strides)}
-    return attributes, sized("input_tensor", source, counts)
-
-
-def slice1_windows(draw: Draw, ranks: Sequence[int], most: int) -> Any:
-    source = draw(sizes(most, ranks))
-    offsets, windows, strides, counts = [], [], [], []
-    for n in source:
-        windows.append(draw(st.sampled_from((n, n, max(1, n - 1), draw(st.integers(1, n))))))
-        offsets.append(draw(st.integers(0, n - windows[-1])))
-        far = (-(2**31), 2**31 - 1) if n < 4 else ()
-        step = draw(st.sampled_from((1, 1, 1, -1, -1, 2, -2, 3, -3, *far)))
-        strides.append(step)
-        reached = 1 + (windows[-1] - 1) // abs(step)
-        counts.append(
-            draw(st.sampled_from((reached, reached, reached, draw(st.integers(1, reached)))))
-        )
-    attributes = {
-        "input_window_offsets": tuple(offsets),
-        "input_window_sizes": tuple(windows),
-        "input_window_strides": tuple(strides),
-    }
-    return attributes, sized("input_tensor", source, counts)
-
-
-def slice1_value(d: dml.Slice1Desc, x: Array) -> Array:
-    windows = (d.input_window_offsets, d.input_window_sizes, d.input_window_strides)
-    return oracle.slice1(x, *windows, d.output_tensor.sizes)
-
-
-def gathers(batches: int, draw: Draw, ranks: Sequence[int], most: int) -> Any:
-    """Tuples of any length, with up to `batches` batch dimensions."""
-    batch = draw(st.integers(0, batches))
-    per_tuple = draw(st.integers(1, 8 - batch) | st.integers(1, 3))
-    kept = draw(st.integers(0, 8 - batch - per_tuple) | st.just(0)) if batch + per_tuple < 8 else 0
-    more = draw(st.integers(0, min(7 - batch, 8 - batch - kept)) | st.just(0))
-    real_x, real_indices = batch + per_tuple + kept, batch + more + 1
-    rank = draw(st.integers(max(real_x, real_indices, batch + more + kept), 8))
-    shared = draw(sizes_of_rank(batch, min(most, 24))) if batch else ()
-    x_real = shared + draw(sizes_of_rank(real_x - batch, min(most, 300)))
-    positions = shared + (draw(sizes_of_rank(more, min(most, 100))) if more else ())
-    x_sizes = (1,) * (rank - real_x) + x_real
-    index_sizes = (1,) * (rank - real_indices) + (*positions, per_tuple)
-    attributes = {"input_dimension_count": real_x, "indices_dimension_count": real_indices}
-    if batches:
-        attributes["batch_dimension_count"] = batch
-    shapes = {
-        "input_tensor": x_sizes,
-        "indices_tensor": index_sizes,
-        "output_tensor": oracle.gather_nd_sizes(x_sizes, index_sizes, real_x, real_indices, batch),
-    }
-    return attributes, shapes
-
-
-def tuples(rng: np.random.Generator, case: Case, tensor: dml.TensorDesc) -> Array:
-    """Index values: in range, around the edges, or anything the type can hold."""
-    dtype = oracle.NUMPY_TYPES[tensor.data_type]
-    info = np.iinfo(dtype)
-    source, batch = case.kwargs["input_tensor"], case.kwargs.get("batch_dimension_count", 0)
-    first = source.rank - case.kwargs["input_dimension_count"] + batch
-    values = np.zeros(tensor.sizes, dtype)
-    for m in range(tensor.sizes[-1]):
-        n = source.sizes[first + m]
-        near = 0 if case.mode == "valid" else 2
-        choice = [v for v in range(-n - near, n + near) if info.min <= v <= info.max]
-        if case.mode == "wild":
-            far = (2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**63 - 1, 2**63, 2**64 - 1)
-            choice += [v for v in (*far, *(-v for v in far)) if info.min <= v <= info.max]
-        values[..., m] = rng.choice(np.array(choice, dtype), tensor.sizes[:-1])
-    return values
-
-
-def gathered(d: Any, x: Array, indices: Array) -> Array:
-    counts = (d.input_dimension_count, d.indices_dimension_count)
-    return oracle.gather_nd(x, indices, *counts, getattr(d, "batch_dimension_count", 0))
-
-
-def gather(batches: int) -> Expected:
-    return Expected(
-        gathered,
-        partial(gathers, batches),
-        fill={"indices_tensor": tuples},
-        bits=True,
-        modes=("valid", "valid", "edges", "wild"),
-        least={"batch_dimension_count": 0} if batches else {},
-    )
 
 
 # Scans: integers wrap, floats are exact or within what rounding allows.
@@ -300,33 +118,6 @@ def scaled(d: Any, x: Array) -> Array:
         return x
     made = x.astype(np.float32) * np.float32(by.scale) + np.float32(by.bias)
     return made.astype(np.float64) if x.dtype.kind == "f" else converted(made, x.dtype)
-
-
-def converted(x: Array, dtype: Any) -> Array:
-    """Numbers in another type: floats truncate and saturate, NaN is 0; integers keep low bits."""
-    dtype = np.dtype(dtype)
-    with np.errstate(all="ignore"):
-        if x.dtype.kind != "f" or dtype.kind == "f":
-            return x.astype(dtype)
-        info = np.iinfo(dtype)
-        wide = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=1e300, neginf=-1e300))
-        low, high = wide <= float(info.min), wide >= float(info.max)
-        made = np.where(low | high, 0.0, wide).astype(dtype)
-        return np.where(high, info.max, np.where(low, info.min, made)).astype(dtype)
-
-
-def assert_close(out: Array, want: Array, ulps: float, least: float = 0.0) -> None:
-    """Integers equal; floats within `ulps` of the exact value, or `least` absolute."""
-    if out.dtype.kind != "f":
-        np.testing.assert_array_equal(out, want.astype(out.dtype))
-        return
-    with np.errstate(all="ignore"):
-        rounded = want.astype(out.dtype)
-        slack = ulps * np.spacing(np.abs(rounded)).astype(np.float64) + least
-        near = np.abs(out.astype(np.float64) - want) <= slack + np.abs(rounded - want)
-        flushed = (out == 0) & (np.abs(want) < np.finfo(out.dtype).tiny)
-    bad = ~(near | (out == rounded) | flushed | (np.isnan(out) & np.isnan(rounded)))
-    assert not bad.any(), (out[bad][0], want[bad][0], int(bad.sum()))
 
 
 def elementwise(
@@ -657,12 +448,7 @@ def of_type(draw: Draw, ranks: Sequence[int], most: int) -> Any:
 
 
 EXPECTED: dict[str, Expected] = {
-    "SLICE": Expected(
-        lambda d, x: oracle.slice_(x, d.offsets, d.sizes, d.strides), slice_windows, bits=True
-    ),
-    "SLICE1": Expected(slice1_value, slice1_windows, bits=True),
-    "GATHER_ND": gather(batches=0),
-    "GATHER_ND1": gather(batches=3),
+    **MOVES,
     "CUMULATIVE_SUMMATION": scan(summands),
     "CUMULATIVE_PRODUCT": scan(factors),
     "CAST": Expected(
@@ -833,7 +619,16 @@ EXPECTED: dict[str, Expected] = {
         examples=40,
         least={"axes": (0,)},
     ),
-    "RANDOM_GENERATOR": Expected(philox, random_state, examples=20),
+    "RANDOM_GENERATOR": Expected(
+        philox,
+        random_state,
+        examples=20,
+        asked=lambda d: {"output_sizes": d.output_tensor.sizes},
+        least=lambda rank: {
+            "input_state_tensor": (1,) * (rank - 1) + (6,),
+            "output_tensor": (1,) * rank,
+        },
+    ),
 }
 for _name in ("SOFTMAX1", "LOG_SOFTMAX1", "HARDMAX1"):
     EXPECTED[f"ACTIVATION_{_name}"] = replace(EXPECTED[f"ACTIVATION_{_name}"], least={"axes": (0,)})

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from expected import Case
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import Case
 from support.execution import executor
 from support.generate import cases, check
 from support.plans import ADAPTERS, copy, plan, rows, running

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from expected import Case
-from support.generate import check, smallest
+from support.cases import Case
+from support.generate import check, smallest, smallest_support
 
 import dmlgpu as dml
 from dmlgpu.desc.description import fields
@@ -20,9 +20,11 @@ def one_of_each_kind() -> dict[str, Case]:
     """The first operator of each kind of work, with one element in each tensor."""
     found: dict[str, Case] = {}
     for operator in OPERATORS:
-        support = operator.entry.support
-        types = {name: min(cell.data_types) for name, cell in support[max(support)].items()}
-        desc = smallest(operator.name, 2, types)
+        support = smallest_support(operator.entry)
+        row = support[max(support)]
+        types = {name: min(cell.data_types) for name, cell in row.items()}
+        rank = max(2, *(cell.ranks[0] for cell in row.values()))
+        desc = smallest(operator.name, rank, types)
         kwargs = {field.name: getattr(desc, field.name) for field in fields(operator.desc)}
         kind = type(operator.work(desc)).__name__
         found.setdefault(kind, Case(operator.name, kwargs, seed=1, mode="exact"))

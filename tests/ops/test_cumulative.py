@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from expected import Case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import oracle
+from support.cases import Case
 from support.draws import Draw, Kwargs
 from support.generate import Fault, change, check, own_faults
 from support.tables import SCAN7

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import moves
 from support.layouts import layout, random_values, run, same_bits, small_bindings
 
 import dmlgpu as dml
@@ -46,18 +47,6 @@ def indices_of(rng: Rng, data_type: T, sizes: Sequence[int], n: int, *, wild: bo
     return made.astype(data_type.numpy)
 
 
-def clamped(value: Any, n: int) -> int:
-    """An index as reads take it."""
-    at = int(value) + (n if value < 0 else 0)
-    return min(max(at, 0), n - 1)
-
-
-def inside(value: Any, n: int) -> int | None:
-    """An index as writes take it: None where it is out of range."""
-    at = int(value) + (n if value < 0 else 0)
-    return at if 0 <= at < n else None
-
-
 @pytest.mark.gpu
 @seeds
 def test_gather_takes_slices(device: dml.Device, seed: int) -> None:
@@ -69,12 +58,10 @@ def test_gather_takes_slices(device: dml.Device, seed: int) -> None:
     meant = int(rng.integers(0, 4))
     index = indices_of(rng, index_type, sizes_of(rng, meant, 5), sizes[2 + axis], wild=True)
     x = random_values(rng, data_type, sizes[2:])
-    taken = np.vectorize(lambda v: clamped(v, x.shape[axis]), otypes=[np.int64])(index)
-    natural = np.take(x, taken, axis)
-    whole = max(len(sizes), natural.ndim)
+    whole = max(len(sizes), rank - 1 + meant)
     index = index.reshape((1,) * (whole - meant) + index.shape)
-    wanted = natural.reshape((1,) * (whole - natural.ndim) + natural.shape)
     x = x.reshape((1,) * (whole - rank) + x.shape)
+    wanted = moves.gather(x, index, axis + whole - rank, meant)
     desc = dml.GatherDesc(
         input_tensor=layout(rng, data_type, x.shape),
         indices_tensor=layout(rng, index_type, index.shape),
@@ -112,9 +99,7 @@ def test_gather_elements(device: dml.Device, seed: int) -> None:
     sizes = (*x.shape[:axis], count, *x.shape[axis + 1 :])
     n = x.shape[axis]
     index = indices_of(rng, index_type, sizes, n, wild=True)
-    wanted = np.empty(sizes, x.dtype)
-    for c in np.ndindex(*sizes):
-        wanted[c] = x[(*c[:axis], clamped(index[c], n), *c[axis + 1 :])]
+    wanted = moves.gather_elements(x, index, axis)
     desc = dml.GatherElementsDesc(
         input_tensor=layout(rng, data_type, x.shape),
         indices_tensor=layout(rng, index_type, sizes),
@@ -136,11 +121,7 @@ def test_scatter_elements_keeps_the_last_update(device: dml.Device, seed: int) -
     n = x.shape[axis]
     index = indices_of(rng, index_type, sizes, n, wild=True)
     updates = random_values(rng, data_type, sizes)
-    wanted = x.copy()
-    for c in np.ndindex(*sizes):
-        at = inside(index[c], n)
-        if at is not None:
-            wanted[(*c[:axis], at, *c[axis + 1 :])] = updates[c]
+    wanted = moves.scatter_elements(x, index, updates, axis)
     desc = dml.ScatterDesc(
         input_tensor=layout(rng, data_type, x.shape),
         indices_tensor=layout(rng, index_type, sizes),
@@ -181,12 +162,6 @@ def test_scatter_nd_puts_blocks(device: dml.Device, seed: int) -> None:
         [indices_of(rng, index_type, tuples, n, wild=True) for n in sizes[:coordinates]], -1
     )
     updates = random_values(rng, data_type, (*tuples, *sizes[coordinates:]))
-    wanted = x.copy()
-    for p in np.ndindex(*tuples):
-        pairs = zip(index[p], sizes, strict=False)
-        at = [inside(value, n) for value, n in pairs]
-        if None not in at:
-            wanted[tuple(at)] = updates[p]
     rank = max(real, index.ndim, updates.ndim, 1)
 
     def led(array: Any) -> Any:
@@ -201,7 +176,8 @@ def test_scatter_nd_puts_blocks(device: dml.Device, seed: int) -> None:
         input_dimension_count=real,
         indices_dimension_count=len(tuples) + 1,
     )
-    same_bits(run(device, desc, [x, index, updates], rng)[0], led(wanted))
+    wanted = moves.scatter_nd(x, index, updates, real, len(tuples) + 1)
+    same_bits(run(device, desc, [x, index, updates], rng)[0], wanted)
 
 
 @pytest.mark.gpu
@@ -226,12 +202,7 @@ def test_one_hot(device: dml.Device, seed: int) -> None:
     shape = [1] * rank
     shape[int(rng.integers(rank))] = int(rng.integers(2, 4))
     values = random_values(rng, data_type, tuple(shape))
-    off, on = values.reshape(-1)[:2]
-    wanted = np.full(sizes, off)
-    for c in np.ndindex(*lines):
-        at = inside(index[c], n)
-        if at is not None:
-            wanted[(*c[:axis], at, *c[axis + 1 :])] = on
+    wanted = moves.one_hot(index, values, axis, n)
     desc = dml.OneHotDesc(
         indices_tensor=layout(rng, index_type, lines),
         values_tensor=layout(rng, data_type, shape),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from support import moves
 from support.layouts import as_gpu, layout, random_values, run, same_bits, small_bindings
 
 import dmlgpu as dml
@@ -116,9 +116,6 @@ def test_split_as_a_function(device: dml.Device) -> None:
     assert c.tolist() == [1, 2]
 
 
-MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("mode", dml.PaddingMode)
 @few
@@ -132,11 +129,8 @@ def test_padding_is_numpys(device: dml.Device, mode: dml.PaddingMode, seed: int)
     value = x.reshape(-1)[0] if mode == 0 and data_type is not T.FLOAT16 else x.dtype.type(3)
     if np.isnan(value):
         value = x.dtype.type(1.5)
-    named = {"constant_values": value} if mode == 0 else {}
-    pads = list(zip(start, end, strict=True))
-    wanted = (
-        np.pad(x.view(f"u{x.itemsize}"), pads, MODES[mode]) if mode else np.pad(x, pads, **named)
-    )
+    raw = f"u{x.itemsize}"
+    wanted = moves.padded(x.view(raw), start, end, mode, np.array(value).view(raw))
     desc: Any = dml.Padding1Desc
     got = moved(
         device,
@@ -198,17 +192,6 @@ def test_tile_of_more_loops_than_a_move_has(device: dml.Device) -> None:
     same_bits(np.asarray(dml.tile(device.tensor(x), (2,) * 8)), np.tile(x, (2,) * 8))
 
 
-def depth_to_space(x: Any, block: int, order: int) -> Any:
-    n, c, h, w = x.shape
-    channels = c // block**2
-    out = np.empty((n, channels, h * block, w * block), x.dtype)
-    for k, y, z in product(range(channels), range(h * block), range(w * block)):
-        by, bx = y % block, z % block
-        channel = (k * block + by) * block + bx if order else (by * block + bx) * channels + k
-        out[:, k, y, z] = x[:, channel, y // block, z // block]
-    return out
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("order", dml.DepthSpaceOrder)
 @few
@@ -217,7 +200,7 @@ def test_depth_to_space_and_back(device: dml.Device, seed: int, order: dml.Depth
     block = (1, 2, 3, 2)[seed]
     n, c, h, w = sizes_of(rng, 4, 4)
     x = random_values(rng, TYPES[seed], (n, c * block**2, h, w))
-    wanted = depth_to_space(x, block, order)
+    wanted = moves.depth_to_space(x, block, order)
     named: dict[str, Any] = {"block_size": block, "order": order}
     got = moved(device, rng, dml.DepthToSpace1Desc, x, wanted.shape, **named)
     same_bits(got, wanted)
@@ -234,7 +217,7 @@ def test_blocks_and_repeats_with_the_kernels_of_a_gpu(device: dml.Device) -> Non
     with as_gpu(device) as gpu:
         for data_type in (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64):
             x = random_values(rng, data_type, (2, 12, 3, 5))
-            wanted = depth_to_space(x, 2, 0)
+            wanted = moves.depth_to_space(x, 2, 0)
             named: dict[str, Any] = {"block_size": 2}
             same_bits(moved(gpu, rng, dml.DepthToSpaceDesc, x, wanted.shape, **named), wanted)
             same_bits(moved(gpu, rng, dml.SpaceToDepthDesc, wanted, x.shape, **named), x)
@@ -265,13 +248,9 @@ def test_slice_grad_puts_back_what_slice1_took(device: dml.Device, seed: int) ->
     strides = tuple(int(s) for s in rng.choice([-3, -2, -1, 1, 1, 2], rank))
     if seed == 0:
         offsets, windows, strides = (0,) * rank, sizes, (1,) * rank
-    picks = [
-        np.arange(o, o + w)[:: 1 if s > 0 else -1][:: abs(s)]
-        for o, w, s in zip(offsets, windows, strides, strict=True)
-    ]
-    x = random_values(rng, TYPES[seed % 4], tuple(len(p) for p in picks))
-    wanted = np.zeros(sizes, x.dtype)
-    wanted[np.ix_(*picks)] = x
+    taken = tuple(1 + (w - 1) // abs(s) for w, s in zip(windows, strides, strict=True))
+    x = random_values(rng, TYPES[seed % 4], taken)
+    wanted = moves.slice_grad(x, sizes, offsets, windows, strides)
     desc = dml.SliceGradDesc(
         input_gradient_tensor=layout(rng, TYPES[seed % 4], x.shape),
         output_gradient_tensor=layout(rng, TYPES[seed % 4], sizes),
@@ -295,11 +274,7 @@ def test_reverse_subsequences(device: dml.Device, seed: int) -> None:
     lengths = rng.integers(0, n + 3, lines).astype(wide.numpy)
     if wide is T.UINT64:
         lengths.reshape(-1)[0] = 2**40
-    wanted = x.copy()
-    for c in np.ndindex(*lines):
-        line = (*c[:axis], slice(None), *c[axis + 1 :])
-        m = min(n, int(lengths[c]))
-        wanted[line] = np.concatenate([x[line][:m][::-1], x[line][m:]])
+    wanted = moves.reverse_subsequences(x, lengths, axis)
     desc = dml.ReverseSubsequencesDesc(
         input_tensor=layout(rng, TYPES[seed], x.shape),
         sequence_lengths_tensor=layout(rng, wide, lines),
@@ -339,17 +314,11 @@ def test_fill_value_sequence(device: dml.Device, data_type: T) -> None:
     rng = rng_of(int(data_type))
     sizes = (7, 3, 5)
     for start, delta in ((10, -2), (0, 1), (250, 2**40 + 3), (1.5, 0.25)):
-        i = np.arange(105).reshape(sizes)
-        if data_type.name.startswith("FLOAT"):
-            exact = np.float32(start) + i.astype(np.float32) * np.float32(delta)
-            with np.errstate(over="ignore"):
-                wanted = exact.astype(data_type.numpy)
-        elif isinstance(start, float):
+        if isinstance(start, float) and not data_type.name.startswith("FLOAT"):
             continue
-        else:
-            wanted = (start + i * delta).astype(data_type.numpy)
         if data_type is T.FLOAT16 and delta > 2**16:
             continue
+        wanted = moves.sequence(sizes, start, delta, np.dtype(data_type.numpy))
         named = {"value_data_type": data_type, "value_start": start, "value_delta": delta}
         got = made_of_nothing(device, rng, dml.FillValueSequenceDesc, data_type, sizes, **named)
         np.testing.assert_array_equal(got, wanted)
@@ -375,8 +344,7 @@ def test_diagonal_matrix1(device: dml.Device, begin: int, end: int) -> None:
     sizes = (2, 5, 6)
     for k, data_type in enumerate((T.UINT8, T.INT64, T.FLOAT32)):
         x = random_values(rng, data_type, sizes) if k else None
-        t = np.arange(6)[None, :] - np.arange(5)[:, None]
-        use = (end >= begin) ^ (t >= begin) ^ (t < end)
+        use = moves.diagonals(sizes, begin, end)
         value = np.array(7).astype(data_type.numpy)
         wanted = np.where(use, value, np.zeros(sizes, value.dtype) if x is None else x)
         desc = dml.DiagonalMatrix1Desc(
@@ -403,24 +371,6 @@ def windows_of(rng: Rng, spatial: int) -> dict[str, tuple[int, ...]]:
     }
 
 
-def unfolded(shape: tuple[int, ...], named: dict[str, tuple[int, ...]]) -> Any:
-    """For each element of the columns, where in the image it comes from; -1: from the padding."""
-    batch, channels, *spatial = shape
-    windows, strides, dilations, start, end = named.values()
-    blocks = [
-        1 + (n + s + e - 1 - (w - 1) * d) // k
-        for n, w, k, d, s, e in zip(spatial, windows, strides, dilations, start, end, strict=True)
-    ]
-    places = np.arange(np.prod(shape)).reshape(shape)
-    out = np.full((batch, channels * int(np.prod(windows)), int(np.prod(blocks))), -1)
-    for row, (c, *w) in enumerate(np.ndindex(channels, *windows)):
-        for column, b in enumerate(np.ndindex(*blocks)):
-            at = [b[i] * strides[i] + w[i] * dilations[i] - start[i] for i in range(len(spatial))]
-            if all(0 <= p < n for p, n in zip(at, spatial, strict=True)):
-                out[:, row, column] = places[(slice(None), c, *at)]
-    return out
-
-
 @pytest.mark.gpu
 @few
 def test_unfold_and_fold(device: dml.Device, seed: int) -> None:
@@ -428,17 +378,14 @@ def test_unfold_and_fold(device: dml.Device, seed: int) -> None:
     spatial = (1, 2, 2, 4)[seed]
     named = windows_of(rng, spatial)
     image = (2, 3, *(int(n) for n in rng.integers(5, 8 if spatial < 4 else 6, spatial)))
-    places = unfolded(image, named)
     data_type = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)[seed]
     x = random_values(rng, data_type, image)
-    wanted = np.where(places < 0, x.dtype.type(0), x.reshape(-1)[places])
+    wanted = moves.unfold(x, named)
     got = moved(device, rng, dml.UnfoldDesc, x, wanted.shape, **named)
     same_bits(got, wanted)
-    columns = rng.integers(0, 50, places.shape).astype(x.dtype)
-    total = np.zeros(x.size, np.int64)
-    np.add.at(total, places[places >= 0], columns[places >= 0].astype(np.int64))
+    columns = rng.integers(0, 50, wanted.shape).astype(x.dtype)
     got = moved(device, rng, dml.FoldDesc, columns, image, **named)
-    same_bits(got, total.reshape(image).astype(x.dtype))
+    same_bits(got, moves.fold(columns, image, named))
 
 
 @pytest.mark.gpu
@@ -450,16 +397,6 @@ def test_unfold_with_steps_left_out(device: dml.Device) -> None:
     assert got.tolist() == [[[0, 1, 3, 4], [1, 2, 4, 5], [3, 4, 6, 7], [4, 5, 7, 8]]]
 
 
-def upsampled_line(n: int, scale: int) -> list[tuple[int, int, np.float32]]:
-    """For each output pixel the two input pixels it lies between, and how far behind the first."""
-    made = []
-    for o in range(n * scale):
-        at = (np.float32(o) + np.float32(0.5)) / np.float32(scale) - np.float32(0.5)
-        low = int(np.floor(at))
-        made.append((max(low, 0), min(low + 1, n - 1), at - np.float32(low)))
-    return made
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("scale", [(1, 1), (2, 3), (3, 1), (1, 4)])
 @pytest.mark.parametrize("data_type", [T.FLOAT32, T.FLOAT16])
@@ -467,17 +404,13 @@ def test_upsample_2d(device: dml.Device, scale: tuple[int, int], data_type: T) -
     rng = rng_of(scale[0])
     width, height = scale
     x = rng.normal(size=(2, 3, 4, 5)).astype(data_type.numpy)
-    nearest = x.repeat(height, 2).repeat(width, 3)
+    nearest = moves.upsample(x, width, height, linear=False)
     modes = dml.InterpolationMode
     named = {"scale_size": dml.Size2D(width, height), "interpolation_mode": modes.NEAREST_NEIGHBOR}
     got = moved(device, rng, dml.Upsample2dDesc, x, nearest.shape, **named)
     same_bits(got, nearest)
     named["interpolation_mode"] = modes.LINEAR
-    wide = x.astype(np.float32)
-    rows = [wide[:, :, a] * (1 - f) + wide[:, :, b] * f for a, b, f in upsampled_line(4, height)]
-    wide = np.stack(rows, 2)
-    columns = [wide[..., a] * (1 - f) + wide[..., b] * f for a, b, f in upsampled_line(5, width)]
-    wanted = np.stack(columns, 3)
+    wanted = moves.upsample(x.astype(np.float32), width, height, linear=True)
     got = moved(device, rng, dml.Upsample2dDesc, x, nearest.shape, **named)
     tolerance = 1e-6 if data_type is T.FLOAT32 else 2e-3
     np.testing.assert_allclose(got.astype(np.float32), wanted, tolerance, tolerance)

@@ -36,6 +36,11 @@ def sizes(most: int = 4000, ranks: Sequence[int] = RANKS) -> st.SearchStrategy[t
     return st.sampled_from(likely).flatmap(lambda rank: sizes_of_rank(rank, most))
 
 
+def sized(name: str, shape: Sequence[int], out: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """The sizes of an input and of the output."""
+    return {name: tuple(shape), "output_tensor": tuple(out)}
+
+
 @st.composite
 def nested_strides(draw: Draw, sizes: Sequence[int], pad: int) -> tuple[int, ...]:
     """Any order of dimensions, each with up to pad elements of padding inside it."""

@@ -6,12 +6,12 @@ entry in the catalogue; what is an operator's own, from tests/expected.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from expected import EXPECTED, Case, Own
+from expected import EXPECTED
 from hypothesis import strategies as st
 
 import dmlgpu as dml
@@ -20,13 +20,14 @@ from dmlgpu import FeatureLevel as L
 from dmlgpu.desc.catalogue import Entry
 from dmlgpu.desc.description import Description, Field, entry_of, fields
 from dmlgpu.desc.enumerations import ENUMERATIONS
-from dmlgpu.desc.levels import Allowed
+from dmlgpu.desc.levels import Allowed, Support
 from dmlgpu.ops import BY_NAME
 from support import oracle
+from support.cases import Case, Own
 from support.draws import RANKS, Draw, Kwargs, sizes, tensor
 
+TYPE = "enum DML_TENSOR_DATA_TYPE"  # of a number in an attribute: always the output's
 EVERY_TYPE = tuple(sorted(oracle.NUMPY_TYPES))
-ENUMS: dict[str, Any] = {**ENUMERATIONS, "DML_TENSOR_DATA_TYPE": T}
 
 
 def attribute(draw: Draw, field: Field, rank: int) -> Any:
@@ -36,7 +37,7 @@ def attribute(draw: Draw, field: Field, rank: int) -> Any:
     if field.name == "axis":
         return draw(st.integers(0, rank - 1))
     if field.kind.startswith("enum "):
-        return draw(st.sampled_from(list(ENUMS[field.kind.removeprefix("enum ")])))
+        return draw(st.sampled_from(list(ENUMERATIONS[field.kind.removeprefix("enum ")])))
     kinds: dict[str, st.SearchStrategy[Any]] = {
         "bool": st.booleans(),
         "float": st.sampled_from((0.0, 1.0, -2.5, 0.5, 3.0)),
@@ -52,8 +53,15 @@ def attribute(draw: Draw, field: Field, rank: int) -> Any:
     return draw(kinds[field.kind])
 
 
-def grouped(entry: Entry, names: Collection[str]) -> list[set[str]]:
-    """Tensor fields that must share a data type, together; others alone."""
+def grouped(
+    entry: Entry, names: Collection[str], row: Mapping[str, Allowed] | None = None
+) -> list[set[str]]:
+    """Tensor fields that must share a data type, together; others alone.
+
+    Where the table is an attribute's, so is this: tensors share a type if all may have the same.
+    """
+    if entry.support_by and row and len({row[name].data_types for name in names}) == 1:
+        return [set(names)]
     groups = [{name} for name in names]
     for fact in entry.same:
         if "data_type" in fact.of:
@@ -68,7 +76,7 @@ def data_types(
 ) -> dict[str, T]:
     """A type for each tensor, of those `wanted` where the table has one of them."""
     found = {}
-    for group in grouped(entry, names):
+    for group in grouped(entry, names, row):
         allowed = set(EVERY_TYPE).intersection(
             *(row[name].data_types for name in group if name in row)
         )
@@ -106,14 +114,16 @@ def descriptions(
         equal = draw(sizes(most, ranks))
         shapes: dict[str, Any] = dict.fromkeys(names, equal)
         for field in listed:
-            if not field.is_tensor:
+            if not field.is_tensor and field.kind != TYPE:
                 attributes[field.name] = attribute(draw, field, len(equal))
     else:
         attributes, shapes = own(draw, ranks, most)
         for field in listed:
-            if not field.is_tensor and field.name not in attributes:
+            if not field.is_tensor and field.kind != TYPE and field.name not in attributes:
                 attributes[field.name] = attribute(draw, field, len(shapes[names[0]]))
     of = draw(data_types(entry, top_row(entry, attributes), names, types))
+    made_type = next(of[f.name] for f in given if f.direction == "out")
+    attributes |= {f.name: made_type for f in listed if f.kind == TYPE}
     pairs = [
         (target, source)
         for target, sources in entry.alias.items()
@@ -125,7 +135,12 @@ def descriptions(
     made: Kwargs = {}
     for field in given:
         for_output = field.direction == "out" or field.name == source
-        one = tensor(of[field.name], shapes[field.name], output=for_output)
+        shape = shapes[field.name]
+        if isinstance(shape, list):
+            each = (tensor(of[field.name], s, output=for_output) for s in shape)
+            made[field.name] = tuple(draw(one) for one in each)
+            continue
+        one = tensor(of[field.name], shape, output=for_output)
         if field.is_array:
             made[field.name] = tuple(draw(st.lists(one, min_size=1, max_size=3)))
         else:
@@ -325,23 +340,40 @@ def own_faults(draw: Draw, name: str, own: Callable[[Draw, Kwargs], list[Kwargs]
     return Fault(name, case.kwargs | draw(st.sampled_from(own(draw, case.kwargs))))
 
 
+def smallest_support(entry: Entry) -> Support:
+    """The table of the smallest description, where each enumeration has its first value."""
+    first = {
+        name: next(iter(ENUMERATIONS[kind.removeprefix("enum ")]))
+        for name, kind, _ in entry.fields
+        if kind.startswith("enum ") and kind != TYPE
+    }
+    return entry.support_of(SimpleNamespace(**first))
+
+
 def smallest(name: str, rank: int, types: dict[str, T]) -> Description:
     """One element in each tensor, of this rank and these types."""
     operator = BY_NAME[name]
     least: dict[str, Any] = {"bool": False, "float": 1.0, "uint": 1, "int": 1, "scalar union": 1}
+    needed = EXPECTED[name].least
+    own = needed(rank) if callable(needed) else needed
     made: Kwargs = {}
     for field in operator.fields:
-        if field.direction == "in" and not field.optional:
-            one = dml.TensorDesc(types[field.name], (1,) * rank)
-            made[field.name] = (one,) if field.is_array else one
-        elif not field.is_tensor and field.required and not field.optional:
+        if field.is_tensor:
+            if field.name in own or (field.direction == "in" and not field.optional):
+                one = partial(dml.TensorDesc, types[field.name])
+                shape = own.get(field.name, [(1,) * rank] if field.is_array else (1,) * rank)
+                made[field.name] = tuple(map(one, shape)) if field.is_array else one(shape)
+        elif field.name in own:
+            made[field.name] = own[field.name]
+        elif field.required and not field.optional:
             if field.name == "axis":
                 made[field.name] = 0
+            elif field.kind == TYPE:
+                made[field.name] = types[operator.outputs[0].name]
             elif field.kind.startswith("enum "):
-                made[field.name] = next(iter(ENUMS[field.kind.removeprefix("enum ")]))
+                made[field.name] = next(iter(ENUMERATIONS[field.kind.removeprefix("enum ")]))
             elif field.kind in least:
                 made[field.name] = least[field.kind]
-    made |= EXPECTED[name].least
     desc = operator.complete(made)
     for field in operator.outputs:  # inference gives types of its own
         if not field.is_array and getattr(desc, field.name) is not None:

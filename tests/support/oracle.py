@@ -192,6 +192,33 @@ def assert_same_values(out: Array, exact: Array) -> None:
     )
 
 
+def converted(x: Array, dtype: Any) -> Array:
+    """Numbers in another type: floats truncate and saturate, NaN is 0; integers keep low bits."""
+    dtype = np.dtype(dtype)
+    with np.errstate(all="ignore"):
+        if x.dtype.kind != "f" or dtype.kind == "f":
+            return x.astype(dtype)
+        info = np.iinfo(dtype)
+        wide = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=1e300, neginf=-1e300))
+        low, high = wide <= float(info.min), wide >= float(info.max)
+        made = np.where(low | high, 0.0, wide).astype(dtype)
+        return np.where(high, info.max, np.where(low, info.min, made)).astype(dtype)
+
+
+def assert_close(out: Array, want: Array, ulps: float, least: float = 0.0) -> None:
+    """Integers equal; floats within `ulps` of the exact value, or `least` absolute."""
+    if out.dtype.kind != "f":
+        np.testing.assert_array_equal(out, want.astype(out.dtype))
+        return
+    with np.errstate(all="ignore"):
+        rounded = want.astype(out.dtype)
+        slack = ulps * np.spacing(np.abs(rounded)).astype(np.float64) + least
+        near = np.abs(out.astype(np.float64) - want) <= slack + np.abs(rounded - want)
+        flushed = (out == 0) & (np.abs(want) < np.finfo(out.dtype).tiny)
+    bad = ~(near | (out == rounded) | flushed | (np.isnan(out) & np.isnan(rounded)))
+    assert not bad.any(), (out[bad][0], want[bad][0], int(bad.sum()))
+
+
 def assert_same_elements(actual: bytes, desc: dml.TensorDesc, expected: Array) -> None:
     """Bit for bit; expected holds the output's elements, of any type of the same width."""
     bits = bits_of(desc.data_type)
