@@ -410,12 +410,11 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         parts = index if isinstance(index, tuple) else (index,)
         key: Any = ()
         known = None
-        if self.size:
-            key = ("index", self.desc, self.shape, index_key(parts))
-            try:
-                known = self.device.remembered.get(key)
-            except Exception:  # an array of no dimensions is an integer, but not hashable
-                key = ()
+        try:
+            key = ("index", self.key[2], self._shape, index_key(parts))
+            known = self.device.remembered.get(key)
+        except Exception:  # no elements; or an array of no dimensions, an integer but not hashable
+            key = ()
         if known is None:
             window = window_of(self.shape, parts)
             if not self.size or 0 in window.shape:
@@ -435,6 +434,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         result: Tensor = op(self)
         if seen.sizes != result.desc.sizes:
             result = result.view(seen)
+        if self._dtype is None and shape == seen.sizes:
+            return result
         return result.marked(shape, self.dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -10,11 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.errors import DmlError, InvalidDescError, OutOfMemoryError, shown
+from dmlgpu.errors import DmlError, InvalidDescError, InvalidTypeError, OutOfMemoryError, shown
 
 
 def as_array(what: str, value: Any) -> npt.NDArray[Any]:
-    """`value` as NumPy sees it."""
+    """`value` as NumPy sees it; what a mask hides would not stay hidden."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InvalidTypeError(
+            f"{what} is a masked array, whose mask would be lost; fill it first with filled(value)"
+        )
     try:
         return np.asarray(value)
     except (DmlError, MemoryError):

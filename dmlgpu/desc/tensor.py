@@ -48,9 +48,12 @@ class DataType(IntEnum):
     @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type with the same bits."""
-        if self is DataType.UNKNOWN or self.bits < 8:
-            raise InvalidDescError(f"DataType.{self.name} has no NumPy type")
-        return np.dtype(self.name.lower())
+        found = _NUMPY.get(self)
+        if found is None:
+            if self is DataType.UNKNOWN or self.bits < 8:
+                raise InvalidDescError(f"DataType.{self.name} has no NumPy type")
+            found = _NUMPY[self] = np.dtype(self.name.lower())
+        return found
 
     @classmethod
     def from_numpy(cls, dtype: npt.DTypeLike) -> DataType:
@@ -67,6 +70,9 @@ class DataType(IntEnum):
                 + ", ".join(t.name.lower() for t in cls if t.bits >= 8)
             )
         return found
+
+
+_NUMPY: dict[DataType, np.dtype[Any]] = {}  # asked for with every call
 
 
 class TensorFlags(IntFlag):

@@ -20,6 +20,7 @@ def examine(device: Device) -> Iterator[Verdict]:
     gpu, facts = context.gpu, context.facts
     ask = {name: partial(probes.answer, partial(getattr(probes, name), context)) for name in ASKED}
     yield from verdicts.operators(answers.run(device, case) for case in answers.cases())
+    yield verdicts.others(answers.others(device))
     yield verdicts.loops(ask["loops"](), facts, gpu.info)
     setting = os.environ.get(forward_progress.VARIABLE, "")
     yield verdicts.waits(ask["waits"](), context.probed_facts(), setting)

@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dmlgpu.desc.description import Description
+from dmlgpu.desc.levels import FeatureLevel, row_at
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.device import Device
 from dmlgpu.errors import DmlError
-from dmlgpu.ops import operator_of
+from dmlgpu.ops import OPERATORS, operator_of
 from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc
 from dmlgpu.plan.dispatch import Plan
+from dmlgpu.plan.operator import Operator
 
 Array = npt.NDArray[Any]
 
@@ -251,6 +254,71 @@ def cases() -> Iterator[Case]:
     yield from slices()
     yield from gathers()
     yield from scans()
+
+
+VALUES: dict[str, Any] = {"bool": False, "float": 1.0, "uint": 1, "int": 1, "scalar union": 1}
+SEVERAL: dict[str, Any] = {"uint array": (0,), "int array": (0,), "float array": (1.0,)}
+
+
+def smallest(operator: Operator[Any]) -> Description | None:
+    """A description with one element in each tensor, by the record alone; None: it needs more.
+
+    Attributes have the first value of their kind; sizes that only a caller can say are 1.
+    """
+    row = row_at(operator.entry.support, max(FeatureLevel)) or {}
+    rank = max((min(cell.ranks) for cell in row.values()), default=1)
+    given: dict[str, Any] = {}
+    for field in operator.fields:
+        if field.direction == "in" and not field.optional:
+            one = TensorDesc(min(row[field.name].data_types), (1,) * rank)
+            given[field.name] = (one,) if field.is_array else one
+        elif not field.is_tensor and field.required and not field.optional:
+            if field.name == "axis":
+                given[field.name] = 0
+            elif field.kind.startswith("enum "):
+                given[field.name] = 0 if "DATA_TYPE" not in field.kind else DataType.FLOAT32
+            elif field.kind in VALUES:
+                given[field.name] = VALUES[field.kind]
+            elif field.kind in SEVERAL:
+                alone = field.name in ("axes", "bias")
+                given[field.name] = SEVERAL[field.kind] * (1 if alone else rank)
+    for more in ({}, {"output_sizes": (1,) * rank}):
+        try:
+            desc: Description = operator.complete(given | more)
+            operator.validate(desc, max(FeatureLevel))
+        except DmlError:
+            continue
+        return desc
+    return None
+
+
+def runs(device: Device, operator: Operator[Any], desc: Description) -> Outcome:
+    """Whether the driver compiles an operator's shaders, and runs them twice to the same bits."""
+    reached: frozenset[str] = frozenset()
+    what = "one element"
+    try:
+        op = device.compile(desc)
+        reached = kernels(op.plan)
+        ones = [np.ones(t.sizes, t.data_type.numpy) for t in desc.inputs().values()]
+        inputs: list[Any] = [device.tensor(x) for x in ones]
+        if any(field.is_array for field in operator.inputs):
+            inputs = [inputs]
+        found = [op(*inputs) for _ in range(2)]
+        first, second = (t if isinstance(t, tuple) else (t,) for t in found)
+        if [t.tobytes() for t in first] != [t.tobytes() for t in second]:
+            return Outcome(operator.name, what, reached, "two runs gave different bits")
+    except DmlError as error:
+        return Outcome(operator.name, what, reached, str(error))
+    return Outcome(operator.name, what, reached)
+
+
+def others(device: Device) -> Iterator[Outcome]:
+    """Every operator that has no known answers here, run once by its record."""
+    answered = {case.operator for case in (*slices(), *gathers(), *scans())}
+    for operator in OPERATORS:
+        desc = None if operator.name in answered else smallest(operator)
+        if desc is not None:
+            yield runs(device, operator, desc)
 
 
 def kernels(plan: Plan) -> frozenset[str]:

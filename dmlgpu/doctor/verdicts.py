@@ -42,6 +42,18 @@ def operators(outcomes: Iterable[Outcome]) -> list[Verdict]:
     return [_operator(name, found) for name, found in sorted(grouped.items())]
 
 
+def others(outcomes: Iterable[Outcome]) -> Verdict:
+    """One verdict for all operators whose answers are not known here."""
+    found = list(outcomes)
+    wrong = [outcome for outcome in found if outcome.fault]
+    if not wrong:
+        text = f"{len(found)} compile, run, and give the same bits twice"
+        return Verdict("other operators", WORKS, text)
+    first = wrong[0]
+    text = f"{len(wrong)} of {len(found)} do not work; first: {first.operator}: {first.fault}"
+    return Verdict("other operators", BROKEN, text, NEWER_DRIVER)
+
+
 def _operator(name: str, outcomes: list[Outcome]) -> Verdict:
     reached = ", ".join(sorted(frozenset().union(*(o.kernels for o in outcomes))))
     wrong = [o for o in outcomes if o.fault]
