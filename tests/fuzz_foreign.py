@@ -99,7 +99,7 @@ class Program:
             made, work = known.tensor.cumsum(0), _cumsum
         elif kind == 1:
             made, work = known.tensor[::-1], _reversed
-        elif kind == 2:
+        elif kind == 2 and known.tensor.size > 1:  # else nothing would be left
             made, work = known.tensor[1:], _tail
         else:
             made, work = known.tensor.copy(), _same
