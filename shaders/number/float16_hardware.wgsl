@@ -11,4 +11,13 @@ fn float16_decode(bits: vec2<u32>) -> f32 { return unpack2x16float(bits.x).x; }
 fn float16_encode(v: f32) -> vec2<u32> {
   return vec2<u32>(pack2x16float(vec2<f32>(v, 0.0)), 0u);
 }
-fn float16_wrap(v: f32) -> f32 { return float16_decode(float16_encode(v)); }
+// By integer operations: a compiler may take packing and unpacking for nothing.
+fn float16_wrap(v: f32) -> f32 {
+  let bits = bitcast<u32>(v);
+  let magnitude = bits & 0x7fffffffu;
+  if (magnitude < 0x38800000u) { return round(v * 16777216.0) * 5.9604644775390625e-8; } // 2^-14
+  if (magnitude > 0x7f800000u) { return v; }
+  let rounded = (bits + 0xfffu + ((bits >> 13u) & 1u)) & 0xffffe000u;
+  let infinite = (rounded & 0x7fffffffu) > 0x477fe000u;
+  return bitcast<f32>(select(rounded, (bits & 0x80000000u) | 0x7f800000u, infinite));
+}
