@@ -35,7 +35,7 @@ lint: setup
 	$(VENV)/bin/lint-imports
 
 test: lint
-	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 test-adapters: setup
 	@tools/test_adapters.sh $(PY) $(ARGS)
