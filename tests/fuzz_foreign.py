@@ -361,6 +361,7 @@ class Program:
                 if self.timers and step not in (self.map, self.unmap, self.destroy):
                     signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 5e-3))
                 step()
+                self.may_raise = False  # what follows is the fuzzer's own
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except Timeout:
                 self.counts["interrupted"] += 1
@@ -369,6 +370,7 @@ class Program:
                     raise
                 self.counts["refused"] += 1
             finally:
+                self.may_raise = False
                 signal.setitimer(signal.ITIMER_REAL, 0)
             self.counts[step.__name__] += 1
         for owner in self.mapped:
