@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.host import as_array, laid_out
-from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.errors import BindingError, InvalidTypeError
 from dmlgpu.plan.dispatch import Plan
 from dmlgpu.plan.operator import Operator
@@ -41,7 +40,6 @@ class CompiledOperator:
         # Whether a call's arguments are the tensors one by one, with none left out or in a list.
         self._plain = not any(f.is_array or f.optional for f in operator.inputs)
         self._checks = self._context.debug and self._executable.index_values is not None
-        self.shown: dict[Any, TensorDesc] = {}  # of results that are seen in other sizes
 
     @property
     def operator(self) -> Operator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Iterable
 from enum import IntEnum
@@ -91,8 +90,3 @@ def member(name: str, enumeration: type[E], value: Any) -> E:
     except Exception:  # an object's own comparison may raise anything
         known = ", ".join(f"{m.name} ({int(m)})" for m in enumeration)
         raise InvalidDescError(f"{name} is {shown(value)}; it must be one of {known}") from None
-
-
-def is_same_number(a: float, b: float) -> bool:
-    """Equality under which NaN is itself."""
-    return a == b or (math.isnan(a) and math.isnan(b))
