@@ -5,6 +5,7 @@ from typing import Any as _Any
 from dmlgpu import functions, ops
 from dmlgpu import numpy as numpy  # tensors answer NumPy through it
 from dmlgpu.compiled import CompiledOperator
+from dmlgpu.desc.catalogue import desc_names as _desc_names
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import (
     AxisDirection,
@@ -135,5 +136,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    built = (operator.name.lower() for operator in ops.OPERATORS)
-    return sorted({*__all__, *built, *ops.description_names()})
+    return sorted({*__all__, *functions.function_names(), *_desc_names()})

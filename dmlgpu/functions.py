@@ -244,6 +244,12 @@ def cast(x: Array, dtype: DataType | npt.DTypeLike) -> Tensor:
     return result
 
 
+def function_names() -> tuple[str, ...]:
+    """The functions of all operators that are built, synonyms included."""
+    synonyms = (name for name, meant in SYNONYMS.items() if meant in BY_NAME)
+    return tuple(name.lower() for name in (*BY_NAME, *synonyms))
+
+
 def function_named(name: str) -> Callable[..., Any] | None:
     """The function of an operator that has none written by hand: `element_wise_add(a, b)`.
 

@@ -32,6 +32,8 @@ def test_nothing_leaks_into_the_package() -> None:
 
     `slice` is public, but `from dmlgpu import *` must not hide Python's own.
     """
+    assert dml.scatter is not None
+    assert dml.ScatterDesc is dml.ScatterElementsDesc
     extra = {
         name
         for name, value in vars(dml).items()

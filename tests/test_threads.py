@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from support.programs import resident
 from support.stages import ramp, summation
 
 import dmlgpu as dml
+from dmlgpu.desc.cached import cached_property
 
 pytestmark = pytest.mark.gpu
 
@@ -167,3 +170,36 @@ def test_threads_compile_the_same_description_at_once(device: dml.Device) -> Non
         thread.join()
     assert len(results) == THREADS
     assert all(np.array_equal(r, np.cumsum(ramp(321), dtype=np.float32)) for r in results)
+
+
+def test_cached_attributes_hold_no_lock() -> None:
+    """A thread that computes one does not wait for another that computes the same attribute.
+
+    Finalizers run in the middle of anything; with a lock, two of them waited for each other.
+    """
+    both = threading.Barrier(2, timeout=20)
+
+    class Slow:
+        @cached_property
+        def value(self) -> int:
+            both.wait()
+            return 7
+
+    slow = [Slow(), Slow()]
+    other = threading.Thread(target=lambda: slow[0].value)
+    other.start()
+    assert slow[1].value == 7
+    other.join()
+    assert vars(slow[0]) == vars(slow[1]) == {"value": 7}
+
+
+def test_the_library_uses_no_attribute_that_holds_a_lock() -> None:
+    for path in sorted(Path(dml.__file__).parent.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imported = {
+            alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module == "functools"
+            for alias in node.names
+        }
+        assert "cached_property" not in imported, path

@@ -9,10 +9,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 from dmlgpu.array.promotion import BOOL, DType, data_type_of
+from dmlgpu.desc.cached import cached_property
 from dmlgpu.desc.catalogue import Entry
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.levels import FeatureLevel

@@ -46,13 +46,18 @@ class Entry:
     @property
     def desc_name(self) -> str:
         """The class of its descriptions: GatherNd1Desc."""
-        return "".join(part.capitalize() for part in self.name.split("_")) + "Desc"
+        return desc_name(self.name)
 
     def support_of(self, desc: Any) -> Support:
         """The table for a description: REDUCE has one for each function."""
         for attribute, tables in self.support_by.items():
             return tables[getattr(desc, attribute).name]
         return self.support
+
+
+def desc_name(name: str) -> str:
+    """The class that describes an operator: GatherNd1Desc for GATHER_ND1."""
+    return "".join(part.capitalize() for part in name.split("_")) + "Desc"
 
 
 @cache
@@ -104,15 +109,13 @@ def _allowed(ranks: str, types: str) -> Allowed:
 
 
 @cache
-def _by_class() -> dict[str, str]:
-    """Operators by the names of their description classes, in lower case."""
-    found = {name.replace("_", "").lower(): name for name in names()}
-    return found | {name.replace("_", "").lower(): meant for name, meant in SYNONYMS.items()}
+def desc_names() -> Mapping[str, str]:
+    """Operators by the names of their description classes, synonyms included."""
+    own = {name: name for name in names()}
+    return {desc_name(name): meant for name, meant in (own | SYNONYMS).items()}
 
 
-def described_by(desc_name: str) -> Entry | None:
+def described_by(class_name: str) -> Entry | None:
     """The operator whose description class has this name; None where there is none."""
-    if not desc_name.endswith("Desc"):
-        return None
-    name = _by_class().get(desc_name.removesuffix("Desc").lower())
+    name = desc_names().get(class_name)
     return None if name is None else entry(name)

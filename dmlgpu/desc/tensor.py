@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
-from functools import cached_property, partial
+from functools import partial
 from math import gcd, prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dmlgpu.desc.cached import cached_property
 from dmlgpu.desc.values import UINT32_MAX, integer, integers
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dmlgpu.desc.catalogue import described_by, entry, names
+from dmlgpu.desc.catalogue import described_by
 from dmlgpu.desc.description import Description, from_catalogue
 from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.ops import (
@@ -81,11 +81,6 @@ def description_named(desc_name: str) -> type[Description] | None:
         return None
     operator = BY_NAME.get(found.name)
     return from_catalogue(found.name) if operator is None else operator.desc
-
-
-def description_names() -> tuple[str, ...]:
-    """The description classes of all operators."""
-    return tuple(entry(name).desc_name for name in names())
 
 
 def traffic(desc: Description) -> Mapping[str, int]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Generic, Protocol, TypeVar
 
+from dmlgpu.desc.cached import cached_property
 from dmlgpu.desc.catalogue import Entry
 from dmlgpu.desc.description import Description, Field, entry_of, fields
 from dmlgpu.desc.levels import FeatureLevel, check_support
