@@ -14,6 +14,8 @@ from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Copy, Dispatch, Plan, Value, eight
 from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, resized, widen
 from dmlgpu.plan.parts import Part, Walk, joined, split
+from dmlgpu.plan.tile import dispatch as tiled
+from dmlgpu.plan.tile import tile_of
 from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
 
 WG_SIZE = 256
@@ -28,6 +30,7 @@ LONG_ROW = 16  # units, from which on a row is worth cutting into pieces
 AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more compile for minutes
 SOURCE, OUTPUT = "input_tensor", "output_tensor"  # as plans call them until they are renamed
 SHORT_RUN = 64  # bits, up to which a GPU looks up every element of a run that jumps in the source
+TILED_RUN = 128  # bits of a run, up to which a GPU moves it with its neighbours
 SPARSE_FACTOR = 4  # an output whose extent is more than this many times its elements is sparse
 
 
@@ -240,6 +243,9 @@ def _dispatch(
     adapter: Adapter,
     in_windows: bool,
 ) -> Plan:
+    if dense and not gather and not adapter.is_cpu and _needs_tile(bits, dims):
+        tile = tile_of(bits, dims, 0, adapter.max_workgroup_storage)
+        return tiled(tile, base, 0, {"input": SOURCE, "output": OUTPUT})
     kind = "units" if dense and bits == 128 else "dense" if dense else "sparse"
     if kind == "dense" and not adapter.is_cpu:
         kind = _gpu_kind(bits, dims, base, gather)
@@ -338,6 +344,14 @@ def _gpu_kind(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None
     if gather or last.source not in (2, -1) or not _in_whole_units(bits, dims):
         return "dense"
     return "whole" if _starts_units(bits, dims, base, None) else "dense"
+
+
+def _needs_tile(bits: int, dims: tuple[Dim, ...]) -> bool:
+    """Whether neighbours in the output are not neighbours in the source, or hardly any are."""
+    last = dims[-1]
+    nearest = min((abs(d.source) for d in dims if d.source), default=0)
+    short = len(dims) > 1 and last.size * bits <= TILED_RUN and last.source
+    return bits < 128 and bool(short or abs(last.source) > nearest)
 
 
 def _is_short(bits: int, last: Dim) -> bool:
