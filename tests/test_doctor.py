@@ -301,8 +301,8 @@ def test_the_cases_reach_every_kernel(adapter: str) -> None:
     }.get(adapter, {"columns", "rows", "groups", "walk"})
     long = {"rows", "short"} if facts.is_cpu else {"units"}
     wanted = {
-        "SLICE": {"units", "dense", "words"} | (long | {"copies"} if facts.is_cpu else set()),
-        "SLICE1": {"dense", "sparse"} | long | (set() if facts.is_cpu else {"whole"}),
+        "SLICE": {"units", "dense"} | (long | {"copies", "words"} if facts.is_cpu else {"tile"}),
+        "SLICE1": {"dense", "sparse"} | long | (set() if facts.is_cpu else {"tile"}),
         "GATHER_ND": {"dense", "sparse", "tuples" if facts.is_cpu else "words"} | long,
         "GATHER_ND1": {"units"} | ({"rows", "dense"} if facts.is_cpu else {"words"}),
         "CUMULATIVE_SUMMATION": scans,

@@ -29,9 +29,10 @@ from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import RUN
 
 BY_ELEMENT = ("sparse", "dense", "dense in pairs", "dense in runs")
+ANYHOW = (*BY_ELEMENT, "tile")
 BY_UNIT = ("units", "units in pairs", "units in runs")
 BY_ROW = ("rows in units", "rows in elements")
-EVERY = ("copies", *BY_UNIT, *BY_ELEMENT, *BY_ROW)
+EVERY = ("copies", *BY_UNIT, *ANYHOW, *BY_ROW)
 BY_PIECE = ("short", "short in runs")
 BY_TUPLE = ("tuples", "tuples in runs")
 ALONE = ("sparse", "dense", "words", "dense in runs")  # elements with index tuples of their own
@@ -46,25 +47,30 @@ LAYOUTS: dict[str, tuple[tuple[str, ...], tuple[int, ...], dict[str, Any]]] = {
     "repeated": (EVERY, (4, 5, 32), {"source": (0, 32, 1)}),
     "far_apart": (EVERY, (4, 5, 32), {"strides": (4000, 800, 1)}),
     "rank_8": (
-        ("copies", *BY_UNIT, *BY_ELEMENT),
+        ("copies", *BY_UNIT, *ANYHOW),
         (2, 3, 2, 3, 2, 3, 2, 16),
         {"steps": (-1, 1) * 4},
     ),
     "long": (EVERY, (16 * 769,), {}),  # the last workgroup's second units are beyond the end
-    "long_odd": (BY_ELEMENT + BY_ROW, (16 * 769 + 5,), {}),
-    "odd": (BY_ELEMENT + BY_ROW, (3, 65, 67), {"offsets": (1, 2, 3), "windows": (2, 63, 61)}),
-    "odd_padded": (BY_ELEMENT + BY_ROW, (19, 37), {"strides": (41, 1)}),
-    "reversed": (BY_ELEMENT + BY_ROW, (5, 333), {"steps": (1, -1)}),
+    "long_odd": (ANYHOW + BY_ROW, (16 * 769 + 5,), {}),
+    "odd": (ANYHOW + BY_ROW, (3, 65, 67), {"offsets": (1, 2, 3), "windows": (2, 63, 61)}),
+    "odd_padded": (ANYHOW + BY_ROW, (19, 37), {"strides": (41, 1)}),
+    "reversed": (ANYHOW + BY_ROW, (5, 333), {"steps": (1, -1)}),
     "every_second": (
-        BY_ELEMENT + BY_ROW,
+        ANYHOW + BY_ROW,
         (3, 400),
         {"offsets": (0, 1), "windows": (3, 399), "steps": (1, 2)},
     ),
-    "reversed_units": (("whole",), (5, 7, 48), {"steps": (-1, 1, -1)}),
-    "every_second_unit": (("whole",), (3, 416), {"windows": (3, 415), "steps": (1, 2)}),
-    "every_second_to_the_end": (("whole",), (16 * 769 * 2 - 1,), {"steps": (2,)}),
-    "every_third": (BY_ELEMENT, (3, 400), {"steps": (-1, 3)}),
-    "transposed": (BY_ELEMENT, (40, 23), {"strides": (1, 40)}),
+    "reversed_units": (BY_ELEMENT, (5, 7, 48), {"steps": (-1, 1, -1)}),
+    "every_second_unit": (BY_ELEMENT, (3, 416), {"windows": (3, 415), "steps": (1, 2)}),
+    "every_second_to_the_end": (BY_ELEMENT, (16 * 769 * 2 - 1,), {"steps": (2,)}),
+    "every_third": (ANYHOW, (3, 400), {"steps": (-1, 3)}),
+    "transposed": (ANYHOW, (40, 23), {"strides": (1, 40)}),
+    "transposed_tiles": (("tile",), (130, 197), {"strides": (1, 131)}),
+    "channels_last": (("tile",), (3, 40, 97), {"strides": (1, 3 * 97, 3)}),
+    "channels_first": (("tile",), (40, 97, 3), {"strides": (97, 1, 40 * 97)}),
+    "pixels_mirrored": (("tile",), (40, 97, 3), {"steps": (1, -1, 1)}),
+    "all_turned": (("tile",), (5, 6, 7, 8), {"strides": (1, 5, 30, 210), "steps": (1, -1, 1, -1)}),
     "interleaved": (("sparse",), (2, 2), {"strides": (3, 2)}),
 }
 GATHERS: dict[str, tuple[Any, ...]] = {  # ways, sizes, index sizes, output strides
@@ -112,25 +118,26 @@ class Forced:
         self.patch = monkeypatch
 
     def compile(self, desc: Any, way: str) -> CompiledOperator:
-        """Pairs, words and whole units are what a GPU does; all else is what a CPU does."""
+        """Pairs, words and tiles are what a GPU does; all else is what a CPU does."""
         kernel, _, group = way.partition(" in ")
-        special = kernel if kernel in ("rows", "short", "tuples") else ""
-        on_cpu = group != "pairs" and kernel not in ("words", "whole")
+        special = kernel in ("rows", "short", "tuples")
+        on_cpu = group != "pairs" and kernel not in ("words", "tile")
         facts = replace(self.device.context.facts, is_cpu=on_cpu)
         self.patch.setattr(self.device.context, "facts", facts)
         self.patch.setattr(move, "COPY_BYTES", 1 if way == "copies" else 1 << 40)
         self.patch.setattr(move, "SPARSE_FACTOR", 1 << 20)
         self.patch.setattr(move, "run_units", lambda units: RUN if group == "runs" else 1)
-        self.patch.setattr(move, "cpu_kind", lambda *given: special)
+        if way != "copies":
+            self.patch.setattr(move, "choose", lambda layout: kernel)
         self.patch.setattr(move, "CPU_SHARES", 2 if group == "runs" else 2048)
-        if kernel in ("dense", "words") or group == "elements":
+        if kernel in ("dense", "words", "tile") or group == "elements":
             self.patch.setattr(move, "widen", lambda *given, most: widen(*given, most=0))
         if kernel == "sparse":
             self.patch.setattr(move, "is_nested", lambda dims: False)
         op = CompiledOperator(self.device, operator_of(desc), desc)
         (dispatch,) = op.plan.dispatches
         assert bool(op.plan.copies) == (way == "copies")
-        assert way == "copies" or dispatch.slots["move"] == kernel
+        assert way == "copies" or dispatch.slots.get("move", dispatch.shader[5:]) == kernel
         in_pairs = dispatch.constants.get("PAIRS") or dispatch.slots.get("main") == "dense_pairs"
         assert bool(in_pairs) == (group == "pairs")
         if special:

@@ -6,7 +6,7 @@ only a part of it writes nothing but its own elements, since others are not its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -21,7 +21,7 @@ from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
 WG_SIZE = 256
 UNITS_WG_SIZE = 128  # of GPU kernels whose invocations make whole units, as measured
 RUN = 16  # neighbouring units that one invocation copies on a CPU adapter, if there are many
-COPY_BYTES = 2048  # shortest run for which a buffer copy is faster than a shader on a CPU adapter
+COPY_BYTES = 8192  # shortest run for which a buffer copy is faster than a shader on a CPU adapter
 COPY_RUNS = 4096  # most runs of one call that are recorded as buffer copies
 CPU_WG_SIZE = 64  # of the kernels that only CPU adapters run
 CPU_TEAM = 8  # most invocations of these that work side by side
@@ -29,8 +29,7 @@ CPU_SHARES = 2048  # invocations among which these divide their work
 LONG_ROW = 16  # units, from which on a row is worth cutting into pieces
 AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more compile for minutes
 SOURCE, OUTPUT = "input_tensor", "output_tensor"  # as plans call them until they are renamed
-SHORT_RUN = 64  # bits, up to which a GPU looks up every element of a run that jumps in the source
-TILED_RUN = 128  # bits of a run, up to which a GPU moves it with its neighbours
+SHORT_RUN = 128  # bits of a run, up to which its elements are moved with those of others
 SPARSE_FACTOR = 4  # an output whose extent is more than this many times its elements is sparse
 
 
@@ -83,8 +82,7 @@ class Move:
             assert self.gather is None
             made = _plan_part(bits, self.loops, self.base, self.out_base, adapter, largest)
         else:
-            shader = "move/gather" if self.gather else "move/copy"
-            made = _plan(shader, bits, self.loops, self.base, self.gather, adapter, largest)
+            made = _plan(bits, self.loops, self.base, self.gather, adapter, largest)
         return _renamed(made, {SOURCE: self.source_field, OUTPUT: self.output_field})
 
     def traffic(self) -> dict[str, int]:
@@ -106,7 +104,6 @@ class Move:
 
 
 def _plan(
-    shader: str,
     bits: int,
     loops: Sequence[Dim],
     source_base: int,
@@ -123,20 +120,20 @@ def _plan(
     if gather:
         gather = replace(gather, strides=tuple(s // grouped for s in strides))
     base = source_base // grouped
-    # Kernels for CPUs load often; where each load chooses a window, compiling takes minutes. Parts
-    # of one buffer need windows too: what lies between them is bound with them.
+    # Parts of one buffer need windows too: what lies between them is bound with them.
     in_windows = largest > adapter.max_binding
     parts = _parts(bits, dims, base, gather, adapter.max_binding) if in_windows else None
+    layout = Layout(bits, dims, base, gather, adapter, dense, in_windows)
     if parts:
         plans = []
         for part in parts:
             moved = sum(n * d.source for n, d in zip(part.first, dims, strict=False))
             start = part.starts.get("input_tensor", base + moved)
             cut = resized(dims, part.sizes[: len(dims)])
-            plans.append(_dispatch(shader, bits, cut, dense, start, gather, adapter, in_windows))
+            plans.append(_dispatch(replace(layout, dims=cut, base=start)))
         made = joined(plans, [part.spans for part in parts])
     else:
-        made = _dispatch(shader, bits, dims, dense, base, gather, adapter, in_windows)
+        made = _dispatch(layout)
     copies = _copies(bits, dims, base) if adapter.is_cpu and not gather else ()
     return replace(made, copies=copies)
 
@@ -233,40 +230,153 @@ def _parts(
     return split(sizes, walks, most, len(dims))
 
 
-def _dispatch(
-    shader: str,
-    bits: int,
-    dims: tuple[Dim, ...],
-    dense: bool,
-    base: int,
-    gather: Gather | None,
-    adapter: Adapter,
-    in_windows: bool,
-) -> Plan:
-    if dense and not gather and not adapter.is_cpu and _needs_tile(bits, dims):
-        tile = tile_of(bits, dims, 0, adapter.max_workgroup_storage)
-        return tiled(tile, base, 0, {"input": SOURCE, "output": OUTPUT})
-    kind = "units" if dense and bits == 128 else "dense" if dense else "sparse"
-    if kind == "dense" and not adapter.is_cpu:
-        kind = _gpu_kind(bits, dims, base, gather)
-    elif adapter.is_cpu and dense and not in_windows:
-        kind = cpu_kind(bits, dims, gather) or kind
-    work = {"rows": _rows, "short": _short, "tuples": _by_tuples}.get(kind)
-    made = work(bits, dims, base, gather) if work else _general(kind, bits, dims, adapter)
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What decides which kernel a move gets: its loops, in elements of `bits` bits."""
+
+    bits: int
+    dims: tuple[Dim, ...]
+    base: int  # element of the source where the loops start
+    gather: Gather | None
+    adapter: Adapter
+    is_dense: bool  # an output address names its coordinates, and gaps between elements are few
+    in_windows: bool  # a tensor is bound in several pieces, among which every load chooses
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether the adapter is software."""
+        return self.adapter.is_cpu
+
+    @property
+    def by_tuples(self) -> bool:
+        """Whether every element of a run has an index tuple of its own."""
+        return self.dims[-1].tuple_ != 0
+
+    @property
+    def is_short(self) -> bool:
+        """Whether runs are so short that most of what is loaded at once belongs to others."""
+        return self.dims[-1].size * self.bits <= SHORT_RUN
+
+    @property
+    def is_stepped(self) -> bool:
+        """Whether neighbours of a run are so near in the source that units of it are rearranged."""
+        return self.dims[-1].source in (1, -1, 2)
+
+    @property
+    def is_permuted(self) -> bool:
+        """Whether another loop than the output's innermost steps least through the source."""
+        nearest = min((abs(d.source) for d in self.dims if d.source), default=0)
+        return abs(self.dims[-1].source) > nearest
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Whether there is more than one run, and its elements are apart in the source."""
+        return len(self.dims) > 1 and self.dims[-1].source != 0
+
+    @property
+    def starts_units(self) -> bool:
+        """Whether runs start where units of the source do; or end there, backwards."""
+        *outer, last = self.dims
+        starts = [self.base + (last.source < 0), *(d.source for d in outer)]
+        starts += self.gather.strides if self.gather else ()
+        return not any(start * self.bits % 128 for start in starts)
+
+    @property
+    def tuples_fill_units(self) -> bool:
+        """Whether tuples lie side by side in parts of 16 bytes, one unit needing 16 at least."""
+        if not self.gather or len(self.dims) > 1:
+            return False
+        coordinates = len(self.gather.sizes)
+        words = coordinates * self.gather.bits // 32
+        together = coordinates == 1 or self.gather.index_step == 1
+        packed = self.dims[-1].tuple_ == coordinates and together
+        return packed and words in (1, 2, 4) and 128 // self.bits * words >= 4
+
+
+# From top to bottom: the first kernel whose condition holds; then why it is there, with the row of
+# the benchmarks that it is 15 % faster on than what would follow. Kernels for CPUs load often;
+# where each load chooses a window, compiling them takes minutes.
+Choice = tuple[Callable[[Layout], bool], str, str]
+CHOICES: tuple[Choice, ...] = (
+    (
+        lambda m: not m.is_dense,
+        "sparse",
+        "writes only its own elements, in an output of any layout",
+    ),
+    (
+        lambda m: (
+            not (m.on_cpu or m.gather or m.bits == 128)
+            and (m.is_permuted or (m.is_short and m.has_neighbours))
+        ),
+        "tile",
+        "transpose float32 bandwidth: whole sectors on both sides, where dense is 0.12 of a copy",
+    ),
+    (
+        lambda m: m.on_cpu and not m.in_windows and m.by_tuples and m.tuples_fill_units,
+        "tuples",
+        "gather scalars float16 on lavapipe 25.0: 1.7 times as fast as dense; uint8 3.7 times",
+    ),
+    (
+        lambda m: (
+            m.on_cpu
+            and not (m.in_windows or m.by_tuples)
+            and m.is_stepped
+            and m.dims[-1].size * m.bits >= 128 * LONG_ROW
+        ),
+        "rows",
+        "slice window uint8 on lavapipe 25.0: 1.6 times as fast as dense; reversed float32 1.5",
+    ),
+    (
+        lambda m: m.on_cpu and not (m.in_windows or m.by_tuples) and m.bits == 128 and _two(m),
+        "short",
+        "gather rows of 16 float32 on lavapipe 25.0: 1.6 times as fast as units",
+    ),
+    (lambda m: m.bits == 128, "units", "whole units on both sides need no rearranging"),
+    (
+        lambda m: m.by_tuples and not m.on_cpu,
+        "words",
+        "gather scalars uint8 bandwidth: 1.56 ms, by pairs of units 7.2",
+    ),
+    (
+        lambda m: m.is_short and not (m.is_stepped or m.gather or (m.in_windows and m.on_cpu)),
+        "words",
+        "every element is looked up by itself: dense would load a unit for each",
+    ),
+    (lambda m: True, "dense", "any output that has its elements side by side, in whole units"),
+)
+
+
+def choose(layout: Layout) -> str:
+    """The kernel for a layout, by the last part of its shader's name."""
+    return next(kernel for holds, kernel, _ in CHOICES if holds(layout))
+
+
+def _two(layout: Layout) -> bool:
+    return len(layout.dims) == 2
+
+
+def _dispatch(layout: Layout) -> Plan:
+    """The kernel that is chosen for a layout, and how it divides the work."""
+    bits, dims, gather = layout.bits, layout.dims, layout.gather
+    kind = choose(layout)
+    bindings = {"input": SOURCE, "output": OUTPUT}
+    if kind == "tile":
+        tile = tile_of(bits, dims, 0, layout.adapter.max_workgroup_storage)
+        return tiled(tile, layout.base, 0, bindings)
+    made = _WORK[kind](layout)
     params: dict[str, Value] = {
         "count": made.count,
-        "source_base": base,
+        "source_base": layout.base,
         "run": made.run,
         "team": made.team,
         "sizes": eight([d.size for d in dims]),
         "out_strides": eight([d.out for d in dims]),
         "source_strides": eight([d.source for d in dims]),
     }
-    bindings = {"input": "input_tensor", "output": "output_tensor"}
     slots = {"move": kind}
     constants = dict(made.constants)
     if kind == "dense":
-        slots["main"] = "dense_runs" if adapter.is_cpu else "dense_pairs"
+        slots["main"] = "dense_runs" if layout.on_cpu else "dense_pairs"
     if gather:
         params["index_step"] = gather.index_step
         params["tuple_strides"] = eight([d.tuple_ for d in dims])
@@ -275,9 +385,10 @@ def _dispatch(
         bindings["indices"] = "indices_tensor"
         slots["index"] = gather.snippet
         slots["indices"] = "indices_units" if kind == "tuples" else "indices_words"
-        many = adapter.is_cpu and len(gather.sizes) > AT_ONCE
+        many = layout.on_cpu and len(gather.sizes) > AT_ONCE
         slots["resolve"] = "resolve_loop" if many else "resolve_at_once"
         constants["TUPLE"] = len(gather.sizes)
+    shader = "move/gather" if gather else "move/copy"
     workgroups = -(-made.invocations // constants["WG_SIZE"])
     return Plan((Dispatch(shader, workgroups, params, bindings, slots, constants),))
 
@@ -293,32 +404,54 @@ class Work:
     team: int = 1  # invocations that take turns
 
 
-def _general(kind: str, bits: int, dims: tuple[Dim, ...], adapter: Adapter) -> Work:
-    """Units, or elements where the output is written one by one, in no particular order."""
-    last = dims[-1]
-    by_units = kind in ("units", "dense", "whole") and not adapter.is_cpu
-    constants = {"WG_SIZE": UNITS_WG_SIZE if by_units else WG_SIZE, "RANK": len(dims)}
-    if kind != "units":
-        constants["BITS"] = bits
-    if kind == "sparse":
-        return Work(count(dims), count(dims), constants)
-    if kind == "words":
-        made = -(-extent(dims) // max(1, 32 // bits))
-        return Work(made, made, constants)
-    units = -(-extent(dims) * bits // 128)
-    if kind == "whole":
-        return Work(units, units, {**constants, "STEP": last.source})
-    pairs = not adapter.is_cpu  # of units for an invocation, a workgroup apart
-    run = run_units(units) if adapter.is_cpu else 1
-    if kind == "units":
-        constants["PAIRS"] = int(pairs)
-    if kind == "units" or not pairs:
-        constants["RUN"] = run
-    if kind == "dense":
-        constants["STEP"] = last.source if last.source in (1, -1, 2) else 0
-        constants["TUPLE_PER_ELEMENT"] = int(last.tuple_ != 0)
-        constants["WHOLE"] = int(_in_whole_units(bits, dims))
-    return Work(units, -(-units // (2 if pairs else run)), constants)
+def _elements(layout: Layout) -> Work:
+    """Element by element."""
+    dims = layout.dims
+    constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims), "BITS": layout.bits}
+    return Work(count(dims), count(dims), constants)
+
+
+def _words(layout: Layout) -> Work:
+    """Word by word of the output, or elements of 64 bits."""
+    dims, bits = layout.dims, layout.bits
+    made = -(-extent(dims) // max(1, 32 // bits))
+    return Work(made, made, {"WG_SIZE": WG_SIZE, "RANK": len(dims), "BITS": bits})
+
+
+def _units(layout: Layout) -> Work:
+    """Units: two per invocation on a GPU, several side by side on a CPU."""
+    units = -(-extent(layout.dims) * layout.bits // 128)
+    if not layout.on_cpu:
+        constants = {"WG_SIZE": UNITS_WG_SIZE, "RANK": len(layout.dims)}
+        return Work(units, -(-units // 2), constants)
+    run = run_units(units)
+    constants = {"WG_SIZE": WG_SIZE, "RANK": len(layout.dims), "RUN": run}
+    return Work(units, -(-units // run), constants)
+
+
+def run_units(units: int) -> int:
+    """Units per invocation on a CPU: few where that would leave lanes idle."""
+    return RUN if units >= 64 * RUN * WG_SIZE else 1
+
+
+def _whole_units(layout: Layout) -> Work:
+    """Units whose addresses are those of elements, all strides being in units."""
+    made = _units(layout)
+    constants = {"PAIRS": int(not layout.on_cpu), "RUN": 1, **made.constants}
+    return replace(made, constants=constants)
+
+
+def _dense(layout: Layout) -> Work:
+    """Units, each put together from the elements of one run or of several."""
+    made, last = _units(layout), layout.dims[-1]
+    constants = {
+        **made.constants,
+        "BITS": layout.bits,
+        "STEP": last.source if last.source in (1, -1, 2) else 0,
+        "TUPLE_PER_ELEMENT": int(last.tuple_ != 0),
+        "WHOLE": int(_in_whole_units(layout.bits, layout.dims)),
+    }
+    return replace(made, constants=constants)
 
 
 def _in_whole_units(bits: int, dims: tuple[Dim, ...]) -> bool:
@@ -328,104 +461,57 @@ def _in_whole_units(bits: int, dims: tuple[Dim, ...]) -> bool:
     return extent(dims) == count(dims) and not any(n * bits % 128 for n in edges)
 
 
-def _starts_units(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> bool:
-    """Whether runs of the innermost loop start where units of the input do; or end, backwards."""
-    *outer, last = dims
-    starts = [base + (last.source < 0), *(d.source for d in outer)]
-    starts += gather.strides if gather else ()
-    return not any(start * bits % 128 for start in starts)
-
-
-def _gpu_kind(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> str:
-    """The kernel of a GPU for a dense output of elements smaller than 16 bytes."""
-    last = dims[-1]
-    if last.tuple_ or (_is_short(bits, last) and not gather):
-        return "words"
-    if gather or last.source not in (2, -1) or not _in_whole_units(bits, dims):
-        return "dense"
-    return "whole" if _starts_units(bits, dims, base, None) else "dense"
-
-
-def _needs_tile(bits: int, dims: tuple[Dim, ...]) -> bool:
-    """Whether neighbours in the output are not neighbours in the source, or hardly any are."""
-    last = dims[-1]
-    nearest = min((abs(d.source) for d in dims if d.source), default=0)
-    short = len(dims) > 1 and last.size * bits <= TILED_RUN and last.source
-    return bits < 128 and bool(short or abs(last.source) > nearest)
-
-
-def _is_short(bits: int, last: Dim) -> bool:
-    """Whether runs are so short, and their elements so far apart, that each is looked up."""
-    return last.size * bits <= SHORT_RUN and last.source not in (1, -1, 2)
-
-
-def cpu_kind(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> str:
-    """The kernel without branches that a CPU adapter runs; "" where only a general one serves."""
-    last = dims[-1]
-    if last.tuple_:
-        alone = gather is not None and len(dims) == 1 and _is_packed(bits, last, gather)
-        return "tuples" if alone else ""
-    if last.size * bits >= 128 * LONG_ROW and last.source in (1, -1, 2):
-        return "rows"
-    if bits < 128 and _is_short(bits, last) and not gather:
-        return "words"
-    return "short" if bits == 128 and len(dims) == 2 else ""
-
-
 def _share(whole: int, least: int, most: int) -> int:
     """What one of CPU_SHARES invocations does, as a power of two."""
     return min(most, max(least, 1 << max(1, whole // CPU_SHARES).bit_length() - 1))
 
 
-def _rows(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> Work:
+def _rows(layout: Layout) -> Work:
     """Pieces of rows, each for a team of invocations that take its units in turn."""
-    *outer, last = dims
+    bits, (*outer, last) = layout.bits, layout.dims
     unit = 128 // bits
     units = last.size // unit
     edges = last.size % unit or any(d.out % unit for d in outer)
     share = _share(units * count(tuple(outer)), 8, 256 if edges else 64)
     team = min(CPU_TEAM, 1 << max(1, units // share).bit_length() - 1)
     pieces = count(tuple(outer)) * -(-units // (share * team))
-    aligned = not edges and _starts_units(bits, dims, base, gather)
     constants = {
         "WG_SIZE": CPU_WG_SIZE,
-        "RANK": len(dims),
+        "RANK": len(layout.dims),
         "BITS": bits,
         "STEP": last.source,
         "EDGES": int(bool(edges)),
-        "ALIGNED": int(aligned),
+        "ALIGNED": int(not edges and layout.starts_units),
     }
     return Work(pieces, pieces * team, constants, share * team, team)
 
 
-def _short(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> Work:
+def _short(layout: Layout) -> Work:
     """Whole rows of a few units."""
-    rows, row = dims
+    rows, row = layout.dims
     chunk = next(n for n in (4, 2, 1) if row.size % n == 0)
     run = _share(rows.size, 1, 16)
     constants = {"WG_SIZE": CPU_WG_SIZE, "CHUNK": chunk}
     return Work(rows.size, -(-rows.size // run), constants, run, CPU_TEAM)
 
 
-def _by_tuples(bits: int, dims: tuple[Dim, ...], base: int, gather: Gather | None) -> Work:
+def _tuples(layout: Layout) -> Work:
     """Units of one row whose elements each have an index tuple of their own."""
-    units = -(-count(dims) * bits // 128)
+    units = -(-count(layout.dims) * layout.bits // 128)
     run = _share(units, 1, 16)
-    constants = {"WG_SIZE": CPU_WG_SIZE, "BITS": bits}
+    constants = {"WG_SIZE": CPU_WG_SIZE, "BITS": layout.bits}
     return Work(units, -(-units // run), constants, run, CPU_TEAM)
 
 
-def _is_packed(bits: int, last: Dim, gather: Gather) -> bool:
-    """Whether index tuples lie side by side in parts of 16 bytes, and a unit needs 16 at least."""
-    coordinates = len(gather.sizes)
-    words = coordinates * gather.bits // 32
-    packed = last.tuple_ == coordinates and (coordinates == 1 or gather.index_step == 1)
-    return packed and words in (1, 2, 4) and 128 // bits * words >= 4
-
-
-def run_units(units: int) -> int:
-    """Units per invocation on a CPU: few where that would leave lanes idle."""
-    return RUN if units >= 64 * RUN * WG_SIZE else 1
+_WORK: Mapping[str, Callable[[Layout], Work]] = {
+    "sparse": _elements,
+    "words": _words,
+    "units": _whole_units,
+    "dense": _dense,
+    "rows": _rows,
+    "short": _short,
+    "tuples": _tuples,
+}
 
 
 def _copies(

@@ -173,7 +173,8 @@ def _code(tile: Tile) -> str:
         f"const OWN = {own}u;",
         f"const PLANE = {plane}u;",
         f"var<workgroup> held: array<u32, {plane * words}>;",
-        f"struct Tile {{ source: u32, output: u32, begins: bool, n: array<u32, {len(tile.dims)}> }}",
+        "struct Tile { source: u32, output: u32, begins: bool, "
+        f"n: array<u32, {len(tile.dims)}> }}",
         *_tile_at(tile),
     ]
     for name, side in (("source", tile.source), ("output", tile.output)):
