@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import pickle
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import cffi
 import fuzz_foreign
 import numpy as np
 import pytest
@@ -504,6 +506,31 @@ def test_nothing_is_read_for_the_first_time_after_a_device_is_open(fresh: dml.De
     fresh.wrap(x.buffer, LINE)
     fresh.wait()
     assert set(ffi._parsed_types) == before
+
+
+def test_opening_a_device_reads_no_c_type_by_itself() -> None:
+    """Each costs 25 ms; all are read at once when wgpu is loaded."""
+    program = """
+from dmlgpu.gpu import private
+
+ffi = private.native().ffi
+before = set(ffi._parsed_types)
+with dml.Device() as device:
+    device.tensor(np.ones(1000, np.float32)).cumsum(0).numpy()
+print(sorted(set(ffi._parsed_types) - before))
+"""
+    assert says(program) == "[]\n"
+
+
+def test_types_read_at_once_are_those_cffi_reads_one_by_one() -> None:
+    ffi = private.native().ffi
+    names = [*private._ARRAYS, *private._OTHERS, "WGPUBufferDescriptor *", "WGPULimits *"]
+    kept = {name: ffi._parsed_types.pop(name) for name in (*names, *private._FUNCTIONS)}
+    for name, found in kept.items():
+        with contextlib.suppress(cffi.CDefError):  # functions are no types to ask for
+            ffi.typeof(name)
+        read, ffi._parsed_types[name] = ffi._parsed_types[name], found
+        assert read == found, name
 
 
 @pytest.mark.slow

@@ -56,7 +56,53 @@ def native() -> Native:
     """wgpu-native; loaded when first needed, for that takes longer than all the rest together."""
     from wgpu.backends import wgpu_native
 
+    with contextlib.suppress(Exception):  # without it all works, but starts later
+        read_types(wgpu_native.ffi)
     return wgpu_native
+
+
+# C types that are asked for until a device is open, as wgpu-py spells them.
+_STRUCTS = """
+    AdapterInfo BindGroupDescriptor BindGroupEntry BindGroupLayoutDescriptor BindGroupLayoutEntry
+    BufferBindingLayout BufferDescriptor BufferMapCallbackInfo ChainedStruct CommandBufferDescriptor
+    CommandEncoderDescriptor ComputePassDescriptor ComputePipelineDescriptor ComputeState
+    ConstantEntry DeviceDescriptor DeviceExtras DeviceLostCallbackInfo InstanceDescriptor
+    InstanceExtras Limits NativeLimits PassTimestampWrites QuerySetDescriptor QueueDescriptor
+    QueueWorkDoneCallbackInfo RequestDeviceCallbackInfo ShaderModuleDescriptor ShaderSourceWGSL
+    StringView UncapturedErrorCallbackInfo
+""".split()  # noqa: SIM905  (one name to a line would be a page)
+_ARRAYS = (
+    *("WGPUAdapter[]", "WGPUBindGroupEntry[]", "WGPUBindGroupLayoutEntry[]", "WGPUCommandBuffer[]"),
+    *("WGPUConstantEntry[]", "WGPUFeatureName[]", "char []", "uint32_t []", "uint8_t []"),
+)
+_FUNCTIONS = (
+    "void(WGPUDevice const *, WGPUDeviceLostReason, WGPUStringView, void *, void *)",
+    "void(WGPUDevice const *, WGPUErrorType, WGPUStringView, void *, void *)",
+    "void(WGPURequestDeviceStatus, WGPUDevice, WGPUStringView, void *, void *)",
+)
+_OTHERS = (
+    *("intptr_t", "uintptr_t", "void *", "uint8_t *", "WGPUChainedStruct * "),
+    *("WGPUQueueWorkDoneCallback", "WGPUBufferMapCallback"),
+)
+
+
+def read_types(ffi: Any) -> None:
+    """Reads the C types of `ffi` that are needed in one go.
+
+    For each type that it is asked for by name, cffi runs a parser written in Python over all names
+    of the header: 25 ms each, a second for those that opening a device needs. Here they are fields
+    of one structure, which is read once, and go where cffi keeps those it has read.
+    """
+    plain = [*(f"WGPU{name} *" for name in _STRUCTS), *_OTHERS]
+    fields = [f"{name} {{}}" for name in plain]
+    fields += [name.replace("[]", " (*{})[]") for name in _ARRAYS]
+    fields += [name.replace("(", " (*{})(", 1) for name in _FUNCTIONS]
+    text = "".join(f"{field.format(f'f{i}')};" for i, field in enumerate(fields))
+    ffi.cdef(f"struct dmlgpu_types {{ {text} }};")
+    types = [field.type for _, field in ffi.typeof("struct dmlgpu_types").fields]
+    for name, found in zip((*plain, *_ARRAYS, *_FUNCTIONS), types, strict=True):
+        made = found.item if name in _ARRAYS else found
+        ffi._parsed_types.setdefault(name, (made, name in _FUNCTIONS))
 
 
 Made = TypeVar("Made")
