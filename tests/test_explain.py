@@ -210,11 +210,11 @@ def test_a_fused_activation_and_a_scale_are_read_and_told(capsys: Capture) -> No
 
 
 def test_copies_are_told(capsys: Capture) -> None:
-    line = "slice --input float32:64x1024 --sizes 64,512 --assume cpu"
+    line = "slice --input float32:64x4096 --sizes 64,2048 --assume cpu"
     found = as_json(capsys, line)
-    assert found["copies"] == {"count": 64, "bytes": 2048}
+    assert found["copies"] == {"count": 64, "bytes": 8192}
     _, out, _ = run(capsys, "explain", *line.split())
-    assert "64 copies of 2 KiB each take the place of the dispatches" in out
+    assert "64 copies of 8 KiB each take the place of the dispatches" in out
     assert out.endswith("Least time: not known; --bandwidth GB/S says how fast memory is.\n")
 
 

@@ -30,9 +30,9 @@ from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Lease, Storage
 from dmlgpu.gpu.objects import BindGroup, Buffer, Encode, Pipeline, QuerySet
-from dmlgpu.gpu.private import submit_once
+from dmlgpu.gpu.private import encode, submit_once
 
-BATCH_LIMIT = 64  # dispatches and copies recorded before they are submitted
+BATCH_LIMIT = 256  # dispatches and copies recorded before they are submitted
 BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
 READ = "read"  # the name of a copy to the host
 
@@ -309,12 +309,7 @@ class Encoding:
 
     def _dispatch(self, call: Call) -> None:
         open_pass = self._pass or self._begin()
-        for pipeline, group, x, y in call.dispatches:
-            if self._pipeline is not pipeline:
-                open_pass.set_pipeline(pipeline)
-                self._pipeline = pipeline
-            open_pass.set_bind_group(0, group)
-            open_pass.dispatch_workgroups(x, y)
+        self._pipeline = encode(open_pass, call.dispatches, self._pipeline)
 
     def _copy(self, call: Call) -> None:
         self._end()

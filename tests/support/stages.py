@@ -92,8 +92,8 @@ def reverse(bench: Bench, number: int) -> tuple[Array, Array]:
 
 
 def copy(bench: Bench, number: int) -> tuple[Array, Array]:
-    values = ramp(4096 + 4 * number)
-    return bench.device.tensor(values)[4:2052].numpy(), values[4:2052]
+    values = ramp(8192 + 4 * number)
+    return bench.device.tensor(values)[4:4100].numpy(), values[4:4100]
 
 
 def gather(bench: Bench, number: int) -> tuple[Array, Array]:
