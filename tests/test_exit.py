@@ -37,6 +37,14 @@ ENDINGS = {
         y = summed(device)
         atexit.register(lambda: print(y.numpy()[0]))
     """,
+    "a finalizer computes": """
+        x = summed(dml.Device())
+        class Computes:
+            def __del__(self):
+                x.cumsum(0).numpy()
+        made = Computes()
+        made.me = made
+    """,
     "closed at exit": """
         device = dml.Device()
         y = summed(device)
