@@ -37,6 +37,14 @@ ENDINGS = {
         y = summed(device)
         atexit.register(lambda: print(y.numpy()[0]))
     """,
+    "a finalizer computes": """
+        x = summed(dml.Device())
+        class Computes:
+            def __del__(self):
+                x.cumsum(0).numpy()
+        made = Computes()
+        made.me = made
+    """,
     "closed at exit": """
         device = dml.Device()
         y = summed(device)
@@ -47,6 +55,23 @@ ENDINGS = {
         def work():
             while True:
                 summed(device).numpy()
+        threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.5)
+    """,
+    "threads that wait for the GPU": """
+        device = dml.Device()
+        def work():
+            while True:
+                summed(device).numpy()
+        for _ in range(3):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.5)
+    """,
+    "a thread that opens devices": """
+        def work():
+            while True:
+                with dml.Device() as device:
+                    summed(device)
         threading.Thread(target=work, daemon=True).start()
         time.sleep(0.5)
     """,
@@ -84,3 +109,24 @@ ENDINGS = {
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_exit_is_silent(ending: str) -> None:
     says(ENDINGS[ending])
+
+
+def test_the_end_waits_for_what_other_threads_have_asked() -> None:
+    """Python ends threads so that wgpu-native, were it on their stack, would end the process."""
+    program = """
+    from dmlgpu.gpu.private import Question
+    device = dml.Device()
+    started = threading.Event()
+    def work():
+        with Question(device.wgpu_device):
+            started.set()
+            time.sleep(0.5)
+            print("asked", flush=True)
+        try:
+            device.wait()
+        except SystemExit:
+            print("ended", flush=True)
+    threading.Thread(target=work, daemon=True).start()
+    started.wait()
+    """
+    assert says(program).startswith("asked\n")

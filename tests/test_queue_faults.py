@@ -153,6 +153,29 @@ def test_reading_in_place_is_interrupted_by_a_submission(fresh: dml.Device) -> N
             break
 
 
+def test_what_runs_inside_a_submission_submits_and_reads(fresh: dml.Device) -> None:
+    """wgpu-native answers questions at its end, and Python runs finalizers and handlers there."""
+    x, call = counting(fresh)
+    ffi, lib = private.native().ffi, private.native().lib
+    got: list[list[int]] = []
+
+    def answered(*_: object) -> None:
+        call()
+        got.append(fresh.tensor(np.ones(7, np.int32)).cumsum(0).tolist())
+        got.append(x.tolist())
+
+    info = ffi.new("WGPUQueueWorkDoneCallbackInfo *")
+    info.mode = lib.WGPUCallbackMode_AllowProcessEvents
+    info.callback = callback = ffi.callback("WGPUQueueWorkDoneCallback", answered)
+    fresh.wait()
+    lib.wgpuQueueOnSubmittedWorkDone(private.handle(fresh.wgpu_device.queue), info[0])
+    call()
+    fresh.flush()
+    assert callback
+    assert got == [[1, 2, 3, 4, 5, 6, 7], [1, 3]]
+    assert x.tolist() == [1, 3]
+
+
 def test_finalizers_while_the_device_works_hang_nothing() -> None:
     program = """
     import gc
@@ -280,6 +303,22 @@ def test_what_a_spoiled_tensor_leaves_is_nobody_elses_fault(fresh: dml.Device) -
     del y
     z = other.cumsum(0)
     buffer.destroy()
+    assert np.array_equal(z.numpy(), SUMS)
+
+
+def test_memory_that_waits_is_spoiled_for_nobody_else(fresh: dml.Device) -> None:
+    """The tensor that was to be filled is gone before the submission in which it is spoiled."""
+    x, other = fresh.tensor(ROW), fresh.tensor(ROW)
+    buffer = x.buffer
+    fresh.wait()
+    y = x.cumsum(0)
+    storage = y.storage
+    del y
+    fresh.memory  # noqa: B018 - takes back what was dropped
+    buffer.destroy()
+    fresh.flush()
+    z = other.cumsum(0)
+    assert z.storage is storage
     assert np.array_equal(z.numpy(), SUMS)
 
 

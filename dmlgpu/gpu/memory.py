@@ -151,6 +151,8 @@ class Pool:
             storage = self._reuse(same)
             if storage is not None:
                 self._pooled -= size
+                storage.special = False
+                storage.note = None  # what spoiled the last tensor there says nothing of the next
                 return self._lend(storage)
         return self._lend(Storage(self._allocate(size), size))
 
@@ -246,8 +248,6 @@ class Pool:
             if self._shared.get(id(storage.buffer)) is ticket:
                 self._shared.pop(id(storage.buffer), None)
         else:
-            storage.special = False
-            storage.note = None  # what spoiled the last tensor there says nothing of the next
             storage.returned = next(self._clock)
             self._pooled += storage.size
             self._free.setdefault(storage.size, {})[storage.serial] = storage

@@ -14,7 +14,9 @@ another C function, as the iterators of itertools do, has nothing between.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -39,6 +41,7 @@ READ, WRITE = 1, 2  # WGPUMapMode
 SUCCESS = 1  # WGPUMapAsyncStatus and WGPUQueueWorkDoneStatus
 SPIN = 100e-6  # seconds of asking without a pause, before pauses that grow with the time waited
 LONGEST_PAUSE = 500e-6
+LAST_WAIT = 10.0  # seconds that the end of the program waits for other threads' questions
 IDLE = 1000  # times a device says it has nothing to do, before an answer is taken for lost
 THREADED = 8 << 20  # bytes from which several threads copy: fresh pages cost more than copying
 THREADS = 4
@@ -105,6 +108,39 @@ def read_types(ffi: Any) -> None:
         ffi._parsed_types.setdefault(name, (made, name in _FUNCTIONS))
 
 
+_asking: dict[int, int] = {}  # threads that are where C may call Python, by number
+_numbers = count(1)
+_ending: set[int] = set()  # threads that may still do so at the end of the program
+
+
+def _asks() -> int:
+    """Notes that this thread goes where C may call Python, under the number that is returned.
+
+    At the end of the program Python ends every thread that wants to run, in a way that takes the
+    process with it when there is Rust on the stack. So nobody is there by then: the program waits
+    for those who are, and who comes later is ended here, in silence, as Python would do.
+    """
+    number, me = next(_numbers), threading.get_ident()
+    _asking[number] = me
+    if _ending and me not in _ending:
+        del _asking[number]
+        raise SystemExit
+    return number
+
+
+@atexit.register
+def _end() -> None:
+    """Waits for the questions of other threads."""
+    _ending.add(threading.get_ident())
+    end = time.monotonic() + LAST_WAIT
+    while set(_asking.values()) - _ending and time.monotonic() < end:
+        time.sleep(1e-3)
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of those threads
+    os.register_at_fork(after_in_child=_asking.clear)
+
+
 Made = TypeVar("Made")
 
 
@@ -119,9 +155,12 @@ def in_thread(function: Callable[[], Made]) -> Made:
     done.acquire()
     made: list[Made] = []
     failed: list[BaseException] = []
+    number = _asks()
 
     def run() -> None:
         try:
+            if _ending:
+                _ending.add(threading.get_ident())
             made.append(function())
         except BaseException as error:
             failed.append(error)
@@ -129,10 +168,13 @@ def in_thread(function: Callable[[], Made]) -> Made:
             done.release()
 
     try:
-        threading.Thread(target=run, daemon=True).start()
-    except RuntimeError:  # there is no room for a thread, or the interpreter is about to end
-        return function()
-    done.acquire()
+        try:
+            threading.Thread(target=run, daemon=True).start()
+        except RuntimeError:  # there is no room for a thread, or the interpreter is about to end
+            return function()
+        done.acquire()
+    finally:
+        _asking.pop(number, None)
     if failed:
         raise failed.pop()
     return made.pop()
@@ -271,14 +313,19 @@ class Question:
     """Something asked of the device, which answers by a callback while it is polled."""
 
     _open: ClassVar[dict[int, list[int]]] = {}  # where the answers go, by number
-    _numbers: ClassVar[count[int]] = count(1)
     # What signal handlers raised, and in which thread.
     _interrupted: ClassVar[list[tuple[int, BaseException]]] = []
 
     def __init__(self, device: classes.GPUDevice) -> None:
         self._device = device
-        self._number = next(Question._numbers)
+        self._number = _asks()
         self.answer: list[int] = []
+
+    def __enter__(self) -> Question:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _asking.pop(self._number, None)
 
     def arguments(self, given: tuple[Any, ...], kind: str) -> tuple[Any, ...]:
         """Arguments of a C function, with this question's callback at the end."""
@@ -347,10 +394,10 @@ def _callback(kind: str) -> Any:
 
 def wait_for_queue(device: classes.GPUDevice, queue: classes.GPUQueue) -> None:
     """Returns when all that was submitted so far is done."""
-    question = Question(device)
-    call = question.arguments((handle(queue),), "QueueWorkDone")
-    native().lib.wgpuQueueOnSubmittedWorkDone(*call)
-    question.wait("waiting for the GPU")
+    with Question(device) as question:
+        call = question.arguments((handle(queue),), "QueueWorkDone")
+        native().lib.wgpuQueueOnSubmittedWorkDone(*call)
+        question.wait("waiting for the GPU")
 
 
 class HostMap:
@@ -373,7 +420,10 @@ class HostMap:
         """Maps the bytes, when the work submitted so far is done with them."""
         if is_destroyed(self._device):
             raise DeviceLostError("the GPU device was lost before a transfer")
-        question = Question(self._device)
+        with Question(self._device) as question:
+            self._ask(question, mode, offset, size)
+
+    def _ask(self, question: Question, mode: int, offset: int, size: int) -> None:
         call = question.arguments((handle(self._buffer), mode, offset, size), "BufferMap")
         # The entry says that there is something to unmap; it is there as soon as C has been called.
         asked = starmap(native().lib.wgpuBufferMapAsync, compress((call,), self._open))

@@ -104,8 +104,12 @@ class Batch:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is still to be submitted."""
-        return not self.won
+        """Whether it is still to be submitted.
+
+        Without a permit it is on its way, even where `won` does not say so yet: wgpu-native answers
+        questions at the end of a submission, and finalizers and signal handlers run in between.
+        """
+        return bool(self.permit)
 
     def take(self) -> tuple[tuple[Call], ...]:
         """The calls that are submitted; what is appended later is not among them."""
@@ -201,8 +205,6 @@ class Recording:
             if batch is batches[-1]:
                 break
             if batch.is_waiting:
-                if not batch.permit:
-                    return  # this very moment, by the code that is interrupted; it goes on then
                 self._submit(batch)
             self._forget_submitted()
         self._stuck = False

@@ -18,7 +18,7 @@ from dmlgpu.plan.parts import Part, Walk
 class Scan:
     """Scans of `axis_size` steps along every line that the `lines` loops reach."""
 
-    fold: str  # sum or product
+    fold: str  # sum, signed_sum or product
     num: str  # arithmetic snippet
     bits: int
     lines: tuple[Dim, ...]
@@ -62,7 +62,12 @@ class Scan:
         backward: bool,
         exclusive: bool,
     ) -> Scan:
-        """The scan of a tensor along one of its axes."""
+        """The scan of a tensor along one of its axes.
+
+        An exclusive sum begins with +0.0, and one that writes no beginning keeps the sign of zeros.
+        """
+        if fold == "sum" and not exclusive and data_type in FLOATS:
+            fold = "signed_sum"
         last = sizes[axis] - 1 if backward else 0
         sign = -1 if backward else 1
         loops = [
@@ -95,6 +100,7 @@ NUM = {
     DataType.INT64: "u64",
     DataType.UINT64: "u64",
 }
+FLOATS = (DataType.FLOAT32, DataType.FLOAT16)
 RUNNING = {
     "f16": "f32",
     "f16_hardware": "f32",

@@ -266,7 +266,7 @@ class Recorder:
         batches = [batch for batch in self._batches if batch.won]
         used = self._used()
         if not used:
-            self._batches = []
+            self._batches = [batch for batch in self._batches if not batch.won]
             return
         resolve = Call("timestamps", (), (), 0, timed=False, encode=stamps.resolve(used))
         context.recording.append(resolve)

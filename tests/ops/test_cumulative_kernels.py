@@ -160,7 +160,8 @@ def values(case: Case) -> oracle.Array:
         x = rng.integers(0, np.iinfo(case.dtype).max, case.shape, case.dtype, endpoint=True)
         return x | 1 if case.product else x  # even factors would soon make every product 0
     if not case.product:
-        return rng.integers(-3, 4, case.shape).astype(case.dtype)
+        x = rng.integers(-3, 4, case.shape).astype(case.dtype)
+        return np.where(x == 0, x.dtype.type(-0.0), x)
     x = np.moveaxis(rng.choice([-1.0, 1.0], case.shape), case.axis, -1)
     x[..., ::14] *= 2  # and half as much before it doubles again
     x[..., 7::14] /= 2
@@ -177,6 +178,12 @@ def reference(case: Case, x: oracle.Array) -> oracle.Array:
         accumulator=np.float64 if x.dtype.kind == "f" else x.dtype,
     )
     return exact.astype(x.dtype)
+
+
+def assert_same_bits(found: oracle.Array, expected: oracle.Array) -> None:
+    """The sign of zeros included."""
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
 
 
 def lanes(device: dml.Device) -> int:
@@ -218,6 +225,25 @@ def test_kernel_agrees_with_numpy_on_ragged_lines(
     assert {dispatch.slots["io"] for dispatch in op.plan.dispatches} >= {"io_packed"}
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("kernel", SHAPES)
+def test_sums_are_negative_zeros_while_nothing_else_came(
+    kernel: str, dtype: str, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exclusive ones begin with +0.0, as the tests above see."""
+    if not usable(kernel, opened):
+        pytest.skip(f"{opened.adapter.name} cannot run {kernel}")
+    shape, axis = SHAPES[kernel][0]
+    case = Case(kernel, dtype, shape, axis, False, False, False, False)
+    x = np.full(shape, -0.0, dtype)
+    late = np.moveaxis(x, axis, 0)[-shape[axis] // 3 :]
+    late[0], late[1], late[5] = 1, -1, 0.0
+    found = compiled(case, opened, monkeypatch)(opened.tensor(x)).numpy()
+    assert_same_bits(found, reference(case, x))
+    assert np.signbit(found).any()
+
+
 def compiled(case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> CompiledOperator:
     """The kernel of the case, with sizes that make much of little: blocks, segments, tiles."""
     passes = 3 if case.kernel == "passes" else 1
@@ -247,12 +273,12 @@ def check(case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> Co
     given = opened.tensor(x)
     if case.in_place:
         assert op(given, out=given) is given
-        np.testing.assert_array_equal(given.numpy(), reference(case, x))
+        assert_same_bits(given.numpy(), reference(case, x))
         return op
     first = op(given)
-    np.testing.assert_array_equal(first.numpy(), reference(case, x))
+    assert_same_bits(first.numpy(), reference(case, x))
     other = np.roll(x, 14, case.axis)  # the second call finds what the first one left
-    np.testing.assert_array_equal(op(opened.tensor(other)).numpy(), reference(case, other))
+    assert_same_bits(op(opened.tensor(other)).numpy(), reference(case, other))
     assert op(given).tobytes() == first.tobytes()  # the same bits every time
     return op
 

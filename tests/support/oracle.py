@@ -148,7 +148,8 @@ def scan(
     if exclusive:
         first = np.full_like(np.take(running, [0], axis), 1 if product else 0)
         but_last = np.take(running, np.arange(running.shape[axis] - 1), axis)
-        running = np.concatenate([first, but_last], axis)
+        begun = first * but_last if product else first + but_last  # no sum is -0.0
+        running = np.concatenate([first, begun], axis)
     return np.flip(running, axis) if decreasing else running
 
 
