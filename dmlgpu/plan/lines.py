@@ -43,12 +43,6 @@ class Scan:
         shifts = self.per_unit - 1 if count(self.lines) > 1 and fits_packed(self) else 0
         return -(-(self.axis_size + shifts) // self.per_unit)
 
-    def in_columns(self) -> Scan:
-        """The same scan with the innermost lines taken a unit at a time."""
-        *outer, last = self.lines
-        unit = self.per_unit
-        return replace(self, lines=(*outer, Dim(last.size // unit, unit, unit)))
-
     @classmethod
     def of(
         cls,
@@ -134,15 +128,48 @@ def fits_packed(scan: Scan) -> bool:
     )
 
 
-def fits_columns(scan: Scan) -> bool:
-    """Whether neighbouring lines lie side by side in whole 16-byte units."""
-    unit = scan.per_unit
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Neighbouring lines that lie side by side, taken 16 bytes at a time.
+
+    In the `scan` all numbers are units where rows are whole units, else words.
+    """
+
+    scan: Scan
+    snippet: str
+
+    @property
+    def pieces(self) -> int:
+        """Units or words of all lines."""
+        return count(self.scan.lines)
+
+    @property
+    def units(self) -> int:
+        """Invocations that take 16 bytes each."""
+        return self.pieces if self.snippet == "columns_of_units" else -(-self.pieces // 4)
+
+
+def columns_of(scan: Scan) -> Columns | None:
+    """The columns of a scan along an outer axis; None where lines are not side by side."""
     *outer, last = scan.lines
-    if (last.source, last.out) != (1, 1) or last.size % unit:
-        return False
+    if (last.source, last.out) != (1, 1):
+        return None
     strides = [n for d in outer for n in (d.source, d.out)]
-    rest = (scan.in_base, scan.out_base, scan.in_step, scan.out_step)
-    return all(n % unit == 0 for n in (*rest, *strides))
+    edges = [scan.in_base, scan.out_base, scan.in_step, scan.out_step, last.size, *strides]
+    for bits, snippet in ((128, "columns_of_units"), (32, "columns_of_words")):
+        if any(n * scan.bits % bits for n in edges):
+            continue
+        lines = [d.scaled(scan.bits, bits) for d in outer]
+        made = replace(
+            scan,
+            lines=(*lines, Dim(last.size * scan.bits // bits, 1, 1)),
+            in_base=scan.in_base * scan.bits // bits,
+            in_step=scan.in_step * scan.bits // bits,
+            out_base=scan.out_base * scan.bits // bits,
+            out_step=scan.out_step * scan.bits // bits,
+        )
+        return Columns(made, snippet)
+    return None
 
 
 def walks(scan: Scan) -> tuple[tuple[int, ...], list[Walk]]:
@@ -170,17 +197,17 @@ def within(scan: Scan, part: Part) -> Scan:
     )
 
 
-def line_params(scan: Scan, per_unit: int = 1) -> dict[str, Value]:
-    """Params that every kernel over lines has, in elements or in units."""
+def line_params(scan: Scan) -> dict[str, Value]:
+    """Params that every kernel over lines has."""
     return {
         "axis_size": scan.axis_size,
-        "in_base": scan.in_base // per_unit,
-        "in_step": scan.in_step // per_unit & 0xFFFFFFFF,
-        "out_base": scan.out_base // per_unit,
-        "out_step": scan.out_step // per_unit & 0xFFFFFFFF,
+        "in_base": scan.in_base,
+        "in_step": scan.in_step & 0xFFFFFFFF,
+        "out_base": scan.out_base,
+        "out_step": scan.out_step & 0xFFFFFFFF,
         "sizes": eight([d.size for d in scan.lines]),
-        "in_strides": eight([d.source // per_unit for d in scan.lines]),
-        "out_strides": eight([d.out // per_unit for d in scan.lines]),
+        "in_strides": eight([d.source for d in scan.lines]),
+        "out_strides": eight([d.out for d in scan.lines]),
     }
 
 

@@ -12,7 +12,7 @@ from dmlgpu.plan.lines import (
     Scan,
     along_lines,
     arithmetic,
-    fits_columns,
+    columns_of,
     fits_packed,
     fits_units,
     line_params,
@@ -105,8 +105,14 @@ class Shape:
 
     @property
     def columns(self) -> int:
-        """Units of neighbouring lines that lie side by side; 0 where they do not."""
-        return self.lines // self.scan.per_unit if fits_columns(self.scan) else 0
+        """Units of neighbouring lines that lie side by side; 0 where they do not.
+
+        On a CPU whole units alone: there, words of four columns are no faster than a walk.
+        """
+        found = columns_of(self.scan)
+        if found is None or (self.on_cpu and found.snippet != "columns_of_units"):
+            return 0
+        return found.units
 
     @property
     def steps(self) -> int:
@@ -281,13 +287,13 @@ def _rows(scan: Scan, adapter: Adapter) -> Dispatch:
 
 def _columns(scan: Scan) -> Dispatch:
     """An invocation for each unit of neighbouring lines."""
-    unit = scan.per_unit
-    scan = scan.in_columns()
-    columns = count(scan.lines)
-    params = {**line_params(scan, unit), "columns": columns}
+    columns = columns_of(scan)
+    assert columns is not None
+    params = {**line_params(columns.scan), "columns": columns.pieces}
     constants = {"WG_SIZE": COLUMNS_WG, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
-    bindings, groups = {"input": scan.input, "output": scan.output}, -(-columns // COLUMNS_WG)
-    return Dispatch("scan/columns", groups, params, bindings, arithmetic(scan), constants)
+    bindings, groups = {"input": scan.input, "output": scan.output}, -(-columns.units // COLUMNS_WG)
+    slots = {**arithmetic(scan), "columns": columns.snippet}
+    return Dispatch("scan/columns", groups, params, bindings, slots, constants)
 
 
 def _status(scan: Scan, places: int) -> dict[str, int]:
@@ -324,17 +330,16 @@ def _tiles(scan: Scan, columns: int) -> Tiles:
 
 def _columns_chain(scan: Scan, _: Adapter) -> Plan:
     """Tiles of columns, each of which waits for what is above it."""
-    unit = scan.per_unit
-    scan = scan.in_columns()
-    columns = count(scan.lines)
-    tiles = _tiles(scan, columns)
+    columns = columns_of(scan)
+    assert columns is not None
+    tiles = _tiles(scan, columns.units)
     across, down = tiles.across, tiles.down
     block = TILE_BLOCK if across < TILES_ACROSS else 1
     sums = down // block + (down if block > 1 else 0)
-    places = across * sums * TILE_COLUMNS * unit
+    places = across * sums * TILE_COLUMNS * scan.per_unit
     params = {
-        **line_params(scan, unit),
-        "columns": columns,
+        **line_params(columns.scan),
+        "columns": columns.pieces,
         "tiles_across": across,
         "tiles_down": down,
         "places": places,
@@ -343,7 +348,7 @@ def _columns_chain(scan: Scan, _: Adapter) -> Plan:
     constants |= {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"
-    slots = {**arithmetic(scan), "lift": lift}
+    slots = {**arithmetic(scan), "columns": columns.snippet, "lift": lift}
     run = Dispatch("scan/columns_chain", across * down, params, bindings, slots, constants)
     return Plan((run,), shared=_status(scan, places))
 

@@ -14,7 +14,7 @@ const COLUMNS = 8u;
 const LINES = COLUMNS * PER_UNIT; // of a tile
 
 struct Params {
-  columns: u32, // units
+  columns: u32,
   tiles_across: u32,
   tiles_down: u32,
   places: u32,
@@ -28,12 +28,11 @@ struct Params {
   out_strides: array<vec4<u32>, 2>,
 }
 @group(0) @binding(0) var<uniform> params: Params;
-#bind read input: vec4<u32>
-#bind write output: vec4<u32>
 #bind atomic status: u32
 #import num
 #import fold
 #import lines
+#import columns
 #import lift
 #import publish
 
@@ -43,9 +42,13 @@ var<workgroup> wg_flow: array<Num, 64>; // of each line: the sum of a tile, then
 var<workgroup> wg_shares: array<Num, WG_SIZE>; // of what is above in the block
 
 // Writes one step of a column and returns the running values behind it.
-fn step_down(at: u32, sum: Nums, unit: vec4<u32>) -> Nums {
+fn step_down(at: Address, columns: Columns, sum: Nums, unit: vec4<u32>) -> Nums {
   let next = side_by_side(sum, unpack(unit));
-  if (EXCLUSIVE) { store_output(at, pack(sum)); } else { store_output(at, pack(next)); }
+  if (EXCLUSIVE) {
+    store_columns(at, columns, pack(sum));
+  } else {
+    store_columns(at, columns, pack(next));
+  }
   return next;
 }
 
@@ -61,17 +64,18 @@ struct Spot {
 
 // The steps of one invocation in one tile.
 struct Stretch {
-  source: u32, // addresses and strides are in units
-  target_: u32,
+  columns: Columns,
+  source: Address,
+  target_: Address,
   left: u32, // steps to the end of the axis; 0 beside the last column
 }
 
 fn stretch_of(spot: Spot, across: u32, down: u32) -> Stretch {
-  let column = across * COLUMNS + spot.x;
-  let line = line_at(min(column, params.columns - 1u));
+  let columns = columns_at(across * COLUMNS, spot.x, COLUMNS);
   let first = (down * ROWS + spot.y) * STEPS;
-  let left = select(0u, params.axis_size - min(first, params.axis_size), column < params.columns);
-  return Stretch(line.source + first * params.in_step, line.target_ + first * params.out_step, left);
+  let left = select(0u, params.axis_size - min(first, params.axis_size), columns.here);
+  let source = columns.source + first * params.in_step;
+  return Stretch(columns, source, columns.target_ + first * params.out_step, left);
 }
 
 // From the sum of each stretch, what is above it in the tile, and in wg_flow the sums of the tile.
@@ -103,7 +107,7 @@ fn sum_of_tile(spot: Spot, across: u32, down: u32) -> Num {
   let stretch = stretch_of(spot, across, down);
   var sum = identities();
   for (var step = 0u; step < min(stretch.left, STEPS); step++) {
-    sum = side_by_side(sum, unpack(load_input(stretch.source + step * params.in_step)));
+    sum = side_by_side(sum, unpack(load_columns(stretch.source + step * params.in_step)));
   }
   // The owner adds identities behind the end of the axis; one does the same as many.
   if (stretch.left < STEPS) { sum = side_by_side(sum, identities()); }
@@ -178,9 +182,9 @@ fn main(
   let whole = left >= STEPS; // loaded and stored without a condition each
   #repeat 28: var unit$ = pack(identities());
   if (whole) {
-    #repeat 28: if (STEPS > $u) { unit$ = load_input(source + $u * params.in_step); }
+    #repeat 28: if (STEPS > $u) { unit$ = load_columns(source + $u * params.in_step); }
   } else {
-    #repeat 28: if (STEPS > $u && left > $u) { unit$ = load_input(source + $u * params.in_step); }
+    #repeat 28: if (STEPS > $u && left > $u) { unit$ = load_columns(source + $u * params.in_step); }
   }
   var sum = identities();
   #repeat 28: if (STEPS > $u) { sum = side_by_side(sum, unpack(unit$)); }
@@ -231,8 +235,8 @@ fn main(
   sum = side_by_side(from_array(above), before);
   let at = stretch.target_;
   if (whole) {
-    #repeat 28: if (STEPS > $u) { sum = step_down(at + $u * params.out_step, sum, unit$); }
+    #repeat 28: if (STEPS > $u) { sum = step_down(at + $u * params.out_step, stretch.columns, sum, unit$); }
   } else {
-    #repeat 28: if (STEPS > $u && left > $u) { sum = step_down(at + $u * params.out_step, sum, unit$); }
+    #repeat 28: if (STEPS > $u && left > $u) { sum = step_down(at + $u * params.out_step, stretch.columns, sum, unit$); }
   }
 }
