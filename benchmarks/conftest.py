@@ -14,9 +14,11 @@ import pytest
 
 import dmlgpu as dml
 from benchmarks.data import Data
-from benchmarks.measure import Prepared
+from benchmarks.measure import Prepared, reference
 from benchmarks.problem import Problem
-from benchmarks.workloads import SIZES, Case, cases
+from benchmarks.rivals import Numpy
+from benchmarks.workload import SIZES, Case
+from benchmarks.workloads import cases
 from dmlgpu.measure.timing import Pace, time_gpu
 
 Measure = Callable[[Case], None]
@@ -34,11 +36,10 @@ def is_measuring(config: pytest.Config) -> bool:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`case` becomes the cases of the family that the function's name ends with."""
+    """`case` becomes every case."""
     if "case" in metafunc.fixturenames:
-        family = metafunc.function.__name__.split("_", 2)[2]
         sizes = SIZES if is_measuring(metafunc.config) else SIZES[:1]
-        metafunc.parametrize("case", cases(family, sizes), ids=str)
+        metafunc.parametrize("case", cases(sizes=sizes), ids=str)
 
 
 @pytest.fixture(scope="session")
@@ -67,8 +68,11 @@ def measure(
     """Times a case from its call to its end, and checks what it made."""
 
     def run(case: Case) -> None:
-        problem = Problem(case.workload, case.dtype, case.shape(device.adapter.kind))
-        prepared = Prepared(device, problem, data)
+        problem = Problem.of(case, device.adapter.kind)
+        try:
+            prepared = Prepared(device, problem, data)
+        except dml.UnsupportedError as error:
+            pytest.skip(str(error))
 
         def once() -> None:
             prepared()
@@ -81,10 +85,11 @@ def measure(
                 adapter=str(device.adapter),
                 shape=list(problem.shape),
                 gpu_ms=timed.seconds * 1e3,
-                gb_per_s=problem.traffic / timed.seconds / 1e9,
+                gb_per_s=prepared.traffic / timed.seconds / 1e9,
                 timed_by=timed.by,
             )
         benchmark.pedantic(once, warmup_rounds=3, rounds=20)
-        prepared.check()
+        numpy = Numpy() if case.workload.numpy else None
+        prepared.check(reference(problem, data, numpy))
 
     return run

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import SHORT, Report, number, row_order
-from benchmarks.workloads import SIZES
+from benchmarks.workload import SIZES
 
 COLOURS = {"slice": "#3b75af", "gather_nd": "#519e3e", "cumulative": "#8d69b8"}
 NAMES = {"slice": "slice", "gather_nd": "gather", "cumulative": "cumulative summation"}

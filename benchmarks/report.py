@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import dmlgpu as dml
-from benchmarks.workloads import SIZES, WORKLOADS
+from benchmarks.workload import SIZES
+from benchmarks.workloads import WORKLOADS
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
