@@ -155,14 +155,14 @@ class Limits:
         if key not in self._gathers:
             x, flat = data.tensor(problem, source), positions(problem, data)
             index = self._device.tensor(flat)
-            made_bytes = flat.size * piece
+            made_bytes = _up(flat.size * piece)
             made = self._device.empty(dml.TensorDesc(dml.DataType.UINT8, (made_bytes,)))
             found = []
             for words in (1, 4):
                 code = gather_code(piece, words)
                 kernel = Kernel(self._device, "bare gather", code, made_bytes // (4 * words))
                 kernel.bind(
-                    (x.buffer, -(-source.nbytes // 16) * 16),
+                    (x.buffer, _up(source.nbytes)),
                     (made.buffer, made_bytes),
                     (index.buffer, flat.nbytes),
                 )
@@ -190,6 +190,11 @@ def positions(problem: Problem, data: Data) -> Array:
     numbered = pieces.reshape(*source.shape[:-1], source.shape[-1] // piece)
     call = Numpy().call(problem.workload.numpy, problem, data, {source.operand.name: numbered})
     return np.ascontiguousarray(call()).reshape(-1)
+
+
+def _up(nbytes: int) -> int:
+    """To whole units of 16 bytes."""
+    return -(-nbytes // 16) * 16
 
 
 def _first_bytes(tensor: dml.Tensor, count: int) -> Array:

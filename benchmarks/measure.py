@@ -164,7 +164,7 @@ def measure(
     """Measures a case; a library that fails is left out with a sentence on standard error."""
     problem = Problem.of(case, device.adapter.kind)
     run = Prepared(device, problem, data)
-    judge = _judge(case, others)
+    judge = judge_of(case, others)
     expected = reference(problem, data, judge)
     checked = run.check(expected)
     found: dict[str, dict[str, Any]] = {}
@@ -183,7 +183,7 @@ def measure(
                 "timed_by": best.timed.by,
                 "where": library.where,
             }
-    limit, timed = _side_by_side(device, run, limits, case, pace, data)
+    limit, timed = side_by_side(device, run, limits, case, pace, data)
     numpy_ms = found.pop("NumPy", {}).get("ms")
     return Row(
         workload=case.workload.name,
@@ -209,7 +209,7 @@ def measure(
     )
 
 
-def _judge(case: Case, others: Sequence[Library]) -> Library | None:
+def judge_of(case: Case, others: Sequence[Library]) -> Library | None:
     """The library that a case is held against: NumPy, unless it lacks the work or takes long."""
     here = {other.name: other for other in others if case.workload.expressions(other.name)}
     late = case.workload.is_slow and case.size == "bandwidth" and "PyTorch" in here
@@ -224,7 +224,7 @@ def reference(problem: Problem, data: Data, judge: Library | None) -> list[Array
     return [judge.host(array) for array in arrays(call())]
 
 
-def _side_by_side(
+def side_by_side(
     device: dml.Device, run: Prepared, limits: Limits, case: Case, pace: Pace, data: Data
 ) -> tuple[float, Timed]:
     """Seconds of the limit, and the case's time: of several pairs, the one in the middle."""

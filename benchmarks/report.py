@@ -228,6 +228,28 @@ def _transfers_table(entries: list[dict[str, Any]]) -> str:
     return table(["transfer GB/s", *(" ".join(column) for column in columns)], lines)
 
 
+def random_table(entry: dict[str, Any]) -> str:
+    """The distribution of frac over random descriptions, kind by kind."""
+    lines = []
+    for kind, found in entry["kinds"].items():
+        cells = [kind, str(found["cases"])]
+        cells += [f"{found[name]:.2f}" for name in ("median", "p5", "least")]
+        behind = found["behind"]
+        lines.append([*cells, "-" if behind is None else f"{behind:.0%}"])
+    head = ("random layouts", "cases", "median", "5th percentile", "least", "behind PyTorch")
+    return table(head, lines)
+
+
+def random_tables(entry: dict[str, Any]) -> str:
+    """The distribution, and the worst descriptions of each kind."""
+    worst = [
+        f"- {kind}, {one['frac']:.2f}: `{one['description']}`"
+        for kind, found in entry["kinds"].items()
+        for one in found["worst"]
+    ]
+    return "\n".join([random_table(entry), "", *worst])
+
+
 def heading(report: Report) -> str:
     """Who measured, where, with what."""
     adapter = report["adapter"]

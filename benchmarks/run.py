@@ -232,8 +232,9 @@ def _may_break_even(case: Case) -> bool:
     return bool(case.workload.numpy) and len(case.workload.shapes) > 1 and not case.workload.is_slow
 
 
-def _by_type(case: Case) -> str:
-    return case.dtype
+def _by_type(case: Case) -> tuple[bool, str]:
+    """One data type after the other, FLOAT32 first."""
+    return (case.dtype != "float32", case.dtype)
 
 
 def _key(row: dict[str, Any]) -> tuple[str, str, str]:

@@ -34,7 +34,7 @@ class Pace:
         """The rule for an adapter; a CPU has no clocks to raise."""
         warm = 0.05 if adapter_kind == "cpu" else 0.5
         if quick:
-            return cls(warm / 5, 5, 5, 0.05)
+            return cls(warm / 5, 3 if adapter_kind == "cpu" else 5, 5, 0.05)
         return cls(warm, 12)
 
 
