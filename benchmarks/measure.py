@@ -218,9 +218,10 @@ def judge_of(case: Case, others: Sequence[Library]) -> Library | None:
 
 def reference(problem: Problem, data: Data, judge: Library | None) -> list[Array]:
     """What a case must give; nothing where no library says it."""
-    if judge is None or (not problem.workload.numpy and not problem.workload.is_known):
+    written = problem.workload.expressions(judge.name) if judge else ()
+    if judge is None or not written or not problem.workload.is_known:
         return []
-    call = judge.call(problem.workload.expressions(judge.name)[0], problem, data)
+    call = judge.call(written[0], problem, data)
     return [judge.host(array) for array in arrays(call())]
 
 

@@ -15,12 +15,20 @@ from typing import Any
 
 import dmlgpu as dml
 from benchmarks.workload import SIZES
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads import FAMILY_OF, WORKLOADS
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 PARTS = ("rows", "calls", "transfers", "start_up", "repeats")
-SHORT = {"float32": "f32", "float16": "f16", "uint8": "u8", "int64": "i64", "int32": "i32"}
+SHORT = {
+    "float32": "f32",
+    "float16": "f16",
+    "uint8": "u8",
+    "uint32": "u32",
+    "int64": "i64",
+    "int32": "i32",
+}
+PLACES = {w.name: (n, w.dtypes) for n, w in enumerate(WORKLOADS)}
 
 Report = dict[str, Any]
 
@@ -127,10 +135,14 @@ def _key(entry: dict[str, Any]) -> tuple[Any, ...]:
 
 def row_order(row: dict[str, Any]) -> tuple[int, int, int]:
     """By size, then as the workloads and their data types are listed."""
-    for at, workload in enumerate(WORKLOADS):
-        if workload.name == row["workload"] and row["dtype"] in workload.dtypes:
-            return (SIZES.index(row["size"]), at, workload.dtypes.index(row["dtype"]))
-    return (SIZES.index(row["size"]), len(WORKLOADS), 0)
+    at, dtypes = PLACES.get(row["workload"], (len(PLACES), ()))
+    dtype = dtypes.index(row["dtype"]) if row["dtype"] in dtypes else len(dtypes)
+    return (SIZES.index(row["size"]), at, dtype)
+
+
+def family_of(row: dict[str, Any]) -> str:
+    """The family that the table puts a row in; a report may be older than the table."""
+    return FAMILY_OF.get(row["workload"], str(row["family"]))
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

@@ -107,11 +107,16 @@ class Case:
         return id_of(f"{self.workload.name} {self.dtype} {self.size}")
 
     def shape(self, adapter_kind: str) -> Shape:
-        """Sizes on an adapter of this kind: bandwidth-bound ones shrink to the room there is."""
+        """Sizes on an adapter of this kind: bandwidth-bound ones shrink to the room there is.
+
+        Indices may be twice as large as that.
+        """
         shape = self.workload.shapes[self.size]
         if self.size != "bandwidth":
             return shape
-        return shrunk(shape, room(adapter_kind) // np.dtype(self.dtype).itemsize)
+        widths = [np.dtype(o.dtype or self.dtype).itemsize for o in self.workload.inputs]
+        widest = max(np.dtype(self.dtype).itemsize, max(widths, default=0) // 2)
+        return shrunk(shape, room(adapter_kind) // widest)
 
 
 def shrunk(shape: Shape, most: int) -> Shape:
