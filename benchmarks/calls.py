@@ -115,6 +115,7 @@ class Small:
         self.x = device.tensor(self.host)
         self.square = device.tensor(self.rows)
         self.at = device.tensor(self.indices)
+        self.line = device.tensor(self.indices[:, 0].copy())
 
     def operators(self) -> Iterator[tuple[str, Any, tuple[dml.Tensor, ...], Any]]:
         """(name, description, inputs, expected result)."""
@@ -133,6 +134,10 @@ class Small:
         sums = np.cumsum(self.rows, 1, np.float32)
         call = lambda: dml.cumulative_summation(self.square, 1)  # noqa: E731
         yield "dml.cumulative_summation(x, 1)", call, sums
+        yield "x.cumsum(1)", lambda: self.square.cumsum(1), sums
+        yield "x + y", lambda: self.square + self.square, self.rows + self.rows
+        yield "x.sum(1)", lambda: self.square.sum(1), self.rows.sum(1)
+        yield "x.take(i, 0)", lambda: self.square.take(self.line, 0), self.rows[::-1]
 
 
 def fresh_buffers(device: dml.Device, desc: Any, inputs: tuple[dml.Tensor, ...]) -> float:
@@ -212,6 +217,8 @@ def _rival_calls(rival: Library, small: Small) -> list[Asked]:
         calls["x[:, 1:, 2:-2].clone()"] = lambda: x[:, 1:, 2:-2].clone()
         calls["x[i]"] = lambda: rows[at]
         calls["torch.cumsum(x, 1)"] = lambda: torch.cumsum(rows, 1)
+        calls["x + y"] = lambda: rows + rows
+        calls["x.sum(1)"] = lambda: rows.sum(1)
     elif isinstance(rival, Cupy):
         cupy = rival.module
         cx, crows = cupy.asarray(small.host), cupy.asarray(small.rows)
@@ -219,6 +226,8 @@ def _rival_calls(rival: Library, small: Small) -> list[Asked]:
         calls["x[:, 1:, 2:-2].copy()"] = lambda: cx[:, 1:, 2:-2].copy()
         calls["cupy.take(x, i, 0)"] = lambda: cupy.take(crows, cat, 0)
         calls["cupy.cumsum(x, 1)"] = lambda: cupy.cumsum(crows, 1)
+        calls["x + y"] = lambda: crows + crows
+        calls["x.sum(1)"] = lambda: crows.sum(1)
     return [
         Asked(f"{rival.name} {rival.where}: {name}", call, rival.synchronize)
         for name, call in calls.items()

@@ -86,7 +86,7 @@ def processor() -> str:
         found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     except OSError:
         found = None
-    return found.group(1) if found else platform.processor()
+    return found.group(1) if found else platform.processor() or platform.machine()
 
 
 def slug(adapter: dml.AdapterInfo) -> str:
