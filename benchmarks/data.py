@@ -8,7 +8,6 @@ can be compared with NumPy's bit for bit.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -84,8 +83,13 @@ def of_sizes(layout: Layout, shape: tuple[int, ...]) -> Array:
         step = next(n for n in range(line // 3, 2 * line) if np.gcd(n, line) == 1)
         rows = np.arange(layout.elements // line, dtype=np.uint32)[:, None]
         made = (rows * 5 + np.arange(line, dtype=np.uint32) * np.uint32(step)) % np.uint32(line)
+    elif kind == "keys" and layout.dtype in REACH:
+        made = random.random(layout.elements, np.float32) - 0.5
+    elif kind == "keys":
+        info = np.iinfo(layout.dtype)
+        made = random.integers(info.min, info.max, layout.elements, layout.dtype, endpoint=True)
     elif kind == "places":
-        return random.integers(0, below(shape), layout.shape, layout.dtype)
+        made = random.integers(0, below(shape), layout.shape, layout.dtype)
     elif kind == "range":
         made = np.arange(layout.elements)
     else:
@@ -149,7 +153,6 @@ class Data:
 def strided(flat: Array, layout: Layout) -> Array:
     """The operand as NumPy sees it."""
     steps = tuple(step * flat.itemsize for step in layout.strides)
-    found: Any = np.lib.stride_tricks.as_strided(
+    return np.lib.stride_tricks.as_strided(
         flat[: layout.elements], layout.sizes, steps, writeable=False
     )
-    return found

@@ -110,8 +110,8 @@ def move(random: Random, nbytes: int) -> Workload:
     for axis, count in enumerate(out):
         step = int(random.integers(2, 4)) if axis in stepped else 1
         reach = (count - 1) * step + 1
-        start = int(random.choice([0, 0, random.integers(0, 8)]))
-        shape.append(start + reach + int(random.choice([0, 0, random.integers(0, 8)])))
+        start, more = (int(random.integers(0, 8)) * int(random.random() < 0.4) for _ in range(2))
+        shape.append(start + reach + more)
         forward.append(f"{start or ''}:{start + reach}" + (f":{step}" if step > 1 else ""))
         if random.random() < 0.25:
             flips.append(axis)

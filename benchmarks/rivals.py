@@ -31,11 +31,13 @@ def differs(got: Array, wanted: Array, within: float) -> Array:
     wanted = wanted.astype(got.dtype)
     if not within or got.dtype.kind != "f":
         bits = f"u{got.dtype.itemsize}"
-        return (got.view(bits) != wanted.view(bits)) & ~((got == 0) & (wanted == 0))
+        bad: Array = got.view(bits) != wanted.view(bits)
+        return bad
     a, b = got.astype(np.float64), wanted.astype(np.float64)
     allowed = within * float(np.finfo(got.dtype).eps) * np.maximum(np.abs(b), 1)
     with np.errstate(invalid="ignore"):
-        return ~((np.abs(a - b) <= allowed) | (a == b) | (np.isnan(a) & np.isnan(b)))
+        near: Array = (np.abs(a - b) <= allowed) | (a == b) | (np.isnan(a) & np.isnan(b))
+    return ~near
 
 
 def arrays(result: Any) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 Shape = tuple[int, ...]
+Written = str | tuple[str, ...] | None  # expressions; None: as in NumPy
 Attributes = Mapping[str, Any] | Callable[[Shape], Mapping[str, Any]]
 
 SIZES = ("launch", "cache", "bandwidth")
@@ -37,7 +38,8 @@ class Operand:
 
     `values` is one of: numbers (sums of them are exact), factors (products of them are exact), unit
     (from -1 to 1), positive (from 1/2 to 2), mask, order (each position once), places (positions
-    below `below`), turned (the positions of each line, each once), range, filled (with `below`).
+    below `below`), turned (the positions of each line, each once), keys (random, hardly one twice),
+    range, filled (with `below`).
     """
 
     name: str
@@ -62,7 +64,8 @@ class Workload:
 
     The expressions are Python: `np` is the library, operands have their names, `s` is the
     workload's sizes, `t` its data type, `d` the device, `columns` the coordinates that `i` holds.
-    Of several expressions the fastest counts; none means that the library lacks the operation.
+    Of several expressions the fastest counts, and the first has all outputs in their order; none
+    means that the library lacks the operation.
     """
 
     name: str
@@ -70,19 +73,15 @@ class Workload:
     shapes: Mapping[str, Shape] = field(hash=False)
     dtypes: tuple[str, ...]
     numpy: str = ""
-    torch: str | tuple[str, ...] | None = None  # None: as in NumPy
-    cupy: str | tuple[str, ...] | None = None
+    torch: Written = None
+    cupy: Written = None
     inputs: tuple[Operand, ...] = (X,)
     attributes: Attributes = field(default_factory=dict, hash=False)
     within: float = 0  # steps of the output's type by which a value may differ; 0: equal bits
+    # and infinity: values are nobody else's, such as random ones
     piece: int = 0  # elements that one index picks, where the work is a gather
     program: str = ""  # a function of the inputs, in place of an operator; `dnp` is dmlgpu.numpy
     is_slow: bool = False  # in NumPy: PyTorch is the reference of large cases where it is there
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the values are the inputs' and not random ones, so that libraries agree."""
-        return self.operator != "RANDOM_GENERATOR"
 
     def expressions(self, library: str) -> tuple[str, ...]:
         """What is written in a library: NumPy, PyTorch or CuPy."""

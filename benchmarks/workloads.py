@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatch
+from math import inf
 from typing import Any
 
 import numpy as np
 
 import dmlgpu as dml
-from benchmarks.workload import SIZES, Case, Operand, Shape, Workload, X, Y, id_of
+from benchmarks.workload import SIZES, Case, Operand, Shape, Workload, Written, X, Y, id_of
 from dmlgpu.desc.indexing import window
 from dmlgpu.desc.levels import FeatureLevel, row_at
 from dmlgpu.ops import BY_NAME, OPERATORS
@@ -60,7 +61,7 @@ STREAM_IMAGES = {"bandwidth": IMAGES["bandwidth"]}
 
 UNIT, POSITIVE = Operand("x", values="unit"), Operand("x", values="positive")
 EXPONENT, SLOPE = Operand("y", values="positive"), Operand("y", values="unit")
-FACTORS = Operand("x", values="factors")
+FACTORS, SORTABLE = Operand("x", values="factors"), Operand("x", values="keys")
 MASK, OTHER = (Operand(n, dtype="uint8", values="mask") for n in "xy")
 CONDITION = Operand("c", dtype="uint8", values="mask")
 SHIFTS = Operand("y", values="filled", below=lambda s: 3)
@@ -148,7 +149,7 @@ def cast(to: str, *dtypes: str) -> Workload:
     return Workload(f"cast to {to}", "CAST", ROWS, dtypes, *how, attributes=asked)
 
 
-def one(operator: str, numpy: str, torch: str | None = None, **more: Any) -> Workload:
+def one(operator: str, numpy: str, torch: Written = None, **more: Any) -> Workload:
     """A row under the operator's own name: bandwidth-bound, unless said otherwise of one operand.
 
     What is no field of a workload is an attribute of the operator.
@@ -161,7 +162,7 @@ def one(operator: str, numpy: str, torch: str | None = None, **more: Any) -> Wor
     return Workload(name, operator, numpy=numpy, torch=torch, **given)
 
 
-def two(operator: str, numpy: str, torch: str | None = None, **more: Any) -> Workload:
+def two(operator: str, numpy: str, torch: Written = None, **more: Any) -> Workload:
     """The same of two operands, with equal bits."""
     return one(operator, numpy, torch, **{"inputs": (X, Y), "within": 0} | more)
 
@@ -178,7 +179,7 @@ LOG_SOFTMAX = "(y := x - x.max(-1, keepdims=True), y - np.log(np.exp(y).sum(-1, 
 HARDMAX = "(np.arange(s[1]) == x.argmax(-1)[:, None]).astype(t)"
 LARGEST = "(i := np.argsort(-x, -1, kind='stable')[..., :{0}], np.take_along_axis(x, i, -1), i)[1:]"
 SMALLEST = "(i := np.argsort(x, -1, kind='stable'), np.take_along_axis(x, i, -1), i)[1:]"
-DOWN, UP = dml.AxisDirection.DECREASING, dml.AxisDirection.INCREASING
+UP = dml.AxisDirection.INCREASING
 NEAREST = dml.InterpolationMode.NEAREST_NEIGHBOR
 ONE_PIXEL = {"start_padding": (1, 1), "end_padding": (1, 1)}
 NOWHERE: tuple[str, ...] = ()  # a library that lacks the operation
@@ -435,16 +436,19 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
     ),
     "sorting and searching": (
         Workload("coordinates that are not zero", "NONZERO_COORDINATES", LINE, U8,
-                 "(np.count_nonzero(x), np.argwhere(x))", "torch.nonzero(x)", inputs=(MASK,)),
+                 "(np.count_nonzero(x), np.argwhere(x))",
+                 ("(torch.count_nonzero(x), torch.nonzero(x))", "torch.nonzero(x)"),
+                 inputs=(MASK,)),
         Workload("elements under a mask", "", LINE, F32, "x[c]", inputs=(X, CONDITION),
                  program="lambda x, c: x[c]"),
-        Workload("top 16 of 4096", "TOP_K", ROWS, F32, LARGEST.format(16), "torch.topk(x, 16)",
-                 NOWHERE, attributes={"axis": 1, "k": 16}, is_slow=True),
+        Workload("top 16 of 4096", "TOP_K", ROWS, F32, LARGEST.format(16),
+                 ("[a[:, :16] for a in x.sort(descending=True, stable=True)]", "torch.topk(x, 16)"),
+                 NOWHERE, (SORTABLE,), {"axis": 1, "k": 16}, is_slow=True),
         Workload("sort rows of 4096", "TOP_K1", SORTED, ("float32", "int32"), SMALLEST,
-                 "torch.sort(x, -1, stable=True)", is_slow=True, cupy="np.sort(x)",
+                 "torch.sort(x, stable=True)", "np.sort(x)", (SORTABLE,), is_slow=True,
                  attributes=lambda s: {"axis": 1, "k": s[1], "axis_direction": UP}),
         Workload("sort one line", "TOP_K1", KEYS, ("float32", "int32"), SMALLEST,
-                 "torch.sort(x, -1, stable=True)", is_slow=True, cupy="np.sort(x)",
+                 "torch.sort(x, stable=True)", "np.sort(x)", (SORTABLE,), is_slow=True,
                  attributes=lambda s: {"axis": 0, "k": s[0], "axis_direction": UP}),
     ),
     "values from nothing": (
@@ -461,7 +465,7 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
             attributes=lambda s: {"value": 0, "diagonal_fill_begin": 0,
                                   "diagonal_fill_end": s[1]}),
         one("RANDOM_GENERATOR", "", "torch.randint(2**31, s, dtype=torch.int32, device=d)",
-            inputs=(STATE,), dtypes=U32, cupy="np.random.randint(0, 2**31, s, np.int32)",
+            inputs=(STATE,), dtypes=U32, cupy="np.random.randint(0, 2**31, s, np.int32)", within=inf,
             attributes=lambda s: {"output_sizes": s}),
     ),
 }
