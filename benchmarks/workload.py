@@ -77,8 +77,9 @@ class Workload:
     cupy: Written = None
     inputs: tuple[Operand, ...] = (X,)
     attributes: Attributes = field(default_factory=dict, hash=False)
-    within: float = 0  # steps of the output's type by which a value may differ; 0: equal bits
-    # and infinity: values are nobody else's, such as random ones
+    # Steps of the output's type by which a value may differ. 0: the bits are equal; infinity: the
+    # values are nobody else's, such as random ones.
+    within: float = 0
     piece: int = 0  # elements that one index picks, where the work is a gather
     program: str = ""  # a function of the inputs, in place of an operator; `dnp` is dmlgpu.numpy
     is_slow: bool = False  # in NumPy: PyTorch is the reference of large cases where it is there

@@ -465,8 +465,8 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
             attributes=lambda s: {"value": 0, "diagonal_fill_begin": 0,
                                   "diagonal_fill_end": s[1]}),
         one("RANDOM_GENERATOR", "", "torch.randint(2**31, s, dtype=torch.int32, device=d)",
-            inputs=(STATE,), dtypes=U32, cupy="np.random.randint(0, 2**31, s, np.int32)", within=inf,
-            attributes=lambda s: {"output_sizes": s}),
+            cupy="np.random.randint(0, 2**31, s, np.int32)", within=inf, dtypes=U32,
+            inputs=(STATE,), attributes=lambda s: {"output_sizes": s}),
     ),
 }
 # fmt: on
