@@ -1,13 +1,14 @@
 """Fixtures of the benchmarks under pytest.
 
-With --benchmark-disable every benchmark runs once, launch-bound, untimed; with --benchmark-enable
-each is measured at its three sizes. Either way its result is checked.
+With --benchmark-disable every workload runs once, small, in one data type, untimed; with
+--benchmark-enable each is measured in all its types and sizes. Either way its result is checked.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,10 +18,11 @@ from benchmarks.data import Data
 from benchmarks.measure import Prepared, reference
 from benchmarks.problem import Problem
 from benchmarks.rivals import Numpy
-from benchmarks.workload import SIZES, Case
-from benchmarks.workloads import cases
+from benchmarks.workload import Case, shrunk
+from benchmarks.workloads import WORKLOADS, cases
 from dmlgpu.measure.timing import Pace, time_gpu
 
+SMALL = 1 << 14  # elements of an untimed case
 Measure = Callable[[Case], None]
 
 
@@ -36,10 +38,11 @@ def is_measuring(config: pytest.Config) -> bool:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`case` becomes every case."""
+    """`case` becomes every case, or the smallest of every workload."""
     if "case" in metafunc.fixturenames:
-        sizes = SIZES if is_measuring(metafunc.config) else SIZES[:1]
-        metafunc.parametrize("case", cases(sizes=sizes), ids=str)
+        least = [Case(w, w.dtypes[0], next(iter(w.shapes))) for w in WORKLOADS]
+        chosen = cases() if is_measuring(metafunc.config) else least
+        metafunc.parametrize("case", chosen, ids=str)
 
 
 @pytest.fixture(scope="session")
@@ -69,6 +72,8 @@ def measure(
 
     def run(case: Case) -> None:
         problem = Problem.of(case, device.adapter.kind)
+        if not is_measuring(request.config):
+            problem = replace(problem, shape=shrunk(problem.shape, SMALL))
         try:
             prepared = Prepared(device, problem, data)
         except dml.UnsupportedError as error:
