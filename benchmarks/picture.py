@@ -9,7 +9,10 @@ from benchmarks.report import SHORT, Report, family_of, number, row_order
 from benchmarks.workload import SIZES
 from benchmarks.workloads import WORKLOADS
 
-COLOURS = ("#3b75af", "#84b6db", "#8d69b8", "#d8854f", "#c9a227", "#b07aa1", "#6c757d", "#519e3e")
+COLOURS = (
+    *("#3b75af", "#84b6db", "#8d69b8", "#d8854f", "#c9a227"),
+    *("#b07aa1", "#6c757d", "#519e3e", "#17becf", "#8c564b"),
+)
 SIZE_WORDS = {"launch": "launch-bound", "cache": "cache-resident", "bandwidth": "bandwidth-bound"}
 MARKS = {"PyTorch": ("D", "#c44e52"), "CuPy": ("o", "#e1a13b"), "NumPy": ("|", "#222222")}
 AIM, AIM_CPU = 0.9, 0.7  # of the limit, on a GPU and on a CPU

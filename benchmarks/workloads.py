@@ -394,8 +394,8 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
         reduced("mean last axis", ROWS, "AVERAGE", (1,), "mean"),
         Workload("argmax last axis", "ARGMAX", ROWS, MOVED, "np.argmax(x, 1)[:, None]",
                  "torch.argmax(x, 1, keepdim=True)", attributes={"axes": (1,)}),
-        Workload("argmin axis 0", "ARGMIN", ROWS, F32, "np.argmin(x, 0)[None]",
-                 "torch.argmin(x, 0, keepdim=True)", attributes={"axes": (0,)}),
+        one("ARGMIN", "np.argmin(x, 1)[:, None]", "torch.argmin(x, 1, keepdim=True)",
+            name="argmin last axis", inputs=(X,), within=0, axes=(1,)),
     ),
     "gathers and scatters": (
         Workload("gather rows of 1024", "GATHER_ND", WIDE, MOVED, "np.take(x, i[:, 0], 0)",
