@@ -68,10 +68,8 @@ SHIFTS = Operand("y", values="filled", below=lambda s: 3)
 ROW = Operand("y", lambda s: (1, s[1]), seen="np.broadcast_to(a, s)")
 TURNED = Operand("y", lambda s: s[::-1], seen="a.T")
 STATE = Operand("x", lambda s: (6,), "uint32", "range")
-ALL_OFF, LENGTHS = (
-    Operand("y", lambda s: (1, 2), values="range"),
-    Operand("y", lambda s: (s[0], 1), "uint32", "filled", below=lambda s: s[1]),
-)
+OFF_ON = Operand("y", lambda s: (1, 2), values="range")
+LENGTHS = Operand("y", lambda s: (s[0], 1), "uint32", "filled", below=lambda s: s[1])
 
 
 def order(dtype: str, shape: Callable[[Shape], Shape]) -> Operand:
@@ -124,12 +122,11 @@ def turned(name: str, shapes: Shapes, dtypes: tuple[str, ...], *axes: int) -> Wo
 
 def reduced(name: str, shapes: Shapes, function: str, axes: tuple[int, ...], how: str) -> Workload:
     """A reduction; `how` is what NumPy and PyTorch call it."""
-    names = dml.ReduceFunction[function]
     typed = "" if function in ("MAX", "AVERAGE") else ", dtype=t"
     numpy = f"np.{how}(x, {axes}, keepdims=True{typed})"
     torch = f"torch.{'amax' if how == 'max' else how}(x, {axes}, keepdim=True{typed})"
     types = FLOATS if function == "AVERAGE" else MOVED if function == "MAX" else SUMMED
-    asked = {"function": names, "axes": axes}
+    asked = {"function": dml.ReduceFunction[function], "axes": axes}
     return Workload(name, "REDUCE", shapes, types, numpy, torch, attributes=asked, within=4)
 
 
@@ -150,7 +147,7 @@ def cast(to: str, *dtypes: str) -> Workload:
 
 
 def one(operator: str, numpy: str, torch: Written = None, **more: Any) -> Workload:
-    """A row under the operator's own name: bandwidth-bound, unless said otherwise of one operand.
+    """A row under the operator's own name: bandwidth-bound, of one operand, unless said otherwise.
 
     What is no field of a workload is an attribute of the operator.
     """
@@ -432,7 +429,7 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
         Workload("one-hot of 128", "ONE_HOT", CLASSES, F32,
                  "(i == np.arange(s[1])).astype(t)",
                  "torch.zeros(s, dtype=t, device=d).scatter_(1, i, 1)",
-                 inputs=(LABELS, ALL_OFF), attributes=lambda s: {"axis": 1, "output_sizes": s}),
+                 inputs=(LABELS, OFF_ON), attributes=lambda s: {"axis": 1, "output_sizes": s}),
     ),
     "sorting and searching": (
         Workload("coordinates that are not zero", "NONZERO_COORDINATES", LINE, U8,
