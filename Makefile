@@ -8,13 +8,14 @@ PY := $(VENV)/bin/python
 XDG_RUNTIME_DIR ?= /tmp
 export XDG_RUNTIME_DIR
 
-.PHONY: help setup demo lint test test-adapters bench docs dist clean
+.PHONY: help setup demo lint test test-adapters bench bench-random docs dist clean
 
 help:
 	@echo "make demo            set up, then run operators of each kind on the adapter found"
 	@echo "make test            set up, then ruff, mypy, import contracts and the whole test suite on the adapter"
 	@echo "make test-adapters   the test suite on lavapipe 22.3, lavapipe 25.0 and SwiftShader"
 	@echo "make bench           the benchmarks"
+	@echo "make bench-random    random layouts of every kind of work, as a distribution"
 	@echo "make docs            the documentation, in site/"
 	@echo "make lint            ruff, mypy and the contracts between modules alone"
 	@echo "make dist            the source distribution and the wheel, in dist/"
@@ -43,6 +44,10 @@ test-adapters: setup
 bench:
 	@tools/setup.sh $(VENV) dev,bench
 	@$(PY) -m benchmarks $(ARGS)
+
+bench-random:
+	@tools/setup.sh $(VENV) dev,bench
+	@$(PY) -m benchmarks.random_layouts $(ARGS)
 
 docs:
 	@tools/setup.sh $(VENV) docs

@@ -15,8 +15,10 @@ from benchmarks import picture
 from benchmarks import report as reports
 from benchmarks.rivals import rivals
 from benchmarks.run import PARTS, Run, Settings
-from benchmarks.workloads import SIZES, cases
+from benchmarks.workload import SIZES, Case
+from benchmarks.workloads import FAMILY_OF, cases
 
+LIBRARIES = ("numpy", "torch", "cupy")
 UNSAVED = Path("build") / "bench"
 
 
@@ -28,7 +30,7 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     add("--size", action="append", choices=SIZES, help="sizes to run (repeatable; default: all)")
     add("--only", action="append", metavar="PATTERN", help="cases whose id has this (repeatable)")
     add("--part", action="append", choices=PARTS, help="parts to run (repeatable; default: all)")
-    add("--without", action="append", choices=("torch", "cupy"), default=[], help="not compared")
+    add("--without", action="append", choices=LIBRARIES, default=[], help="not compared")
     add("--adapter", help="part of the adapter's name (default: the best one)")
     add("--seconds", type=float, default=inf, help="begin no row after so many seconds")
     add("--json", type=Path, metavar="FILE", help="where the report goes")
@@ -36,6 +38,7 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     add("--save", action="store_true", help="write both to benchmarks/results/<adapter>")
     add("--add", action="store_true", help="keep what the report has from other runs")
     add("--commit", help="the commit measured, where there is no checkout to ask")
+    add("--list", action="store_true", help="only print the cases: family, id, operator, in NumPy")
     add("--redraw", type=Path, metavar="FILE", help="only print and draw a report written before")
     return parser.parse_args(words)
 
@@ -45,6 +48,8 @@ def main(words: list[str] | None = None) -> int:
     args = arguments(words)
     if args.redraw:
         return show(reports.read(args.redraw), args.picture or args.redraw.with_suffix(".png"))
+    if args.list:
+        return listed(args)
     try:
         device = dml.Device(args.adapter)
     except dml.DeviceError as error:
@@ -54,12 +59,31 @@ def main(words: list[str] | None = None) -> int:
         return measure(device, args)
 
 
+def chosen_cases(args: argparse.Namespace) -> list[Case]:
+    """The cases that the command line asks for."""
+    sizes = args.size or (SIZES[:2] if args.quick else SIZES)
+    return cases(sizes=[s for s in SIZES if s in sizes], only=args.only or ("*",))
+
+
+def listed(args: argparse.Namespace) -> int:
+    """Prints the cases in columns."""
+    rows = [
+        (FAMILY_OF[c.workload.name], str(c), c.workload.operator or "a program", c.workload.numpy)
+        for c in chosen_cases(args)
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)] if rows else []
+    for row in rows:
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+    return 0
+
+
 def measure(device: dml.Device, args: argparse.Namespace) -> int:
     """A run on an open device."""
-    sizes = args.size or (SIZES[:2] if args.quick else SIZES)
-    chosen = cases(sizes=[s for s in SIZES if s in sizes], only=args.only or ("*",))
+    chosen = chosen_cases(args)
     if not chosen:
-        print("No case has an id like that; a full list: pytest benchmarks --co", file=sys.stderr)
+        print("No case has an id like that; --list prints them all.", file=sys.stderr)
         return 2
     parts = args.part or (PARTS[:2] if args.only else PARTS)
     if args.quick and not args.part:

@@ -11,7 +11,7 @@ import dmlgpu as dml
 from benchmarks.calls import CALLS, Small, bare, fresh_buffers, in_turn
 
 OPERATORS = ("slice1", "gather_nd", "cumulative_summation")
-FUNCTIONS = ("slice1", "index", "gather_nd", "cumulative_summation")
+FUNCTIONS = ("slice1", "index", "gather_nd", "cumulative_summation", "cumsum", "add", "sum", "take")
 ROUNDS = 50
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import dmlgpu as dml
-from benchmarks.rivals import Cupy, Rival, Torch
+from benchmarks.rivals import Cupy, Library, Torch
 from dmlgpu.measure.roofline import copy_kernel
 
 CALLS = 1024  # in a row, submissions included
@@ -115,6 +115,7 @@ class Small:
         self.x = device.tensor(self.host)
         self.square = device.tensor(self.rows)
         self.at = device.tensor(self.indices)
+        self.line = device.tensor(self.indices[:, 0].copy())
 
     def operators(self) -> Iterator[tuple[str, Any, tuple[dml.Tensor, ...], Any]]:
         """(name, description, inputs, expected result)."""
@@ -133,6 +134,10 @@ class Small:
         sums = np.cumsum(self.rows, 1, np.float32)
         call = lambda: dml.cumulative_summation(self.square, 1)  # noqa: E731
         yield "dml.cumulative_summation(x, 1)", call, sums
+        yield "x.cumsum(1)", lambda: self.square.cumsum(1), sums
+        yield "x + y", lambda: self.square + self.square, self.rows + self.rows
+        yield "x.sum(1)", lambda: self.square.sum(1), self.rows.sum(1)
+        yield "x.take(i, 0)", lambda: self.square.take(self.line, 0), self.rows[::-1]
 
 
 def fresh_buffers(device: dml.Device, desc: Any, inputs: tuple[dml.Tensor, ...]) -> float:
@@ -159,7 +164,7 @@ def _fresh_operands(device: dml.Device, op: dml.CompiledOperator) -> None:
     op(*(device.empty(desc) for desc in op.desc.inputs().values()))
 
 
-def measure_calls(device: dml.Device, others: list[Rival], scale: float) -> Iterator[HostTime]:
+def measure_calls(device: dml.Device, others: list[Library], scale: float) -> Iterator[HostTime]:
     """Every row of the table of host times; `scale` is a part of the rounds that are usual."""
     rounds = max(1, int(ROUNDS * scale))
     small = Small(device)
@@ -191,7 +196,9 @@ def measure_calls(device: dml.Device, others: list[Rival], scale: float) -> Iter
     tensor = device.tensor(np.arange(64, dtype=np.float32))
     yield _alone("256 bytes read back", tensor.numpy, device, 10)
     for rival in others:
-        yield from in_turn(_rival_calls(rival, small), rounds)
+        asked = _rival_calls(rival, small)
+        if asked:
+            yield from in_turn(asked, rounds)
 
 
 def _alone(name: str, call: Callable[[], Any], device: dml.Device, calls: int = FEW) -> HostTime:
@@ -200,23 +207,27 @@ def _alone(name: str, call: Callable[[], Any], device: dml.Device, calls: int = 
     return HostTime(name, found.us)
 
 
-def _rival_calls(rival: Rival, small: Small) -> list[Asked]:
+def _rival_calls(rival: Library, small: Small) -> list[Asked]:
     calls: dict[str, Callable[[], Any]] = {}
     if isinstance(rival, Torch):
-        torch = rival.torch
+        torch = rival.module
         x = torch.from_numpy(small.host).to(rival.where)
         rows = torch.from_numpy(small.rows).to(rival.where)
         at = torch.from_numpy(small.indices[:, 0].copy()).to(rival.where)
         calls["x[:, 1:, 2:-2].clone()"] = lambda: x[:, 1:, 2:-2].clone()
         calls["x[i]"] = lambda: rows[at]
         calls["torch.cumsum(x, 1)"] = lambda: torch.cumsum(rows, 1)
+        calls["x + y"] = lambda: rows + rows
+        calls["x.sum(1)"] = lambda: rows.sum(1)
     elif isinstance(rival, Cupy):
-        cupy = rival.cupy
+        cupy = rival.module
         cx, crows = cupy.asarray(small.host), cupy.asarray(small.rows)
         cat = cupy.asarray(small.indices[:, 0])
         calls["x[:, 1:, 2:-2].copy()"] = lambda: cx[:, 1:, 2:-2].copy()
         calls["cupy.take(x, i, 0)"] = lambda: cupy.take(crows, cat, 0)
         calls["cupy.cumsum(x, 1)"] = lambda: cupy.cumsum(crows, 1)
+        calls["x + y"] = lambda: crows + crows
+        calls["x.sum(1)"] = lambda: crows.sum(1)
     return [
         Asked(f"{rival.name} {rival.where}: {name}", call, rival.synchronize)
         for name, call in calls.items()

@@ -1,24 +1,28 @@
 """Fixtures of the benchmarks under pytest.
 
-With --benchmark-disable every benchmark runs once, launch-bound, untimed; with --benchmark-enable
-each is measured at its three sizes. Either way its result is checked.
+With --benchmark-disable every workload runs once, small, in one data type, untimed; with
+--benchmark-enable each is measured in all its types and sizes. Either way its result is checked.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import dmlgpu as dml
 from benchmarks.data import Data
-from benchmarks.measure import Prepared
+from benchmarks.measure import Prepared, reference
 from benchmarks.problem import Problem
-from benchmarks.workloads import SIZES, Case, cases
+from benchmarks.rivals import Numpy
+from benchmarks.workload import Case, shrunk
+from benchmarks.workloads import WORKLOADS, cases
 from dmlgpu.measure.timing import Pace, time_gpu
 
+SMALL = 1 << 14  # elements of an untimed case
 Measure = Callable[[Case], None]
 
 
@@ -34,11 +38,11 @@ def is_measuring(config: pytest.Config) -> bool:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`case` becomes the cases of the family that the function's name ends with."""
+    """`case` becomes every case, or the smallest of every workload."""
     if "case" in metafunc.fixturenames:
-        family = metafunc.function.__name__.split("_", 2)[2]
-        sizes = SIZES if is_measuring(metafunc.config) else SIZES[:1]
-        metafunc.parametrize("case", cases(family, sizes), ids=str)
+        least = [Case(w, w.dtypes[0], next(iter(w.shapes))) for w in WORKLOADS]
+        chosen = cases() if is_measuring(metafunc.config) else least
+        metafunc.parametrize("case", chosen, ids=str)
 
 
 @pytest.fixture(scope="session")
@@ -67,8 +71,13 @@ def measure(
     """Times a case from its call to its end, and checks what it made."""
 
     def run(case: Case) -> None:
-        problem = Problem(case.workload, case.dtype, case.shape(device.adapter.kind))
-        prepared = Prepared(device, problem, data)
+        problem = Problem.of(case, device.adapter.kind)
+        if not is_measuring(request.config):
+            problem = replace(problem, shape=shrunk(problem.shape, SMALL))
+        try:
+            prepared = Prepared(device, problem, data)
+        except dml.UnsupportedError as error:
+            pytest.skip(str(error))
 
         def once() -> None:
             prepared()
@@ -81,10 +90,11 @@ def measure(
                 adapter=str(device.adapter),
                 shape=list(problem.shape),
                 gpu_ms=timed.seconds * 1e3,
-                gb_per_s=problem.traffic / timed.seconds / 1e9,
+                gb_per_s=prepared.traffic / timed.seconds / 1e9,
                 timed_by=timed.by,
             )
         benchmark.pedantic(once, warmup_rounds=3, rounds=20)
-        prepared.check()
+        numpy = Numpy() if case.workload.numpy else None
+        prepared.check(reference(problem, data, numpy))
 
     return run

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 import dmlgpu as dml
+from benchmarks.data import Data
 from benchmarks.problem import Array, Problem
-from benchmarks.workloads import ROOM, ROOM_ELSEWHERE
+from benchmarks.rivals import Numpy
+from benchmarks.workload import room
 from dmlgpu.measure.roofline import Kernel, copy_kernel
 from dmlgpu.measure.timing import Pace, time_gpu
 
@@ -105,10 +107,8 @@ class Limits:
         self._is_cpu = device.adapter.kind == "cpu"
         self._copies: dict[int, Limit] = {}
         self._gathers: dict[Any, Limit] = {}
-        room = ROOM.get(device.adapter.kind, ROOM_ELSEWHERE)
-        self._largest: int = min(
-            room, device.context.gpu.max_binding, device.context.gpu.max_buffer
-        )
+        gpu = device.context.gpu
+        self._largest: int = min(room(device.adapter.kind), gpu.max_binding, gpu.max_buffer)
 
     @property
     def looks(self) -> int:
@@ -136,33 +136,33 @@ class Limits:
         """Bytes read and written per second by the largest copy."""
         return 2 * self._largest / self._copy(self._largest).seconds()
 
-    def of(self, problem: Problem, size: str, x: dml.Tensor, flat: Array | None) -> Limit:
+    def of(self, problem: Problem, size: str, traffic: int, data: Data) -> Limit:
         """The limit of a problem.
 
         Bandwidth-bound: its traffic at the speed of the largest copy. Smaller: a copy with as much
         traffic, which has the same launch to pay and the same caches to use.
         """
         if problem.is_bare_gather:
-            assert flat is not None
-            return self._gather(problem, x, flat)
+            return self._gather(problem, data)
         if size != "bandwidth":
-            return self._copy(_rounded(problem.traffic // 2))
-        return replace(self._copy(self._largest), factor=problem.traffic / (2 * self._largest))
+            return self._copy(_rounded(traffic // 2))
+        return replace(self._copy(self._largest), factor=traffic / (2 * self._largest))
 
-    def _gather(self, problem: Problem, x: dml.Tensor, flat: Array) -> Limit:
+    def _gather(self, problem: Problem, data: Data) -> Limit:
         """The faster of two: 4 bytes out per invocation, or 16."""
-        key = (problem.piece_bytes, problem.pieces, problem.elements)
+        source, piece = problem.layouts[0], problem.piece_bytes
+        key = (problem.workload.name, problem.dtype, problem.shape)
         if key not in self._gathers:
+            x, flat = data.tensor(problem, source), positions(problem, data)
             index = self._device.tensor(flat)
-            made_bytes = problem.pieces * problem.piece_bytes
+            made_bytes = _up(flat.size * piece)
             made = self._device.empty(dml.TensorDesc(dml.DataType.UINT8, (made_bytes,)))
             found = []
             for words in (1, 4):
-                code = gather_code(problem.piece_bytes, words)
+                code = gather_code(piece, words)
                 kernel = Kernel(self._device, "bare gather", code, made_bytes // (4 * words))
-                source_bytes = -(-problem.nbytes // 16) * 16
                 kernel.bind(
-                    (x.buffer, source_bytes),
+                    (x.buffer, _up(source.nbytes)),
                     (made.buffer, made_bytes),
                     (index.buffer, flat.nbytes),
                 )
@@ -174,12 +174,27 @@ class Limits:
 
     def _check(self, problem: Problem, x: dml.Tensor, flat: Array, made: dml.Tensor) -> None:
         """A limit that moves the wrong bytes is none."""
-        count = min(problem.pieces, 1 << 14)
-        got = _first_bytes(made, count * problem.piece_bytes).reshape(count, -1)
-        inside = flat[:count] < min(problem.nbytes, 1 << 24) // problem.piece_bytes
-        head = _first_bytes(x, min(problem.nbytes, 1 << 24)).reshape(-1, problem.piece_bytes)
+        piece, nbytes = problem.piece_bytes, problem.layouts[0].nbytes
+        count = min(flat.size, 1 << 14)
+        got = _first_bytes(made, count * piece).reshape(count, -1)
+        inside = flat[:count] < min(nbytes, 1 << 24) // piece
+        head = _first_bytes(x, min(nbytes, 1 << 24)).reshape(-1, piece)
         if not np.array_equal(got[inside], head[flat[:count][inside]]):
-            raise AssertionError(f"the bare gather of {problem.piece_bytes} bytes is wrong")
+            raise AssertionError(f"the bare gather of {piece} bytes is wrong")
+
+
+def positions(problem: Problem, data: Data) -> Array:
+    """Which piece of the input each piece of the output is: what NumPy makes of their numbers."""
+    source, piece = problem.layouts[0], problem.workload.piece
+    pieces = np.arange(source.elements // piece, dtype=np.uint32)
+    numbered = pieces.reshape(*source.shape[:-1], source.shape[-1] // piece)
+    call = Numpy().call(problem.workload.numpy, problem, data, {source.operand.name: numbered})
+    return np.ascontiguousarray(call()).reshape(-1)
+
+
+def _up(nbytes: int) -> int:
+    """To whole units of 16 bytes."""
+    return -(-nbytes // 16) * 16
 
 
 def _first_bytes(tensor: dml.Tensor, count: int) -> Array:

@@ -16,8 +16,8 @@ from typing import Any
 from benchmarks import report as reports
 from benchmarks.picture import AIM, AIM_CPU
 from benchmarks.reasons import REASONS
-from benchmarks.report import SHORT, Report, in_bytes, number, row_order, table
-from benchmarks.workloads import WORKLOADS
+from benchmarks.report import SHORT, Report, family_of, in_bytes, number, row_order, table
+from benchmarks.workloads import TABLE, WORKLOADS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "performance.md"
@@ -40,7 +40,8 @@ IN_README = (
     "cumsum rows of 64",
     "cumsum one line",
 )
-SAME_SIZE = ("reverse last axis", *(w.name for w in WORKLOADS if w.family == "cumulative"))
+SAME_SIZE = ("reverse last axis", *(w.name for w in TABLE["scans"]))
+COPYING = ("slices and transposes", "moves", "gathers and scatters")  # have an aim on a CPU too
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def summary(all_: Sequence[Measured]) -> str:
     lines = []
     for one in all_:
         rows = one.rows
-        copies = [row for row in rows if row["family"] != "cumulative"]
+        copies = [row for row in rows if family_of(row) in COPYING]
         counted, what = (copies, "copying rows") if one.is_cpu else (rows, "rows")
         if not rows:
             continue
@@ -133,7 +134,7 @@ def summary(all_: Sequence[Measured]) -> str:
         )
         groups = [("", rows)]
         if one.is_cpu:
-            groups = [("copies, ", copies), ("sums, ", [r for r in rows if r not in copies])]
+            groups = [("copies, ", copies), ("others, ", [r for r in rows if r not in copies])]
         for name in ("NumPy", *RIVALS):
             for group, members in groups:
                 words = against(members, name)
@@ -143,44 +144,102 @@ def summary(all_: Sequence[Measured]) -> str:
 
 def adapters(all_: Sequence[Measured]) -> str:
     """What was measured, where and when."""
-    head = ("adapter", "driver", "host", "copy GB/s", "date", "commit", "report")
     lines = []
     for one in all_:
         r = one.report
-        host = f"{r['host']['processor']}, {r['host']['cores']} cores"
+        driver = f"driver {r['adapter']['driver']}, " if r["adapter"]["driver"] else ""
+        host = ", ".join([*filter(None, [r["host"]["processor"]]), f"{r['host']['cores']} cores"])
         commit = f"`{r['commit'][:12]}`" + r["commit"][40:]
-        driver = r["adapter"]["driver"] or "-"
-        link = f"[JSON]({one.link('.json')})"
-        copy = number(r["copy_gb_per_s"])
-        lines.append((one.title, driver, host, copy, r["date"][:10], commit, link))
-    versions = [
-        f"{one.title}: " + ", ".join(f"{k} {v}" for k, v in one.report["versions"].items()) + "."
-        for one in all_
-    ]
-    return "\n\n".join([table(head, lines), "\n".join(f"- {line}" for line in versions)])
+        versions = ", ".join(f"{name} {version}" for name, version in r["versions"].items())
+        lines.append(
+            f"- **{one.title}**: {driver}on {host}; copies {number(r['copy_gb_per_s'])} GB/s. "
+            f"{r['date'][:10]}, commit {commit}, {versions}: [report]({one.link('.json')}), "
+            f"[picture]({one.link('.png')})."
+        )
+    return "\n".join(lines)
+
+
+def pictures(all_: Sequence[Measured]) -> str:
+    """The pictures of GPUs; those of software adapters are linked above."""
+    shown = [one for one in all_ if one.rows and not one.is_cpu]
+    return "\n\n".join(f"![dmlgpu on {one.title}]({one.link('.png')})" for one in shown)
 
 
 def row_tables(all_: Sequence[Measured]) -> str:
-    """The picture and the bandwidth-bound rows of each adapter."""
+    """The bandwidth-bound rows, family by family: a table per GPU, one for software adapters."""
     parts = []
-    for one in (one for one in all_ if one.rows):
-        rows = one.rows
-        names = [name for name in RIVALS if any(name in row["rivals"] for row in rows)]
-        head = ["workload", "type", "input", "GPU ms", "GB/s", "frac", "NumPy ms", "x NumPy"]
-        for name in names:
-            where = sorted({row["rivals"][name]["where"] for row in rows if name in row["rivals"]})
-            head += [f"{name} {'/'.join(where)} ms", f"x {name}"]
-        lines = []
-        for row in rows:
-            cells = [row["workload"], short(row), in_bytes(row["input_bytes"])]
-            cells += [number(row["gpu_ms"]), number(row["gb_per_s"]), f"{row['frac']:.2f}"]
-            cells += [number(row["numpy_ms"]), number(row["numpy_ratio"])]
-            for name in names:
-                ms = row["rivals"].get(name, {}).get("ms")
-                cells += [number(ms), number(ratio(row, name))]
-            lines.append(cells)
-        picture = f"![dmlgpu on {one.title}]({one.link('.png')})"
-        parts.append(f"### {one.title}\n\n{picture}\n\n{table(head, lines)}")
+    software = [one for one in all_ if one.is_cpu]
+    for family in (*TABLE, *_unknown(all_)):
+        tables = [_gpu_table(one, family) for one in all_ if not one.is_cpu]
+        tables = [made for made in (*tables, _software_table(software, family)) if made]
+        if tables:
+            parts.append("\n\n".join([f"### {family.capitalize()}", *tables]))
+    return "\n\n".join(parts)
+
+
+def _unknown(all_: Sequence[Measured]) -> list[str]:
+    """Families of rows that the table has no more."""
+    found = {family_of(row) for one in all_ for row in one.rows}
+    return sorted(found - set(TABLE))
+
+
+def _of(one: Measured, family: str) -> list[Row]:
+    return [row for row in one.rows if family_of(row) == family]
+
+
+def _gpu_table(one: Measured, family: str) -> str:
+    rows = _of(one, family)
+    names = [name for name in (*RIVALS, "NumPy") if any(ratio(row, name) for row in rows)]
+    lines = [
+        [row["workload"], short(row), number(row["gpu_ms"]), f"{row['frac']:.2f}"]
+        + [number(ratio(row, name)) for name in names]
+        for row in rows
+    ]
+    return (
+        table([one.title, "type", "ms", "frac", *(f"x {n}" for n in names)], lines) if rows else ""
+    )
+
+
+def _software_table(all_: Sequence[Measured], family: str) -> str:
+    """`frac`, and NumPy's time over dmlgpu's, of each workload in its first data type."""
+    columns = []
+    for one in all_:
+        first: dict[str, Row] = {}
+        for row in _of(one, family):
+            first.setdefault(row["workload"], row)
+        columns.append(first)
+    names = list(dict.fromkeys(name for column in columns for name in column))
+    names.sort(key=lambda name: reports.PLACES.get(name, (len(WORKLOADS), ()))[0])
+    lines = []
+    for name in names:
+        rows = [column.get(name) for column in columns]
+        types = {short(row) for row in rows if row}
+        cells = [
+            "-" if r is None else f"{r['frac']:.2f} / {number(ratio(r, 'NumPy'))}" for r in rows
+        ]
+        lines.append([name, "/".join(sorted(types)), *cells])
+    head = ("software: frac / x NumPy", "type", *(one.title for one in all_))
+    return table(head, lines) if lines else ""
+
+
+def random_layouts(all_: Sequence[Measured]) -> str:
+    """The distribution over random descriptions, adapter by adapter."""
+    parts = []
+    for one in all_:
+        entry = one.report.get("random")
+        if entry:
+            least = in_bytes(entry["bytes"])
+            parts.append(
+                f"**{one.title}**, cases of {least} and more, seed {entry['seed']}, "
+                f"{entry['date'][:10]}, commit `{entry['commit'][:12]}`{entry['commit'][40:]}:\n\n"
+                + reports.random_table(entry)
+            )
+            worst = [
+                f"    - {found['frac']:.2f}: `{found['description']}`"
+                for kind in entry["kinds"].values()
+                for found in kind["worst"][:1]
+            ]
+            parts.append("\n".join(["- The least of each kind:", *worst]))
     return "\n\n".join(parts)
 
 
@@ -214,20 +273,22 @@ def start_up(all_: Sequence[Measured]) -> str:
 
 
 def transfers(all_: Sequence[Measured]) -> str:
-    """GB/s between host and device."""
+    """GB/s between host and device, a table per adapter."""
     ways = [(library, way) for way in ("upload", "download") for library in ("dmlgpu", "PyTorch")]
-    keys = [*ways, ("NumPy", "copy")]
-    lines = []
+    parts = []
     for one in all_:
         rates = {
             (e["bytes"], e["library"], e["direction"]): e["gb_per_s"]
             for e in one.report["transfers"]
         }
-        for size in sorted({size for size, _, _ in rates}):
-            cells = [number(rates.get((size, *key))) for key in keys]
-            lines.append([one.title, in_bytes(size), *cells])
-    head = ["GB/s", "size", *(" ".join(key) for key in keys)]
-    return table(head, lines) if lines else ""
+        keys = [k for k in (*ways, ("NumPy", "copy")) if k in {key[1:] for key in rates}]
+        lines = [
+            [in_bytes(size), *(number(rates.get((size, *key))) for key in keys)]
+            for size in sorted({size for size, _, _ in rates})
+        ]
+        if lines:
+            parts.append(table([one.title, *(" ".join(key) for key in keys)], lines))
+    return "\n\n".join(parts)
 
 
 def repeats(all_: Sequence[Measured]) -> str:
@@ -260,23 +321,21 @@ def misses(all_: Sequence[Measured]) -> str:
     parts = []
     for one in (one for one in all_ if one.rows):
         if one.is_cpu:
-            low = [row for row in one.rows if not reaches(row, one.aim)]
-            low = [row for row in low if row["family"] != "cumulative"]
+            low = [r for r in one.rows if family_of(r) in COPYING and not reaches(r, one.aim)]
             named = [f"{row['workload']} {short(row)} ({row['frac']:.2f})" for row in low]
             words = "; ".join(named) or "none"
             parts.append(f"{one.title}, copying rows below {one.aim:.2f}: {words}.")
             continue
         lines = []
         for row in one.rows:
-            others = [r for r in (ratio(row, name) for name in RIVALS) if r]
-            if reaches(row, one.aim) and min(others, default=2.0) >= 1:
+            others = {name: r for name in RIVALS if (r := ratio(row, name))}
+            if reaches(row, one.aim) and min(others.values(), default=2.0) >= 1:
                 continue
-            cells = [row["workload"], short(row), f"{row['frac']:.4f}"]
-            cells += [number(ratio(row, name)) for name in RIVALS]
-            lines.append([*cells, reason(row, one)])
-        head = ("workload", "type", "frac", "x PyTorch", "x CuPy", "why")
-        made = table(head, lines) if lines else "Every row is at its aim and ahead."
-        made = made.replace("-:|\n", "--|\n", 1)  # the last column is words
+            figures = [f"frac {row['frac']:.4f}"]
+            figures += [f"{number(r)} x {name}" for name, r in others.items()]
+            words = f"{row['workload']} {short(row)}: {', '.join(figures)}; {reason(row, one)}"
+            lines.append(f"- {words}")
+        made = "\n".join(lines) or "Every row is at its aim and ahead."
         parts.append(f"{one.title}:\n\n{made}")
     return "\n\n".join(parts)
 
@@ -293,7 +352,8 @@ def break_even(all_: Sequence[Measured]) -> str:
             rows = [row for row in one.rows if row["workload"] == workload.name]
             rows = [row for row in rows if row["break_even_tried"]]
             cells.append(_range(rows))
-        lines.append([workload.name, *cells])
+        if set(cells) != {"-"}:
+            lines.append([workload.name, *cells])
     return table(["beats NumPy from", *(one.title for one in shown)], lines)
 
 
@@ -311,8 +371,9 @@ def round_trips(all_: Sequence[Measured]) -> str:
 
     Sums the times of the three steps, each measured by itself.
     """
-    lines = []
+    parts = []
     for one in all_:
+        lines = []
         seconds = {
             (e["direction"], e["bytes"]): e["seconds"]
             for e in one.report["transfers"]
@@ -322,13 +383,16 @@ def round_trips(all_: Sequence[Measured]) -> str:
             ways = [seconds.get((way, row["input_bytes"])) for way in ("upload", "download")]
             if row["workload"] not in SAME_SIZE or row["dtype"] != "float32" or None in ways:
                 continue
-            up, down = (1e3 * way for way in ways if way is not None)
-            whole = up + row["gpu_ms"] + down
-            cells = [one.title, row["workload"], in_bytes(row["input_bytes"])]
-            cells += [number(n) for n in (up, row["gpu_ms"], down, whole, row["numpy_ms"])]
-            lines.append([*cells, number(row["numpy_ms"] / whole)])
-    head = ("adapter", "workload", "input", "upload ms", "GPU ms", "download ms", "sum ms")
-    return table([*head, "NumPy ms", "x NumPy"], lines) if lines else ""
+            both = sum(1e3 * way for way in ways if way is not None)
+            whole = both + row["gpu_ms"]
+            cells = [number(n) for n in (both, row["gpu_ms"], whole, row["numpy_ms"])]
+            lines.append(
+                [row["workload"], *cells, number(ratio({**row, "gpu_ms": whole}, "NumPy"))]
+            )
+        if lines:
+            head = ("transfers ms", "GPU ms", "sum ms", "NumPy ms", "x NumPy")
+            parts.append(table([one.title, *head], lines))
+    return "\n\n".join(parts)
 
 
 def speed(all_: Sequence[Measured]) -> str:
@@ -354,7 +418,9 @@ def speed(all_: Sequence[Measured]) -> str:
 SECTIONS: dict[str, Callable[[Sequence[Measured]], str]] = {
     "summary": summary,
     "adapters": adapters,
+    "pictures": pictures,
     "rows": row_tables,
+    "random": random_layouts,
     "calls": calls,
     "transfers": transfers,
     "start-up": start_up,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import SHORT, Report, number, row_order
-from benchmarks.workloads import SIZES
+from benchmarks.report import SHORT, Report, family_of, number, row_order
+from benchmarks.workload import SIZES
+from benchmarks.workloads import WORKLOADS
 
-COLOURS = {"slice": "#3b75af", "gather_nd": "#519e3e", "cumulative": "#8d69b8"}
-NAMES = {"slice": "slice", "gather_nd": "gather", "cumulative": "cumulative summation"}
+COLOURS = (
+    *("#3b75af", "#84b6db", "#8d69b8", "#d8854f", "#c9a227"),
+    *("#b07aa1", "#6c757d", "#519e3e", "#17becf", "#8c564b"),
+)
 SIZE_WORDS = {"launch": "launch-bound", "cache": "cache-resident", "bandwidth": "bandwidth-bound"}
 MARKS = {"PyTorch": ("D", "#c44e52"), "CuPy": ("o", "#e1a13b"), "NumPy": ("|", "#222222")}
 AIM, AIM_CPU = 0.9, 0.7  # of the limit, on a GPU and on a CPU
@@ -25,11 +28,16 @@ def is_available() -> bool:
 
 
 def shown_rows(report: Report) -> list[dict[str, Any]]:
-    """The rows of the largest size measured."""
+    """The rows of the largest size measured, each workload in its first data type.
+
+    Of workloads that come in one size only there is one for every operator: too many for a picture.
+    """
+    named = {w.name: w.dtypes[0] for w in WORKLOADS if len(w.shapes) > 1}
     for size in reversed(SIZES):
         rows = [row for row in report["rows"] if row["size"] == size]
+        first = [row for row in rows if named.get(row["workload"]) == row["dtype"]]
         if rows:
-            return sorted(rows, key=row_order)
+            return sorted(first or rows, key=row_order)
     return []
 
 
@@ -77,7 +85,7 @@ def draw(report: Report, path: Path) -> None:
     scale = ", logarithmic" if is_wide else ""
     axes.set_xlabel(f"fraction of the copy limit (1 = as fast as a copy{scale}); right is faster")
     axes.set_title(_title(report, rows), fontsize=10, loc="left")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.06), ncols=4, fontsize=8, frameon=False)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.03), ncols=4, fontsize=8, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
@@ -101,9 +109,11 @@ def _positions(rows: list[dict[str, Any]]) -> tuple[list[float], list[str]]:
 def _bars(
     axes: Any, rows: list[dict[str, Any]], positions: list[float], low: float, high: float
 ) -> None:
-    for family, colour in COLOURS.items():
-        chosen = [(p, r) for p, r in zip(positions, rows, strict=True) if r["family"] == family]
+    families = dict.fromkeys(map(family_of, rows))
+    for n, family in enumerate(families):
+        chosen = [(p, r) for p, r in zip(positions, rows, strict=True) if family_of(r) == family]
         if chosen:
+            colour = COLOURS[n % len(COLOURS)]
             widths = [min(row["frac"], high) - low for _, row in chosen]
             axes.barh(
                 [position for position, _ in chosen],
@@ -111,7 +121,7 @@ def _bars(
                 left=low,
                 height=0.8,
                 color=colour,
-                label=f"dmlgpu: {NAMES[family]}",
+                label=f"dmlgpu: {family}",
             )
     for position, row in zip(positions, rows, strict=True):
         axes.annotate(

@@ -1,8 +1,7 @@
-"""One case on one adapter: its shapes, its description, the bytes it must move, its NumPy twin."""
+"""One case on one adapter: the sizes and layouts of its operands, its description, its traffic."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -11,13 +10,48 @@ from typing import Any
 import numpy as np
 
 import dmlgpu as dml
-from benchmarks.workloads import Workload
-from dmlgpu.desc.indexing import window
-from dmlgpu.ops import traffic
-from dmlgpu.plan.traffic import SECTOR
+from benchmarks.workload import Case, Operand, Shape, Workload
+from dmlgpu.ops import BY_NAME, traffic
+from dmlgpu.plan.operator import Operator
 
 Array = np.ndarray[Any, Any]
 BARE_BELOW = 64  # bytes: gathers of shorter pieces are held against a bare gather
+TYPE = "enum DML_TENSOR_DATA_TYPE"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """An operand at its sizes: the packed array that holds it, and the view that is used."""
+
+    operand: Operand
+    dtype: str
+    shape: Shape  # of the packed array
+    sizes: Shape
+    strides: Shape  # in elements
+
+    @property
+    def elements(self) -> int:
+        """Elements of the packed array."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the packed array."""
+        return self.elements * np.dtype(self.dtype).itemsize
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the view is the array itself."""
+        return self.sizes == self.shape and self.strides == _packed(self.shape)
+
+    def desc(self) -> dml.TensorDesc:
+        """The view as dmlgpu sees it."""
+        strides = None if self.is_packed else self.strides
+        return dml.TensorDesc(dml.DataType.from_numpy(self.dtype), self.sizes, strides)
+
+
+def _packed(shape: Shape) -> Shape:
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 @dataclass(frozen=True)
@@ -26,124 +60,72 @@ class Problem:
 
     workload: Workload
     dtype: str
-    shape: tuple[int, ...]
+    shape: Shape
 
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return np.dtype(self.dtype).itemsize
+    @classmethod
+    def of(cls, case: Case, adapter_kind: str) -> Problem:
+        """A case at the size that it has on an adapter."""
+        return cls(case.workload, case.dtype, case.shape(adapter_kind))
 
-    @property
-    def elements(self) -> int:
-        """Elements of the input."""
-        return prod(self.shape)
+    def __str__(self) -> str:
+        return f"{self.workload.name} {self.dtype} {self.shape}"
+
+    @cached_property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The operands."""
+        return tuple(map(self._layout, self.workload.inputs))
+
+    def _layout(self, operand: Operand) -> Layout:
+        shape, dtype = operand.shape(self.shape), operand.dtype or self.dtype
+        if not operand.seen:
+            return Layout(operand, dtype, shape, shape, _packed(shape))
+        held = np.empty(shape, dtype)  # memory that nothing touches
+        view = eval(operand.seen, {"np": np, "a": held, "s": self.shape})
+        strides = tuple(step // held.itemsize for step in view.strides)
+        return Layout(operand, dtype, shape, view.shape, strides)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the input."""
-        return self.elements * self.itemsize
-
-    @cached_property
-    def steps(self) -> tuple[slice, ...]:
-        """Slices: one per axis."""
-        whole = ((None, None, None),) * (len(self.shape) - len(self.workload.index))
-        return tuple(slice(*step) for step in (*whole, *self.workload.index))
-
-    @cached_property
-    def output_shape(self) -> tuple[int, ...]:
-        """Sizes of the output, in NumPy's sense."""
-        if self.workload.family == "slice":
-            pairs = zip(self.steps, self.shape, strict=True)
-            return tuple(len(range(*step.indices(size))) for step, size in pairs)
-        if self.workload.family == "gather_nd":
-            return (self.pieces, *self.shape[self.workload.coordinates :])
-        return self.shape
-
-    @property
-    def pieces(self) -> int:
-        """Gathers: number of index tuples."""
-        return prod(self.shape[: self.workload.coordinates]) // self.workload.one_in
+        """Bytes of the largest input, or of the output of what has none."""
+        if not self.layouts or not self.workload.inputs[0].shape(self.shape):
+            return prod(self.shape) * np.dtype(self.dtype).itemsize
+        return max(layout.nbytes for layout in self.layouts)
 
     @property
     def piece_bytes(self) -> int:
-        """Gathers: bytes that one tuple picks."""
-        return prod(self.shape[self.workload.coordinates :]) * self.itemsize
+        """Gathers: bytes that one index picks."""
+        return self.workload.piece * np.dtype(self.dtype).itemsize
 
     @property
     def is_bare_gather(self) -> bool:
         """Whether the limit is a bare gather instead of a copy."""
-        return self.workload.family == "gather_nd" and self.piece_bytes < BARE_BELOW
+        return 0 < self.piece_bytes < BARE_BELOW
 
     @property
-    def index_shape(self) -> tuple[int, int]:
-        """Gathers: sizes of the indices."""
-        return (self.pieces, self.workload.coordinates)
+    def operator(self) -> Operator[Any] | None:
+        """The operator's record; a program has none."""
+        return BY_NAME.get(self.workload.operator)
 
     @cached_property
-    def traffic(self) -> int:
+    def desc(self) -> Any:
+        """The description that dmlgpu compiles: operands in order, outputs inferred."""
+        operator = self.operator
+        assert operator is not None
+        given = self.workload.given(self.shape)
+        for field in operator.fields:  # numbers in attributes are of the workload's type
+            if field.kind == TYPE and field.name not in given:
+                given[field.name] = dml.DataType.from_numpy(self.dtype)
+        descs = [layout.desc() for layout in self.layouts]
+        if operator.inputs and operator.inputs[0].is_array:
+            return operator.complete({operator.inputs[0].name: tuple(descs), **given})
+        names = [field.name for field in operator.inputs]
+        return operator.complete({**dict(zip(names, descs, strict=False)), **given})
+
+    def traffic(self, outputs: int) -> int:
         """Bytes that must be read, in whole sectors, plus bytes written.
 
-        Pieces shorter than a sector are each read with all of it, however often that is read.
+        A program reads its operands and writes its result, of `outputs` bytes, once.
         """
-        if not self.is_bare_gather:
-            return sum(traffic(self.desc()).values())
-        sectors = self.pieces * -(-self.piece_bytes // SECTOR)
-        index = prod(self.index_shape) * np.dtype(self.workload.index_dtype).itemsize
-        return sectors * SECTOR + index + prod(self.output_shape) * self.itemsize
-
-    def desc(self) -> Any:
-        """The description that dmlgpu compiles."""
-        source = dml.TensorDesc(dml.DataType.from_numpy(self.dtype), self.shape)
-        if self.workload.family == "slice":
-            at = window(self.shape, self.steps)
-            return dml.infer(
-                dml.Slice1Desc,
-                input_tensor=source,
-                input_window_offsets=at.offsets,
-                input_window_sizes=at.sizes,
-                input_window_strides=at.strides,
-            )
-        if self.workload.family == "gather_nd":
-            return dml.infer(
-                dml.GatherNdDesc, input_tensor=source, indices_tensor=self.index_desc()
-            )
-        return dml.infer(dml.CumulativeSummationDesc, input_tensor=source, axis=self.workload.axis)
-
-    def index_desc(self) -> dml.TensorDesc:
-        """Gathers: the indices' description."""
-        return dml.TensorDesc(dml.DataType.from_numpy(self.workload.index_dtype), self.index_shape)
-
-    def flat_index(self) -> Array:
-        """Gathers: the position of each piece, in pieces: rows in random order, or at random."""
-        places = prod(self.shape[: self.workload.coordinates])
-        random = np.random.default_rng(places)
-        if self.workload.one_in == 1:
-            return random.permutation(np.arange(places, dtype=np.uint32))
-        return random.integers(0, places, self.pieces, np.uint32)
-
-    def index(self, flat: Array) -> Array:
-        """Gathers: the index tuples that name the flat positions."""
-        if self.workload.coordinates == 1:
-            return flat.astype(self.workload.index_dtype, copy=False).reshape(-1, 1)
-        pairs = np.empty(self.index_shape, self.workload.index_dtype)
-        pairs[:, 0] = flat // np.uint32(self.shape[1])
-        pairs[:, 1] = flat % np.uint32(self.shape[1])
-        return pairs
-
-    def numpy_call(self, x: Array, index: Array | None) -> Callable[[Array], Array]:
-        """What a NumPy user would write, into memory that is there already where NumPy can."""
-        if self.workload.family == "slice":
-            steps = self.steps
-
-            def copied(out: Array) -> Array:
-                out[...] = x[steps]
-                return out
-
-            return copied
-        if self.workload.family == "cumulative":
-            return lambda out: np.cumsum(x, self.workload.axis, x.dtype, out)
-        assert index is not None
-        columns = tuple(np.ascontiguousarray(column) for column in index.astype(np.int64).T)
-        if len(columns) == 1:
-            return lambda out: np.take(x, columns[0], 0, out, "clip")
-        return lambda out: x[columns]
+        if self.operator is None:
+            return sum(layout.nbytes for layout in self.layouts) + outputs
+        return sum(traffic(self.desc).values())

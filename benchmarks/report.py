@@ -14,12 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import dmlgpu as dml
-from benchmarks.workloads import SIZES, WORKLOADS
+from benchmarks.workload import SIZES
+from benchmarks.workloads import FAMILY_OF, WORKLOADS
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 PARTS = ("rows", "calls", "transfers", "start_up", "repeats")
-SHORT = {"float32": "f32", "float16": "f16", "uint8": "u8", "int64": "i64", "int32": "i32"}
+SHORT = {
+    "float32": "f32",
+    "float16": "f16",
+    "uint8": "u8",
+    "uint32": "u32",
+    "int64": "i64",
+    "int32": "i32",
+}
+PLACES = {w.name: (n, w.dtypes) for n, w in enumerate(WORKLOADS)}
 
 Report = dict[str, Any]
 
@@ -77,7 +86,7 @@ def processor() -> str:
         found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     except OSError:
         found = None
-    return found.group(1) if found else platform.processor()
+    return found.group(1) if found else platform.processor() or platform.machine()
 
 
 def slug(adapter: dml.AdapterInfo) -> str:
@@ -126,10 +135,14 @@ def _key(entry: dict[str, Any]) -> tuple[Any, ...]:
 
 def row_order(row: dict[str, Any]) -> tuple[int, int, int]:
     """By size, then as the workloads and their data types are listed."""
-    for at, workload in enumerate(WORKLOADS):
-        if workload.name == row["workload"] and row["dtype"] in workload.dtypes:
-            return (SIZES.index(row["size"]), at, workload.dtypes.index(row["dtype"]))
-    return (SIZES.index(row["size"]), len(WORKLOADS), 0)
+    at, dtypes = PLACES.get(row["workload"], (len(PLACES), ()))
+    dtype = dtypes.index(row["dtype"]) if row["dtype"] in dtypes else len(dtypes)
+    return (SIZES.index(row["size"]), at, dtype)
+
+
+def family_of(row: dict[str, Any]) -> str:
+    """The family that the table puts a row in; a report may be older than the table."""
+    return FAMILY_OF.get(row["workload"], str(row["family"]))
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
@@ -225,6 +238,28 @@ def _transfers_table(entries: list[dict[str, Any]]) -> str:
         for size in sorted({entry["bytes"] for entry in entries})
     ]
     return table(["transfer GB/s", *(" ".join(column) for column in columns)], lines)
+
+
+def random_table(entry: dict[str, Any]) -> str:
+    """The distribution of frac over random descriptions, kind by kind."""
+    lines = []
+    for kind, found in entry["kinds"].items():
+        cells = [kind, str(found["cases"])]
+        cells += [f"{found[name]:.2f}" for name in ("median", "p5", "least")]
+        behind = found["behind"]
+        lines.append([*cells, "-" if behind is None else f"{behind:.0%}"])
+    head = ("random layouts", "cases", "median", "5th percentile", "least", "behind PyTorch")
+    return table(head, lines)
+
+
+def random_tables(entry: dict[str, Any]) -> str:
+    """The distribution, and the worst descriptions of each kind."""
+    worst = [
+        f"- {kind}, {one['frac']:.2f}: `{one['description']}`"
+        for kind, found in entry["kinds"].items()
+        for one in found["worst"]
+    ]
+    return "\n".join([random_table(entry), "", *worst])
 
 
 def heading(report: Report) -> str:

@@ -2,142 +2,204 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from benchmarks.problem import Array, Problem
+from benchmarks.data import Data, strided
+from benchmarks.problem import Array, Layout, Problem
 from dmlgpu.measure.timing import Call, Pace, Timed, time_wall, warm_up
 
-SAMPLES = 1000  # elements of a rival's result that are compared with NumPy's
+SAMPLES = 1000  # elements of a rival's result that are compared with the reference
 HEAD_START = 4_000_000  # GPU cycles: enough for the host to queue a timed region
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """A rival's best time, and the call that took it."""
+    """A library's best time, and the expression that took it."""
 
     timed: Timed
     how: str
 
 
-def time_numpy(problem: Problem, x: Array, index: Array | None, pace: Pace) -> tuple[Timed, Array]:
-    """NumPy's time and its result, which is the reference of all others."""
-    call = problem.numpy_call(x, index)
-    out = np.empty(problem.output_shape, x.dtype)
-    out[...] = 0  # brings the pages in
-    result: list[Array] = []
+def differs(got: Array, wanted: Array, within: float) -> Array:
+    """Where two arrays differ: in their bits, or by more than so many steps of their type."""
+    wanted = wanted.astype(got.dtype)
+    if not within or got.dtype.kind != "f":
+        bits = f"u{got.dtype.itemsize}"
+        bad: Array = got.view(bits) != wanted.view(bits)
+        return bad
+    a, b = got.astype(np.float64), wanted.astype(np.float64)
+    allowed = within * float(np.finfo(got.dtype).eps) * np.maximum(np.abs(b), 1)
+    with np.errstate(invalid="ignore"):
+        near: Array = (np.abs(a - b) <= allowed) | (a == b) | (np.isnan(a) & np.isnan(b))
+    return ~near
 
-    def run() -> None:
-        result[:] = [call(out)]
 
-    return time_wall(run, pace), result[0]
+def arrays(result: Any) -> list[Any]:
+    """What an expression gave, one array or several."""
+    return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
-class Rival:
-    """A library that has the operations; `synchronize` waits for what it was asked."""
+class Library:
+    """An array library: takes operands over, evaluates expressions, and times them.
+
+    `where` is the kind of device; `synchronize` waits for what the library was asked.
+    """
 
     name = ""
     version = ""
     where = "cpu"
+    module: Any = None
 
-    def take(self, base: Array) -> None:
-        """Brings the flat input over; the one before it is dropped."""
-        raise NotImplementedError
+    def __init__(self) -> None:
+        self._taken: dict[int, tuple[Array, Any]] = {}  # by the host's array, which it keeps
 
-    def candidates(self, problem: Problem, flat: Array | None) -> dict[str, Callable[[], Any]]:
-        """Ways to write the problem, by name; the fastest counts."""
-        raise NotImplementedError
+    def upload(self, flat: Array) -> Any:
+        """A flat array of the host, where the library works."""
+        return flat
 
-    def sample(self, result: Any, positions: Array) -> Array:
-        """Elements of a result."""
-        raise NotImplementedError
+    def view(self, flat: Any, layout: Layout) -> Any:
+        """An operand in a flat array."""
+        return strided(flat, layout)
 
-    def time(self, call: Call, pace: Pace) -> Timed:
-        """Time of one call."""
-        raise NotImplementedError
+    def contiguous(self, x: Any) -> Any:
+        """A packed copy."""
+        return self.module.ascontiguousarray(x)
+
+    def dtype(self, name: str) -> Any:
+        """The library's word for a data type."""
+        return np.dtype(name)
+
+    def host(self, x: Any) -> Array:
+        """A result as NumPy's."""
+        return np.asarray(x)
 
     def synchronize(self) -> None:
         """Waits."""
 
     def free(self) -> None:
-        """Gives memory back."""
+        """Gives memory back that is held for reuse."""
 
-    def best(self, problem: Problem, flat: Array | None, expected: Array, pace: Pace) -> Best:
-        """The fastest candidate, each checked against NumPy at random positions."""
-        positions = np.random.default_rng(3).integers(0, expected.size, SAMPLES)
-        wanted = expected.reshape(-1)[positions]
+    def drop(self) -> None:
+        """Forgets the operands taken over."""
+        self._taken.clear()
+
+    def time(self, call: Call, pace: Pace) -> Timed:
+        """Time of one call."""
+        return time_wall(call, pace)
+
+    def take(self, flat: Array, layout: Layout) -> Any:
+        """An operand, kept for the next case that uses its array; positions become int64."""
+        if id(flat) not in self._taken:
+            values = flat.astype(np.int64) if layout.operand.is_index else flat
+            values = values.view(np.bool_) if layout.operand.values == "mask" else values
+            self._taken[id(flat)] = (flat, self.upload(values))
+        return self.view(self._taken[id(flat)][1], layout)
+
+    def call(
+        self, expression: str, problem: Problem, data: Data, known: Mapping[str, Any] | None = None
+    ) -> Callable[[], Any]:
+        """An expression as a function, its operands taken over before, but for those known."""
+        names: dict[str, Any] = {"np": self.module, self.module.__name__: self.module}
+        names |= {"s": problem.shape, "t": self.dtype(problem.dtype), "d": self.where}
+        names |= known or {}
+        used = set(re.findall(r"\w+", expression)) - names.keys()
+        for layout in problem.layouts:
+            name = layout.operand.name
+            if name in used or (name == "i" and "columns" in used):
+                names[name] = self.take(data.flat(problem, layout), layout)
+        if "columns" in used:
+            at = names["i"]
+            names["columns"] = tuple(self.contiguous(at[..., k]) for k in range(at.shape[-1]))
+        made: Callable[[], Any] = eval(f"lambda: {expression}", names)
+        return made
+
+    def best(
+        self, problem: Problem, data: Data, expected: Sequence[Array], pace: Pace
+    ) -> Best | None:
+        """The fastest expression, each checked at random positions; None where there is none."""
         found = []
-        for how, call in self.candidates(problem, flat).items():
-            got = self.sample(call(), positions)
-            if not np.array_equal(got, wanted):
-                raise AssertionError(f"{self.name}: {how} differs from NumPy")
+        for how in problem.workload.expressions(self.name):
+            call = self.call(how, problem, data)
+            if expected:
+                self.check(how, call(), expected, problem.workload.within)
             found.append(Best(self.time(call, pace), how))
-        return min(found, key=lambda best: best.timed.seconds)
+        return min(found, key=lambda best: best.timed.seconds, default=None)
+
+    def check(self, how: str, result: Any, expected: Sequence[Array], within: float) -> None:
+        """Raises unless the first array of a result is the reference's."""
+        first = arrays(result)[0]
+        alike = [array for array in expected if tuple(array.shape) == tuple(first.shape)]
+        if not alike:
+            raise AssertionError(f"{self.name}: {how} has another shape than the reference")
+        positions = np.random.default_rng(3).integers(0, alike[0].size, SAMPLES)
+        got = self.host(self.picked(first, positions))
+        if differs(got, alike[0].reshape(-1)[positions], within).any():
+            raise AssertionError(f"{self.name}: {how} differs from the reference")
+
+    def picked(self, result: Any, positions: Array) -> Any:
+        """Elements of a result."""
+        return result.reshape(-1)[positions]
 
 
-class Torch(Rival):
+class Numpy(Library):
+    """NumPy, the reference of all others."""
+
+    name = "NumPy"
+    version = np.__version__
+    module = np
+
+
+class Torch(Library):
     """PyTorch on CUDA where it has it, else on the CPU."""
 
     name = "PyTorch"
 
     def __init__(self, *, cuda: bool) -> None:
+        super().__init__()
         torch = import_module("torch")
-        self.torch: Any = torch
+        self.module = torch
         self.version = str(torch.__version__)
         self.where = "cuda" if cuda and torch.cuda.is_available() else "cpu"
-        self.base: Any = None
-        self._source: Array | None = None
 
-    def take(self, base: Array) -> None:
-        if self._source is not base:
-            self.base = None
-            self.base = self.torch.from_numpy(base).to(self.where)
-            self._source = base
+    def upload(self, flat: Array) -> Any:
+        return self.module.from_numpy(flat).to(self.where)
 
-    def candidates(self, problem: Problem, flat: Array | None) -> dict[str, Callable[[], Any]]:
-        torch, workload = self.torch, problem.workload
-        x = self.base[: problem.elements].view(problem.shape)
-        if workload.family == "cumulative":
-            return {"cumsum": lambda: torch.cumsum(x, workload.axis, dtype=x.dtype)}
-        if workload.family == "slice":
-            flips = [d for d, s in enumerate(problem.steps) if (s.step or 1) < 0]
-            if flips:
-                return {"flip": lambda: torch.flip(x, flips)}
-            return {"slice and clone": lambda: x[problem.steps].clone(memory_format=self._packed)}
-        assert flat is not None
-        at = torch.from_numpy(flat.view(np.int32)).to(self.where).long()
-        if workload.coordinates == 2:
-            i, j = at // problem.shape[1], at % problem.shape[1]
-            return {"x[i, j]": lambda: x[i, j]}
-        return {"index_select": lambda: torch.index_select(x, 0, at), "x[i]": lambda: x[at]}
+    def view(self, flat: Any, layout: Layout) -> Any:
+        return self.module.as_strided(flat, layout.sizes, layout.strides)
 
-    @property
-    def _packed(self) -> Any:
-        return self.torch.contiguous_format
+    def contiguous(self, x: Any) -> Any:
+        return x.contiguous()
 
-    def sample(self, result: Any, positions: Array) -> Array:
-        at = self.torch.from_numpy(positions).to(self.where)
-        picked: Array = result.reshape(-1)[at].cpu().numpy()
-        return picked
+    def dtype(self, name: str) -> Any:
+        return getattr(self.module, name, None)
+
+    def host(self, x: Any) -> Array:
+        found: Array = x.cpu().numpy()
+        return found
+
+    def picked(self, result: Any, positions: Array) -> Any:
+        return result.reshape(-1)[self.module.from_numpy(positions).to(self.where)]
 
     def synchronize(self) -> None:
         if self.where == "cuda":
-            self.torch.cuda.synchronize()
+            self.module.cuda.synchronize()
 
     def time(self, call: Call, pace: Pace) -> Timed:
         if self.where == "cpu":
             return time_wall(call, pace)
-        cuda = self.torch.cuda
+        cuda = self.module.cuda
         each = warm_up(call, cuda.synchronize, pace.warm_seconds)
         pairs = [
             (cuda.Event(enable_timing=True), cuda.Event(enable_timing=True))
             for _ in range(_runs(each, pace))
         ]
-        head_start(self.torch)
+        head_start(self.module)
         for before, after in pairs:
             before.record()
             call()
@@ -147,59 +209,47 @@ class Torch(Rival):
 
     def free(self) -> None:
         if self.where == "cuda":
-            self.torch.cuda.empty_cache()
+            self.module.cuda.empty_cache()
 
 
-class Cupy(Rival):
-    """CuPy; takes PyTorch's copy of the input where there is one on the same GPU."""
+class Cupy(Library):
+    """CuPy."""
 
     name = "CuPy"
     where = "cuda"
 
     def __init__(self, torch: Torch | None) -> None:
+        super().__init__()
         cupy = import_module("cupy")
-        self.cupy: Any = cupy
+        self.module = cupy
         self.version = str(cupy.__version__)
         if not cupy.cuda.runtime.getDeviceCount():
             raise RuntimeError("CuPy finds no CUDA device")
         self._torch = torch if torch is not None and torch.where == "cuda" else None
-        self.base: Any = None
-        self._source: Array | None = None
 
-    def take(self, base: Array) -> None:
-        if self._source is not base:
-            self.base = None
-            shared = self._torch is not None and self._torch._source is base
-            self.base = self.cupy.asarray(self._torch.base if shared and self._torch else base)
-            self._source = base
+    def upload(self, flat: Array) -> Any:
+        return self.module.asarray(flat)
 
-    def candidates(self, problem: Problem, flat: Array | None) -> dict[str, Callable[[], Any]]:
-        cupy, workload = self.cupy, problem.workload
-        x = self.base[: problem.elements].reshape(problem.shape)
-        if workload.family == "cumulative":
-            return {"cumsum": lambda: cupy.cumsum(x, workload.axis, x.dtype)}
-        if workload.family == "slice":
-            return {"slice and copy": lambda: x[problem.steps].copy()}
-        assert flat is not None
-        at = cupy.asarray(flat).astype(np.int64)
-        if workload.coordinates == 2:
-            i, j = at // problem.shape[1], at % problem.shape[1]
-            return {"x[i, j]": lambda: x[i, j]}
-        return {"take": lambda: cupy.take(x, at, 0), "x[i]": lambda: x[at]}
+    def view(self, flat: Any, layout: Layout) -> Any:
+        steps = tuple(step * flat.itemsize for step in layout.strides)
+        return self.module.lib.stride_tricks.as_strided(flat, layout.sizes, steps)
 
-    def sample(self, result: Any, positions: Array) -> Array:
-        picked: Array = result.reshape(-1)[self.cupy.asarray(positions)].get()
-        return picked
+    def host(self, x: Any) -> Array:
+        found: Array = self.module.asnumpy(x)
+        return found
+
+    def picked(self, result: Any, positions: Array) -> Any:
+        return result.reshape(-1)[self.module.asarray(positions)]
 
     def synchronize(self) -> None:
-        self.cupy.cuda.runtime.deviceSynchronize()
+        self.module.cuda.runtime.deviceSynchronize()
 
     def time(self, call: Call, pace: Pace) -> Timed:
-        cuda = self.cupy.cuda
+        cuda = self.module.cuda
         each = warm_up(call, self.synchronize, pace.warm_seconds)
         pairs = [(cuda.Event(), cuda.Event()) for _ in range(_runs(each, pace))]
         if self._torch is not None:
-            head_start(self._torch.torch)
+            head_start(self._torch.module)
         for before, after in pairs:
             before.record()
             call()
@@ -209,7 +259,7 @@ class Cupy(Rival):
         return Timed.of(seconds, "CUDA events")
 
     def free(self) -> None:
-        self.cupy.get_default_memory_pool().free_all_blocks()
+        self.module.get_default_memory_pool().free_all_blocks()
 
 
 def head_start(torch: Any) -> None:
@@ -223,12 +273,12 @@ def _runs(each: float, pace: Pace) -> int:
     return max(pace.runs, min(pace.most_runs, int(0.02 / max(each, 1e-6))))
 
 
-def rivals(adapter_kind: str, without: set[str]) -> tuple[list[Rival], list[str]]:
+def rivals(adapter_kind: str, without: set[str]) -> tuple[list[Library], list[str]]:
     """The libraries that are here, and a sentence for each that is not.
 
     An adapter that is a CPU is compared with libraries on the CPU.
     """
-    found: list[Rival] = []
+    found: list[Library] = [] if "numpy" in without else [Numpy()]
     missing: list[str] = []
     torch: Torch | None = None
     if "torch" not in without:

@@ -15,10 +15,10 @@ from benchmarks.limit import Limits
 from benchmarks.measure import LADDER, Row, break_even, measure
 from benchmarks.problem import Problem
 from benchmarks.repeats import FLOATS, check_repeats
-from benchmarks.rivals import Rival
+from benchmarks.rivals import Library, Numpy
 from benchmarks.startup import measure_start_up
 from benchmarks.transfers import MIB, measure_transfers
-from benchmarks.workloads import SIZES, Case
+from benchmarks.workload import SIZES, Case
 from dmlgpu.cli.progress import Progress
 from dmlgpu.measure.timing import Pace
 
@@ -43,7 +43,7 @@ class Run:
         self,
         device: dml.Device,
         settings: Settings,
-        others: list[Rival],
+        others: list[Library],
         report: reports.Report,
         path: Path,
     ) -> None:
@@ -57,7 +57,9 @@ class Run:
         self._pace = Pace.of(kind, quick=settings.quick)
         self._short = Pace(0.0, 3, 3, 0.005 if settings.quick else 0.02)
         self._limits = Limits(device, self._pace)
-        self._pairs = list(dict.fromkeys((c.workload, c.dtype) for c in settings.cases))
+        self._pairs = list(
+            dict.fromkeys((c.workload, c.dtype) for c in settings.cases if _may_break_even(c))
+        )
         self._progress = Progress(self._count())
 
     def _count(self) -> int:
@@ -106,7 +108,12 @@ class Run:
                 (case for case in self._settings.cases if case.size == size), key=_by_type
             )
             data = self._data(chosen)
+            before = ""
             for case in chosen:
+                if case.dtype != before:
+                    before = case.dtype
+                    for other in self._others:
+                        other.drop()
                 if not self._is_late(str(case)):
                     self._row(case, data)
             if chosen and size == "bandwidth":
@@ -114,14 +121,15 @@ class Run:
 
     def _data(self, cases: Iterable[Case]) -> Data:
         kind = self.device.adapter.kind
-        return Data(self.device, [Problem(c.workload, c.dtype, c.shape(kind)) for c in cases])
+        return Data(self.device, [Problem.of(case, kind) for case in cases])
 
     def _row(self, case: Case, data: Data) -> None:
         self._progress.begin(str(case))
         try:
-            row = measure(
-                self.device, case, data, self._limits, self._others, self._pace, self._pace
-            )
+            row = measure(self.device, case, data, self._limits, self._others, self._pace)
+        except dml.UnsupportedError as error:
+            self._progress.done(f"{case}: skipped: {error}")
+            return
         except (AssertionError, dml.DmlError) as error:
             self._fail(f"{case}: {error}")
             return
@@ -138,15 +146,15 @@ class Run:
         """Fills in from which size on a call beats NumPy."""
         is_cpu = self.device.adapter.kind == "cpu"
         most = BREAK_EVEN_CPU if is_cpu else LADDER[-1]
-        data = Data(self.device, [])
+        data, numpy = Data(self.device, []), Numpy()
         for workload, dtype in sorted(self._pairs, key=lambda pair: pair[1]):
             case = Case(workload, dtype, "bandwidth")
-            data.base(dtype, most // Problem(workload, dtype, (1,)).itemsize)
             self._progress.begin(f"break-even of {workload.name} {dtype}")
             if self._is_late(f"break-even of {workload.name} {dtype}"):
                 continue
+            numpy.drop()
             try:
-                found, tried = break_even(self.device, case, data, most, self._short)
+                found, tried = break_even(self.device, case, data, numpy, most, self._short)
             except (AssertionError, dml.DmlError) as error:
                 self._fail(f"break-even of {case}: {error}")
                 continue
@@ -196,9 +204,8 @@ class Run:
         return [
             case
             for case in self._settings.cases
-            if case.workload.family == "cumulative"
-            and case.dtype in FLOATS
-            and case.size == SIZES[last]
+            if case.workload.operator.startswith("CUMULATIVE") and case.dtype in FLOATS
+            if case.size == SIZES[last]
         ]
 
     def repeats(self) -> None:
@@ -220,8 +227,14 @@ class Run:
         self._write()
 
 
-def _by_type(case: Case) -> str:
-    return case.dtype
+def _may_break_even(case: Case) -> bool:
+    """Whether NumPy has the work, and the case is one of several sizes."""
+    return bool(case.workload.numpy) and len(case.workload.shapes) > 1 and not case.workload.is_slow
+
+
+def _by_type(case: Case) -> tuple[bool, str]:
+    """One data type after the other, FLOAT32 first."""
+    return (case.dtype != "float32", case.dtype)
 
 
 def _key(row: dict[str, Any]) -> tuple[str, str, str]:

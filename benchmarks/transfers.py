@@ -14,7 +14,7 @@ import numpy as np
 import dmlgpu as dml
 from benchmarks.data import values
 from benchmarks.problem import Array
-from benchmarks.rivals import Rival, Torch
+from benchmarks.rivals import Library, Torch
 
 MIB = 1 << 20
 SIZES = (MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB, 1024 * MIB)
@@ -52,7 +52,7 @@ def download(tensor: dml.Tensor) -> Array:
 
 
 def measure_transfers(
-    device: dml.Device, others: list[Rival], most: int | None = None
+    device: dml.Device, others: list[Library], most: int | None = None
 ) -> Iterator[Transfer]:
     """Both directions at every size; each result is compared with what was sent."""
     largest = most or LARGEST.get(device.adapter.kind, LARGEST_ELSEWHERE)
@@ -74,7 +74,7 @@ def measure_transfers(
 
 def _torch_pair(rival: Torch, array: Array) -> tuple[Callable[[], Any], Callable[[Any], Array]]:
     def send() -> Any:
-        sent = rival.torch.from_numpy(array).to(rival.where)
+        sent = rival.module.from_numpy(array).to(rival.where)
         rival.synchronize()
         return sent
 

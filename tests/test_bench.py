@@ -48,8 +48,9 @@ def test_the_report_as_a_table(capsys: Capture, device: dml.Device) -> None:
     assert lines[1].startswith("FLOAT32, 1 MiB of input; the adapter copies ")
     head = ["operator", "task", "dmlgpu", "ms", "GB/s", "of", "copy", "NumPy", "ms", "x", "NumPy"]
     assert lines[3].split() == head
-    assert len({len(line) for line in lines[3:12]}) == 1
-    assert err.count("\n") == 9
+    count = len(cases.bench_cases(1 << 20))
+    assert len({len(line) for line in lines[3 : 4 + count]}) == 1
+    assert err.count("\n") == 1 + count
 
 
 @pytest.mark.gpu
@@ -95,6 +96,8 @@ def test_the_suite_is_handed_its_arguments(
     assert status == 7
     words = [sys.executable, "-m", "benchmarks", "--quick", "--only", "slice*"]
     assert called == [(words, ROOT)]
+    run(capsys, "bench", "--list")
+    assert called[1:] == [([sys.executable, "-m", "benchmarks", "--list"], ROOT)]
 
 
 def test_without_a_checkout_there_is_no_suite(
@@ -103,7 +106,7 @@ def test_without_a_checkout_there_is_no_suite(
     monkeypatch.setattr(dml, "__file__", str(tmp_path / "dmlgpu" / "__init__.py"))
     status, out, err = run(capsys, "bench", "--suite")
     assert (status, out) == (1, "")
-    assert err.startswith("dmlgpu: --suite needs a checkout: ")
+    assert err.startswith("dmlgpu: the suite needs a checkout: ")
     assert is_one_sentence(err)
 
 

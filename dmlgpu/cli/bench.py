@@ -35,6 +35,7 @@ EXAMPLES = """\
   dmlgpu bench --size 1024               on inputs of 1 GiB
   dmlgpu bench --json > speed.json
   dmlgpu bench --suite --quick           in a checkout: python -m benchmarks --quick
+  dmlgpu bench --list                    in a checkout: every row of the suite, by operator
 """
 
 
@@ -63,6 +64,9 @@ def add_bench(commands: Commands) -> None:
         "--size", type=_size, metavar="MIB", help="MiB of each input (default: by adapter)"
     )
     parser.add_argument(
+        "--list", action="store_true", help="print the rows of the suite of a checkout, and no more"
+    )
+    parser.add_argument(
         "--suite",
         nargs=argparse.REMAINDER,
         metavar="ARGUMENT",
@@ -78,8 +82,8 @@ def _size(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """The report as a table or as JSON; fails where a result differs from NumPy's."""
-    if args.suite is not None:
-        return _suite(args.suite)
+    if args.list or args.suite is not None:
+        return _suite([*(["--list"] if args.list else []), *(args.suite or [])])
     with dml.Device(args.adapter) as device:
         size = args.size or SIZE.get(device.adapter.kind, SIZE_ELSEWHERE)
         cases = bench_cases(size * MIB)
@@ -172,8 +176,8 @@ def _suite(arguments: list[str]) -> int:
     checkout = Path(dml.__file__).resolve().parent.parent
     if not (checkout / "benchmarks" / "__main__.py").is_file():
         raise DeviceError(
-            "--suite needs a checkout: an installed dmlgpu has no benchmarks; "
-            "without it, bench measures common calls"
+            "the suite needs a checkout: an installed dmlgpu has no benchmarks; "
+            "bench alone measures common calls"
         )
     # Ctrl-C reaches the suite as well, which ends in its own way; here it only must not be fatal.
     before = signal.signal(signal.SIGINT, lambda *_: None)

@@ -158,6 +158,7 @@ def bench_cases(nbytes: int) -> list[Case]:
     rows = nbytes // 4096
     table = rng.integers(-8, 9, (rows, 1024)).astype(np.float32)
     narrow, line = table.reshape(-1, 64), table.reshape(-1)
+    other = np.roll(line, 3).reshape(table.shape)
     order = rng.permutation(rows).astype(np.int32)[:, None]
     return [
         Case(
@@ -215,5 +216,54 @@ def bench_cases(nbytes: int) -> list[Case]:
             (line,),
             lambda x: dml.cumulative_summation(x, 0),
             lambda x: np.cumsum(x, 0),
+        ),
+        Case(
+            "ELEMENT_WISE_ADD",
+            "two tables",
+            (table, other),
+            dml.element_wise_add,
+            lambda x, y: x + y,
+        ),
+        Case(
+            "ELEMENT_WISE_ADD",
+            "a row to every row",
+            (table, other[0]),
+            dml.element_wise_add,
+            lambda x, y: x + y,
+        ),
+        Case(
+            "ELEMENT_WISE_ABS",
+            "of a transposed table",
+            (table,),
+            lambda x: dml.element_wise_abs(x.T),
+            lambda x: np.ascontiguousarray(np.abs(x.T)),
+        ),
+        Case(
+            "REDUCE",
+            "the sum of each row",
+            (table,),
+            lambda x: dml.reduce(x, dml.ReduceFunction.SUM, (1,)),
+            lambda x: np.sum(x, 1, keepdims=True),
+        ),
+        Case(
+            "REDUCE",
+            "the largest of each column",
+            (table,),
+            lambda x: dml.reduce(x, dml.ReduceFunction.MAX, (0,)),
+            lambda x: np.max(x, 0, keepdims=True),
+        ),
+        Case(
+            "ACTIVATION_RELU",
+            "negative ones to zero",
+            (table,),
+            dml.activation_relu,
+            lambda x: np.maximum(x, 0),
+        ),
+        Case(
+            "JOIN",
+            "two tables side by side",
+            (table, other),
+            lambda x, y: dml.join([x, y], 1),
+            lambda x, y: np.concatenate([x, y], 1),
         ),
     ]

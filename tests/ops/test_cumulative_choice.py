@@ -10,7 +10,8 @@ import pytest
 from support.plans import ADAPTERS, descriptions, every_plan, plan, running
 
 import dmlgpu as dml
-from benchmarks.workloads import SIZES, SUMMED, WORKLOADS
+from benchmarks.workload import SIZES
+from benchmarks.workloads import SUMMED, TABLE
 from dmlgpu import DataType as T
 from dmlgpu.plan import scan
 from dmlgpu.plan.dispatch import Adapter, Plan
@@ -91,7 +92,7 @@ def test_without_subgroups_or_progress_long_columns_are_walked() -> None:
 
 def test_the_table_names_benchmark_rows() -> None:
     """Each kernel but the plain one says which row it is faster on."""
-    names = "|".join(workload.name for workload in WORKLOADS if workload.family == "cumulative")
+    names = "|".join(workload.name for workload in TABLE["scans"])
     row = re.compile(rf"({names}) ({'|'.join(SUMMED)}) ({'|'.join(SIZES)})[,:]")
     for _, kernel, why in scan.CHOICES:
         assert kernel == "walk" or row.match(why), why
