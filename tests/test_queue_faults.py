@@ -547,6 +547,6 @@ def test_nothing_is_read_for_the_first_time_after_a_device_is_open(fresh: dml.De
 
 @pytest.mark.slow
 def test_random_programs() -> None:
-    cases, failed = fuzz_foreign.fuzz(seed=0, seconds=60)
+    cases, failed = fuzz_foreign.fuzz(seed=0, seconds=60, least=6)
     assert not failed, failed[0][-6000:]
     assert cases > 5
