@@ -175,7 +175,10 @@ def test_what_takes_over_in_place_is_told(capsys: Capture) -> None:
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
     assert "io = io_packed\n" in out
     sentence = "In place, or inside one buffer, other dispatches take over: scan/rows.wgsl with "
-    assert sentence + "num = num_f32, fold = fold_signed_sum, io = io_elements, put = put_whole.\n" in out
+    assert (
+        sentence + "num = num_f32, fold = fold_signed_sum, io = io_elements, put = put_whole.\n"
+        in out
+    )
     assert [d["shader"] for d in as_json(capsys, line, *ASSUME)["in_place"]] == ["scan/rows"]
 
 

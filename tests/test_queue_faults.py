@@ -574,6 +574,6 @@ def test_types_read_at_once_are_those_cffi_reads_one_by_one() -> None:
 
 @pytest.mark.slow
 def test_random_programs() -> None:
-    cases, failed = fuzz_foreign.fuzz(seed=0, seconds=60)
+    cases, failed = fuzz_foreign.fuzz(seed=0, seconds=60, least=6)
     assert not failed, failed[0][-6000:]
     assert cases > 5

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.programs import import_path
 
-from dmlgpu.cli import output
+from dmlgpu.cli import main, output
 
 if os.name == "nt":
     pytest.skip("pseudo-terminals are POSIX's", allow_module_level=True)
@@ -220,3 +220,20 @@ def test_an_interrupt_is_quiet(seconds: float) -> None:
     assert process.returncode == 130
     assert out == ""
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("command", ["", "info", "operators", "explain", "demo", "bench", "doctor"])
+def test_help_fits_the_terminal(
+    command: str,
+    columns: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All but a command that is to be copied, at 60 columns."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with pytest.raises(SystemExit):
+        main([*command.split(), "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    wide = [line for line in lines if len(line) > columns]
+    assert not [line for line in wide if columns > 60 or not line.startswith("  dmlgpu explain")]

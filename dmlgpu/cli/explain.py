@@ -27,12 +27,14 @@ MAX_GROUPS = 65535  # what WebGPU promises
 
 EXAMPLES = """\
   dmlgpu explain cumulative_summation --input float32:4096x4096 --axis 1
-  dmlgpu explain slice1 --input float32:1x1x4x4 --offsets 0,0,0,1 --sizes 1,1,4,3 \\
-      --strides 1,1,-2,2
-  dmlgpu explain gather_nd --input float16:32768x64 --indices int64:8192x1 --json
-  dmlgpu explain slice --input uint8:480x640:1024x1 --assume gpu --bandwidth 1000
+  dmlgpu explain slice1 --input float32:1x1x4x4 --offsets 0,0,0,1 \\
+      --sizes 1,1,4,3 --strides 1,1,-2,2
+  dmlgpu explain gather_nd --input float16:32768x64 --indices int64:8192x1 \\
+      --json
+  dmlgpu explain slice --input uint8:480x640:1024x1 --assume gpu \\
+      --bandwidth 1000
 
-A tensor is TYPE:SIZES or TYPE:SIZES:STRIDES, strides in elements.
+A tensor is TYPE:SIZES or TYPE:SIZES:STRIDES (in elements).
 dmlgpu explain OPERATOR --help lists the options of one operator.
 """
 
@@ -153,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(found: dict[str, Any]) -> None:
-    print(f"{found['operator']} on {found['adapter']}")
+    print_text(f"{found['operator']} on {found['adapter']}")
     fields = found["description"]
     width = 4 + max(map(len, fields))
     for name, value in fields.items():

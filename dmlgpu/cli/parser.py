@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -14,13 +15,32 @@ Run = Callable[[argparse.Namespace], int]
 Commands = Any  # what add_subparsers returns; argparse has no public name for it
 
 USAGE = 2
+COMMAND = 41  # columns of an example before what is said of it
+
+
+class _Help(argparse.HelpFormatter):
+    """Shows examples as written; in a narrow terminal, what is said of each below it."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if not text.startswith("examples:"):
+            return super()._fill_text(text, width, indent)
+        return "\n".join(folded for line in text.splitlines() for folded in _example(line, width))
+
+
+def _example(line: str, width: int) -> list[str]:
+    """The lines of an example: a command, and behind spaces what is said of it."""
+    command, said = line[:COMMAND].rstrip(), line[COMMAND:]
+    if len(line) <= width or line[COMMAND - 1] != " ":
+        return [line]
+    below = " " * (len(line) - len(line.lstrip()) + 4)
+    return [command, *textwrap.wrap(said, width, initial_indent=below, subsequent_indent=below)]
 
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong with a command line in one sentence, and shows examples as written."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("formatter_class", _Help)
         super().__init__(**options, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
