@@ -62,7 +62,8 @@ def _found(device: Device, x: Positions) -> Positions:
         return np.flatnonzero(x).astype(np.uint32)
     if not x.size:
         return np.empty(0, np.uint32)
-    found, rows = device.run("NONZERO_COORDINATES", x.reshape(-1))
+    truth = x.astype(BOOL) if x.itemsize == 8 else x  # DirectML looks at no wider elements
+    found, rows = device.run("NONZERO_COORDINATES", truth.reshape(-1))
     count = int(found.numpy()[0])
     return rows.view(packed(DataType.UINT32, (count,))) if count else np.empty(0, np.uint32)
 

@@ -9,7 +9,7 @@ import numpy as np
 from dmlgpu.desc import views
 from dmlgpu.desc.host import as_array
 from dmlgpu.elements import broadcast_shapes
-from dmlgpu.errors import InvalidIndexError, InvalidTypeError
+from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.numpy.manipulation import stack
@@ -57,23 +57,22 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int | None = -1) -> Tensor
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
     given, place = _along("take_along_axis", tensor, indices, axis)
-    length = (given.shape[place], tensor.shape[place])
-    shape = broadcast_shapes(
-        "take_along_axis", [_put(given.shape, place, 1), _put(tensor.shape, place, 1)]
-    )
-    picked, source = _put(shape, place, length[0]), _put(shape, place, length[1])
-    if 0 in picked:
-        return Tensor.without_elements(tensor.device, picked, tensor.dtype)
-    if not length[1]:
+    size = tensor.shape[place]
+    shapes = [_with(given.shape, place, 1), _with(tensor.shape, place, 1)]
+    try:
+        lines = broadcast_shapes("take_along_axis", shapes)
+    except InvalidDescError as error:
+        raise InvalidIndexError(str(error)) from None
+    shape = _with(lines, place, given.shape[place])
+    if 0 in shape:
+        return Tensor.without_elements(tensor.device, shape, tensor.dtype)
+    if not size:
         raise InvalidIndexError(f"take_along_axis: axis {place} has size 0; there is no index")
-    if isinstance(given, Tensor):
-        given = given.broadcast_to(picked)
-    else:
-        given = np.broadcast_to(given, picked)
+    source = tensor.broadcast_to(_with(lines, place, size))
     made: Tensor = tensor.device.run(
-        "GATHER_ELEMENTS", tensor.broadcast_to(source), given, axis=place
+        "GATHER_ELEMENTS", source, np.broadcast_to(given, shape), axis=place
     )
-    return made.marked(picked, tensor.dtype)
+    return made.marked(shape, tensor.dtype)
 
 
 def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -1) -> None:
@@ -84,17 +83,17 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
         put_along_axis(x.reshape(-1, copy=False), indices, values, 0)
         return
     given, place = _along("put_along_axis", x, indices, axis)
-    shape = _put(x.shape, place, given.shape[place])
+    shape = _with(x.shape, place, given.shape[place])
+    if any(n not in (1, m) for n, m in zip(given.shape, shape, strict=True)):
+        raise InvalidIndexError(
+            f"put_along_axis: indices of shape {given.shape} cannot be broadcast to {shape}"
+        )
     updates = asarray(values, device=x.device).astype(x.dtype, copy=False).broadcast_to(shape)
     if 0 in shape:
         return
-    index = asarray(given, device=x.device) if isinstance(given, Tensor) else given
-    index = (
-        index.broadcast_to(shape) if isinstance(index, Tensor) else np.broadcast_to(index, shape)
-    )
-    x[...] = x.device.run("SCATTER_ELEMENTS", x, index, updates, axis=place).marked(
-        x.shape, x.dtype
-    )
+    wide = np.broadcast_to(given, shape)
+    made = x.device.run("SCATTER_ELEMENTS", x, wide, updates, axis=place)
+    x[...] = made.marked(x.shape, x.dtype)
 
 
 def _along(what: str, x: Tensor, indices: Any, axis: int) -> tuple[Any, int]:
@@ -106,12 +105,12 @@ def _along(what: str, x: Tensor, indices: Any, axis: int) -> tuple[Any, int]:
         )
     place = views.axis_of(what, axis, x.ndim)
     if given.ndim != x.ndim:
-        raise InvalidTypeError(
-            f"{what}: indices have {given.ndim} dimensions and x has {x.ndim}; `indices` and `arr` "
-            "must have the same number of dimensions"
+        raise InvalidDescError(
+            f"{what}: indices have {given.ndim} dimensions and x has {x.ndim}; both must have the "
+            "same number of dimensions"
         )
     return given.astype(np.int32) if given.dtype.itemsize < 4 else given, place
 
 
-def _put(sizes: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+def _with(sizes: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
     return (*sizes[:axis], size, *sizes[axis + 1 :])

@@ -194,7 +194,7 @@ def pad(x: Any, /, pad_width: Any, mode: str = "constant", *, constant_values: A
     if widths.dtype.kind not in "iu" or (widths < 0).any():
         raise InvalidDescError(f"pad: pad_width is {shown(pad_width)}; it must be counts")
     values = _pairs("constant_values", constant_values, tensor.ndim)
-    if mode != "constant" or (values == values.reshape(-1)[:1]).all():
+    if mode != "constant" or len(set(values.reshape(-1).tolist())) <= 1:
         value = values.reshape(-1)[0].item() if values.size else 0
         return _padded(tensor, mode, value, widths)
     for axis, side in np.ndindex(values.shape):  # the last ones get the corners
