@@ -115,7 +115,7 @@ def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
     """Writes a value, broadcast, to what an index with arrays names; of repeated ones, the last."""
     (source,) = given(device, (value,))
     mask = index.leading_mask(x.shape)
-    if mask is not None and _is_alike_in_rows(source, x.ndim - mask.ndim):
+    if mask is not None and mask.size and _is_alike_in_rows(source, x.ndim - mask.ndim):
         _put_masked(device, x, mask, source)
         return
     columns, picked = _columns(device, x, index)
@@ -196,7 +196,7 @@ def _columns(device: Device, x: Tensor, index: Arrays) -> tuple[list[Column], tu
             if not x.size or lie_together(x.desc, axes):
                 columns.append(Column(flat, axes))
             else:
-                found = coordinates(flat, array.shape)
+                found = coordinates(flat, tuple(x.shape[a] for a in axes))
                 columns += [Column(c, (axis,)) for c, axis in zip(found, axes, strict=True)]
         else:
             shapes.append(array.shape)

@@ -230,6 +230,14 @@ def test_masks(device: dml.Device, array: np.ndarray) -> None:
         same(x[given(leading), given(ROWS[:1])], array[leading, ROWS[:1]])
         same(x.T[given(full.T)], array.T[full.T])
         same(x[given(np.zeros((3, 4, 5), bool))], array[:0, 0, 0])
+    for shape in ((0,), (3, 0), (0, 4, 5)):  # without elements they match axes of any size
+        nothing = np.zeros(shape, bool)
+        for given in (nothing, device.tensor(nothing)):
+            same(x[given], array[nothing])
+            x[given] = 1
+    leading = np.zeros((4, 0), bool)
+    same(x.T[:1, leading], array.T[:1, leading])
+    same(x, array)
     same(x[x > 30], array[array > 30])
     for truth in (True, False):
         same(x[truth], array[truth])

@@ -239,8 +239,9 @@ def _integer(part: Any, place: int) -> int:
 
 
 def _check_mask(mask: tuple[int, ...], shape: tuple[int, ...], axis: int) -> None:
+    """Sizes are those of the axes; a mask without elements selects nothing from any axis."""
     for i, (have, want) in enumerate(zip(mask, shape[axis:], strict=False), start=axis):
-        if have != want:
+        if have not in (0, want):
             raise InvalidIndexError(
                 f"boolean index did not match indexed array along axis {i}; size of axis is {want} "
                 f"but size of corresponding boolean axis is {have}"
