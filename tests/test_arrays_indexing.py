@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.layouts import small_bindings
 
 import dmlgpu as dml
 from dmlgpu.array.promotion import DTYPES
@@ -373,4 +374,21 @@ def test_an_element_apart_from_its_word(device: dml.Device) -> None:
         x = device.tensor(a)
         a[[4, 0], 1:6:2] = a[[1, 2], 2:5]
         x[[4, 0], 1:6:2] = x[[1, 2], 2:5]
+        same(x, a)
+
+
+@pytest.mark.slow
+def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
+    with small_bindings(device, 8192) as small:
+        a = (np.arange(12000) % 251).astype(np.uint8).reshape(30, 400)
+        x = small.tensor(a)
+        rows, columns = np.arange(35) * 7 % 30, np.arange(350) * 9 % 400
+        down, along = small.tensor(rows), small.tensor(columns)
+        same(x[down[:, None], along], a[rows[:, None], columns])
+        same(x[5:, along, None], a[5:, columns, None])
+        few = a[:, :100]  # whose positions fit the bindings of every adapter
+        same(x[:, :100][small.tensor(few > 200)], few[few > 200])
+        value = np.arange(30 * 350).astype(np.uint8).reshape(30, 350)
+        a[:, columns], x[:, along] = value, value
+        a[rows, ::-3], x[down, ::-3] = value[0, :134], value[0, :134]
         same(x, a)
