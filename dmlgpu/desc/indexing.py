@@ -6,7 +6,8 @@ import operator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
-from typing import Any
+from types import EllipsisType
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ from dmlgpu.errors import (
     InvalidTypeError,
     shown,
 )
+
+# For one axis or several, or a new one; a tensor of integers is one too.
+Index: TypeAlias = SupportsIndex | slice | EllipsisType | npt.NDArray[Any] | list[Any] | None
 
 
 @dataclass(frozen=True, slots=True)
