@@ -368,6 +368,21 @@ def test_more_dimensions_than_eight_are_refused(device: dml.Device) -> None:
     same(device.tensor([[7]])[device.tensor(deep), device.tensor(deep)], deep.astype(np.int32) + 7)
 
 
+def test_no_dimensions_and_eight(device: dml.Device) -> None:
+    for index in (True, False, (..., True), (True, None)):
+        point, x = np.array(3, np.float32), device.tensor(np.array(3, np.float32))
+        point[index], x[index] = [5], [5]
+        same(x, point)
+        same(x[index], point[index])
+    a = np.zeros((2,) * 8, np.float16)
+    x, mask = device.tensor(a), np.random.default_rng(1).random(a.shape) < 0.4
+    a.T[mask], x.T[device.tensor(mask)] = np.arange(mask.sum()), np.arange(mask.sum())
+    corners = (np.array([1, 0]),) * 8
+    a[corners] += 1
+    x[tuple(map(device.tensor, corners))] += 1
+    same(x, a)
+
+
 def test_an_element_apart_from_its_word(device: dml.Device) -> None:
     for dtype in (np.uint8, np.float16, bool):
         a = (np.arange(35) % 2).reshape(5, 7).astype(dtype)
