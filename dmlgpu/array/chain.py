@@ -17,8 +17,9 @@ from dmlgpu.desc.catalogue import Entry
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter, class_of
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Operator
+from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
 
 OUTPUT = "output"
 
