@@ -1,4 +1,4 @@
-"""fuse: a chain of element-wise operators as one kernel, with the results of its steps."""
+"""fuse: a chain of element-wise operators, and a reduction of it, as one kernel."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import numpy as np
 
 from dmlgpu.array.chain import Chain, Constant, Step
 from dmlgpu.array.promotion import DType, data_type_of, is_number
+from dmlgpu.array.reductions import Reduced
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.desc.views import broadcast, packed, shape_of
 from dmlgpu.device import Device
-from dmlgpu.elements import Formula, broadcast_shapes, compiled
+from dmlgpu.elements import Formula, broadcast_shapes, compiled, reduction
 from dmlgpu.errors import InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.tensor import Tensor
@@ -35,6 +36,7 @@ class Trace:
     captured: dict[int, Tensor] = field(default_factory=dict)  # tensors that are no arguments
     constants: list[Constant] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    shapes: list[tuple[int, ...]] = field(default_factory=list)  # of the steps' values
 
     def leaf(self, shape: tuple[int, ...], dtype: DType) -> Traced:
         """A stand-in for the next argument."""
@@ -70,6 +72,7 @@ class Trace:
         text = _NAME.sub(put, formula.text)
         self.steps.append(Step(text, data_type_of(formula.dtype)))
         shape = broadcast_shapes("fuse", [x.shape for x in tensors])
+        self.shapes.append(shape)
         return Traced.of(self, f"t{len(self.steps) - 1}", shape, formula.dtype)
 
     def needed(self, last: str, data_type: DataType) -> tuple[tuple[Step, ...], list[int]]:
@@ -91,21 +94,17 @@ class Trace:
         return steps, kept["x"]
 
 
-class Ending:
-    """A reduction at the end of a traced function: it runs after the chain, as a second kernel."""
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A reduction at the end of a traced function: nothing may follow it."""
 
-    def __init__(self, source: Traced, method: str, args: Any, named: Any) -> None:
-        self.source, self.method, self.args, self.named = source, method, args, named
+    source: Traced
+    reduced: Reduced
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise UnsupportedError(f"fuse: {self.method} must be the last step; {name} follows it")
-
-
-def _ending(method: str) -> Any:
-    def end(self: Traced, *args: Any, **named: Any) -> Ending:
-        return Ending(self, method, args, named)
-
-    return end
+        raise UnsupportedError(
+            f"fuse: {self.reduced.name} must be the last step; {name} follows it"
+        )
 
 
 class Traced(Tensor):
@@ -132,9 +131,13 @@ class Traced(Tensor):
         """The next step of the trace."""
         return self.trace.step(formula, operands)
 
+    def traced_ending(self, ending: Any) -> Any:
+        """The end of the trace."""
+        return Ended(self, ending)
+
     def copy(self) -> Tensor:
-        """Itself: nothing is written in place while a function is traced."""
-        return self
+        """The same values as a step of their own: a copy is laid out without gaps."""
+        return self.trace.step(Formula("x0", (), self.dtype), [self])
 
     def broadcast_to(self, *shape: int | Sequence[int]) -> Tensor:
         """The same values in a larger shape."""
@@ -157,18 +160,6 @@ class Traced(Tensor):
     def _in_place(self, name: str, other: Any) -> NoReturn:
         raise UnsupportedError(f"fuse: {name} in place; write x = x + y instead of x += y")
 
-    sum: Any = _ending("sum")
-    prod: Any = _ending("prod")
-    max: Any = _ending("max")
-    min: Any = _ending("min")
-    mean: Any = _ending("mean")
-    var: Any = _ending("var")
-    std: Any = _ending("std")
-    all: Any = _ending("all")
-    any: Any = _ending("any")
-    argmax: Any = _ending("argmax")
-    argmin: Any = _ending("argmin")
-
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
@@ -180,17 +171,13 @@ class Kernel:
     captured: tuple[Tensor, ...]
     shape: tuple[int, ...]
     dtype: DType
-    ending: Ending | None
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         outside = iter(self.captured)
         sources = [next(outside) if n < 0 else tensors[n] for n in self.arguments]
         bound = [x.view(view) for x, view in zip(sources, self.views, strict=True)]
         result: Tensor = self.operator(*bound)
-        result = result.marked(self.shape, self.dtype)
-        if self.ending is None:
-            return result
-        return getattr(result, self.ending.method)(*self.ending.args, **self.ending.named)
+        return result.marked(self.shape, self.dtype)
 
 
 class Fused:
@@ -233,8 +220,7 @@ class Fused:
             return None
         stand_ins = [trace.leaf(x.shape, x.dtype) if isinstance(x, Tensor) else x for x in values]
         made = self._function(*stand_ins, **named)
-        ending = made if isinstance(made, Ending) else None
-        last = ending.source if ending is not None else made
+        last = made.source if isinstance(made, Ended) else made
         if not isinstance(last, Traced):
             raise InvalidTypeError(
                 f"fuse: the function returns {type(last).__name__}; it must return one tensor"
@@ -242,27 +228,42 @@ class Fused:
         room = device.context.gpu.max_bindings
         if 0 in last.shape or len(trace.leaves) >= room:
             return None
-        steps, used = trace.needed(last.name, data_type_of(last.dtype))
         sizes = last.shape or (1,)
+        steps, used = trace.needed(last.name, data_type_of(last.dtype))
         sources = {i: trace.captured.get(i) for i in used}
         views = tuple(
             broadcast((tensors[i] if x is None else x).desc, sizes) for i, x in sources.items()
         )
-        chain = Chain(
-            name=f"fuse({getattr(self._function, '__name__', 'function')})",
-            sources=views,
-            constants=tuple(trace.constants),
-            steps=steps,
-            output=packed(data_type_of(last.dtype), sizes),
-        )
+        name = f"fuse({getattr(self._function, '__name__', 'function')})"
+        constants = tuple(trace.constants)
+        shape, dtype = last.shape, last.dtype
+        if isinstance(made, Ended):
+            # Its inputs are bound as a whole, not in parts; large ones take several bindings.
+            most = device.context.gpu.max_binding
+            if sum(-(-view.total_tensor_size_in_bytes // most) for view in views) >= room:
+                return None
+            if last.name[0] == "x":
+                steps, layout = (), views[0]
+            else:
+                own = trace.shapes[int(last.name[1:])]
+                layout = broadcast(packed(data_type_of(dtype), own or (1,)), sizes)
+            chain = reduction(name, views, constants, steps, made.reduced, dtype, layout)
+            shape, dtype = made.reduced.shape, made.reduced.dtype
+        else:
+            chain = Chain(
+                name=name,
+                sources=views,
+                constants=constants,
+                steps=steps,
+                output=packed(data_type_of(dtype), sizes),
+            )
         return Kernel(
             compiled(device, chain),
             views,
             tuple(i if x is None else -1 for i, x in sources.items()),
             tuple(x for x in sources.values() if x is not None),
-            last.shape,
-            last.dtype,
-            ending,
+            shape,
+            dtype,
         )
 
 
@@ -278,7 +279,7 @@ def fuse(function: Callable[..., Any]) -> Fused:
 
     The function is traced once for each combination of shapes and types, so it must do the same
     steps every time; arguments that are no tensors belong to the combination. The results are
-    those of the steps one by one, bit for bit. A reduction may come last, as a second kernel.
+    those of the steps one by one, bit for bit. A reduction may come last, in the same kernel.
 
     >>> f = dml.fuse(lambda x, y: (x - y) * 0.5 + 1)
     >>> f(dml.tensor([3.0, 5.0]), dml.tensor([1.0, 1.0])).tolist()

@@ -19,6 +19,7 @@ from math import prod
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
+from dmlgpu.plan.parts import joined
 from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import (
     UNIT,
@@ -254,6 +255,26 @@ class Reduction:
             pairs = zip(terms[::2], terms[1::2], strict=True)
             terms = [f"combine({a}, {b})" for a, b in pairs]
         return [*lines, f"  return {terms[0]};", "}"]
+
+
+@dataclass(frozen=True, slots=True)
+class InTurn:
+    """Two reductions over the same lines, the second of which reads what the first one gives."""
+
+    first: Reduction
+    second: Reduction
+
+    def traffic(self) -> dict[str, int]:
+        """Every element is moved once; results of the first reduction need not leave the chip."""
+        between = self.first.output_field
+        return {f: size for f, size in self.second.traffic().items() if f != between}
+
+    def plan(self, adapter: Adapter) -> Plan:
+        """The passes of both, and memory for what the first one gives."""
+        made = joined([self.first.plan(adapter), self.second.plan(adapter)], [{}, {}])
+        between = self.first.output.total_tensor_size_in_bytes
+        scratch = {**made.scratch, self.first.output_field: max(16, between)}
+        return replace(made, scratch=scratch)
 
 
 @dataclass(frozen=True, slots=True)
