@@ -78,6 +78,90 @@ def test_a_reduction_may_come_last(device: dml.Device) -> None:
         assert np.array_equal(one.numpy(), several.numpy())
 
 
+ENDINGS = ["sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "argmax", "argmin"]
+SHAPES = ((7,), (4, 8), (3, 5, 4), (2, 3, 16), (16, 3), (2, 1, 5, 8), (5000,), (3, 1100), (700, 8))
+TYPES = [
+    "float32",
+    "float32",
+    "float32",
+    "float16",
+    "float16",
+    "int32",
+    "uint32",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int64",
+    "uint64",
+    "bool",
+]
+UNARY: list[Any] = [
+    lambda v: v.astype(np.float32) * 0.3,
+    lambda v: abs(v.astype(np.float16)) + 0.1,
+    lambda v: (v.astype(np.float32) + 0.01) ** 2,
+    lambda v: v.astype(np.int8) * 3,
+    lambda v: v.astype(np.int64) + 2**33,
+    lambda v: v.astype(np.uint16) // 3,
+    lambda v: v > 1,
+    lambda v: dnp.sqrt(abs(v.astype(np.float32))),
+    lambda v: v.copy(),
+]
+BINARY: list[Any] = [
+    lambda a, b: a.astype(np.float32) * b.astype(np.float32) + a.astype(np.float32),
+    lambda a, b: dnp.where(a > b, a.astype(np.float32), b.astype(np.float16)),
+    lambda a, b: dnp.maximum(a.astype(np.float32), b.astype(np.float32)) - 0.5,
+    lambda a, b: a.astype(np.int32) - b.astype(np.int32),
+    lambda a, b: a.astype(np.float16) * b.astype(np.float16),
+    lambda a, b: a == b,
+    lambda a, b: a.astype(np.uint8) | b.astype(np.uint8),
+]
+
+
+def random_operand(device: dml.Device, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """A tensor of a random type that broadcasts to the shape, packed or with axes exchanged."""
+    sizes = tuple(1 if rng.random() < 0.2 else n for n in shape)
+    sizes = sizes[rng.integers(0, len(shape)) :] if rng.random() < 0.2 else sizes
+    order = rng.permutation(len(sizes)) if rng.random() < 0.3 else np.arange(len(sizes))
+    values = rng.standard_normal(sizes) * 9
+    with np.errstate(invalid="ignore"):
+        values = values.transpose(order).astype(str(rng.choice(TYPES)))
+    return device.tensor(values).transpose([int(a) for a in np.argsort(order)])
+
+
+def random_chain(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """A function of two tensors: steps, and a reduction over some axes."""
+    steps = [UNARY[i] for i in rng.integers(0, len(UNARY), rng.integers(0, 3))]
+    both = BINARY[rng.integers(0, len(BINARY))]
+    name = str(rng.choice(ENDINGS))
+    axes: Any = tuple(a for a in range(len(shape)) if rng.random() < 0.6)
+    if name.startswith("arg"):
+        axes = None if rng.random() < 0.3 else int(rng.integers(0, len(shape)))
+    keepdims, widened = bool(rng.integers(0, 2)), rng.random() < 0.2
+
+    def chain(a: Any, b: Any) -> Any:
+        value = both(a, b)
+        for step in steps:
+            value = step(value)
+        value = dnp.broadcast_to(value, (2, *shape)) if widened else dnp.broadcast_to(value, shape)
+        return getattr(value, name)(axes, keepdims=keepdims)
+
+    return chain
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_chain_that_ends_in_a_reduction_is_its_steps_bit_for_bit(
+    device: dml.Device, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    shape = SHAPES[seed % len(SHAPES)]
+    a, b = (random_operand(device, rng, shape) for _ in range(2))
+    chain = random_chain(rng, shape)
+    one, several = dml.fuse(chain)(a, b), chain(a, b)
+    assert (one.dtype, one.shape) == (several.dtype, several.shape)
+    assert one.numpy().tobytes() == several.numpy().tobytes()
+
+
 def test_no_elements_and_nested_functions(device: dml.Device) -> None:
     inner = dml.fuse(lambda v: v * 2)
     outer = dml.fuse(lambda v: inner(v) + 1)

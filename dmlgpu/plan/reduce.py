@@ -138,7 +138,8 @@ class Reduction:
             d = len(inner) - 1
             stride = f"params.{stride}_strides{{}}[{d // 4}][{d % 4}]"
             reading = Reading.along(operands, order, columns * group, stride)
-        made = Shape(keeps, reduces, reading, columns, group, 1, 1, across)
+        looped = adapter.is_cpu and bool(self.value.steps)
+        made = Shape(keeps, reduces, reading, columns, group, 1, 1, across, looped)
         return made.divided(lines, length, adapter)
 
     def _dispatch(self, shape: Shape, source: str, target: str, adapter: Adapter) -> Dispatch:
@@ -289,6 +290,8 @@ class Shape:
     lanes: int  # invocations that share one line
     segment: int  # groups of a line that one workgroup reduces
     across: bool  # neighbouring invocations are on neighbouring lines, not along one
+    # Loads are written as a loop, not one by one: compilers of CPU adapters take long otherwise.
+    looped: bool = False
 
     @property
     def lines(self) -> int:
@@ -376,19 +379,22 @@ def _segment(shape: Shape, acc: Accumulator, wg: int) -> list[str]:
     lines += [f"    var inner{k} = identity();" for k in range(columns)]
     lines.append(f"    let stop = min(end, block + {step * INNER}u);")
     lines.append(f"    for (var j = block; j < stop; j += {step}u) {{")
-    for i in range(AT_ONCE):
-        at = f"j + {i * lanes}u" if i else "j"
-        load = f"load_group({shape.starts()}line, {at})"
-        if columns == 1:
-            lines.append(f"      var v{i} = identity();")
-            lines.append(f"      if ({at} < stop) {{ v{i} = {load}; }}")
-        else:
-            lines.append(f"      var v{i}: array<{acc.type}, {columns}>;")
-            filled = " ".join(f"v{i}[{k}] = identity();" for k in range(columns))
-            lines.append(f"      if ({at} < stop) {{ v{i} = {load}; }} else {{ {filled} }}")
+    held = acc.type if columns == 1 else f"array<{acc.type}, {columns}>"
+    loaded = [f"v[{i}]" if shape.looped else f"v{i}" for i in range(AT_ONCE)]
+    if shape.looped:
+        lines.append(f"      var v: array<{held}, {AT_ONCE}>;")
+        lines.append(f"      for (var i = 0u; i < {AT_ONCE}u; i += 1u) {{")
+        lines += _loaded(shape, "v[i]", f"j + i * {lanes}u")
+        lines.append("      }")
+    else:
+        for i, name in enumerate(loaded):
+            lines.append(f"      var {name}: {held};")
+            lines += _loaded(shape, name, f"j + {i * lanes}u")
     for k in range(columns):
         pick = f"[{k}]" if columns > 1 else ""
-        pairs = [f"combine(v{i}{pick}, v{i + 1}{pick})" for i in range(0, AT_ONCE, 2)]
+        pairs = [
+            f"combine({a}{pick}, {b}{pick})" for a, b in zip(loaded[::2], loaded[1::2], strict=True)
+        ]
         lines.append(f"      inner{k} = combine(inner{k}, combine({', '.join(pairs)}));")
     lines.append("    }")
     lines += [f"    acc{k} = combine(acc{k}, inner{k});" for k in range(columns)]
@@ -414,3 +420,11 @@ def _segment(shape: Shape, acc: Accumulator, wg: int) -> list[str]:
     lines += [f"    finish_line(line + {k}u, segment, acc{k});" for k in range(columns)]
     lines.append("  }")
     return [*lines, "}"]
+
+
+def _loaded(shape: Shape, name: str, at: str) -> list[str]:
+    """Statements that load a group where the segment has one, and else put nothing there."""
+    picks = [f"[{k}]" for k in range(shape.columns)] if shape.columns > 1 else [""]
+    nothing = " ".join(f"{name}{pick} = identity();" for pick in picks)
+    load = f"{name} = load_group({shape.starts()}line, {at});"
+    return [f"      if ({at} < stop) {{ {load} }} else {{ {nothing} }}"]
