@@ -162,22 +162,90 @@ class Traced(Tensor):
 
 
 @dataclass(frozen=True, slots=True)
+class Leaf:
+    """What is known of an argument without a tensor."""
+
+    desc: TensorDesc
+    shape: tuple[int, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A traced function: its chain, and what the sources of this are."""
+
+    chain: Chain
+    arguments: tuple[int, ...]  # which argument each source is; -1 for a captured tensor
+    captured: tuple[Tensor, ...]
+    shape: tuple[int, ...]  # of the result
+    dtype: DType
+
+    def bindings(self, most: int) -> int:
+        """Bindings of at most so many bytes that the sources take: a reduction has no parts."""
+        if self.chain.ending is None:
+            return len(self.chain.sources)
+        return sum(-(-desc.total_tensor_size_in_bytes // most) for desc in self.chain.sources)
+
+
+def drawn(
+    function: Callable[..., Any], device: Device, given: Sequence[Any], named: Any
+) -> Drawn | None:
+    """The chain of a function of tensors, of leaves, or of what is neither; None if it is empty."""
+    trace = Trace(device)
+    leaves = [x for x in given if isinstance(x, (Tensor, Leaf))]
+    if not leaves or any(0 in x.shape for x in leaves):
+        return None
+    made = function(
+        *(trace.leaf(x.shape, x.dtype) if isinstance(x, (Tensor, Leaf)) else x for x in given),
+        **named,
+    )
+    last = made.source if isinstance(made, Ended) else made
+    if not isinstance(last, Traced):
+        raise InvalidTypeError(
+            f"fuse: the function returns {type(last).__name__}; it must return one tensor"
+        )
+    shape, dtype = last.shape, last.dtype
+    if 0 in shape:
+        return None
+    sizes = shape or (1,)
+    steps, used = trace.needed(last.name, data_type_of(dtype))
+    outside = {i: trace.captured.get(i) for i in used}
+    views = tuple(
+        broadcast((leaves[i] if x is None else x).desc, sizes) for i, x in outside.items()
+    )
+    name = f"fuse({getattr(function, '__name__', 'function')})"
+    constants = tuple(trace.constants)
+    if isinstance(made, Ended):
+        if last.name[0] == "x":
+            steps, layout = (), views[0]
+        else:
+            own = trace.shapes[int(last.name[1:])]
+            layout = broadcast(packed(data_type_of(dtype), own or (1,)), sizes)
+        chain = reduction(name, views, constants, steps, made.reduced, dtype, layout)
+        shape, dtype = made.reduced.shape, made.reduced.dtype
+    else:
+        output = packed(data_type_of(dtype), sizes)
+        chain = Chain(name=name, sources=views, constants=constants, steps=steps, output=output)
+    arguments = tuple(i if x is None else -1 for i, x in outside.items())
+    return Drawn(
+        chain, arguments, tuple(x for x in outside.values() if x is not None), shape, dtype
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A traced function, compiled."""
 
     operator: CompiledOperator
-    views: tuple[TensorDesc, ...]
-    arguments: tuple[int, ...]  # which argument each source is; -1 for a captured tensor
-    captured: tuple[Tensor, ...]
-    shape: tuple[int, ...]
-    dtype: DType
+    drawn: Drawn
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
-        outside = iter(self.captured)
-        sources = [next(outside) if n < 0 else tensors[n] for n in self.arguments]
-        bound = [x.view(view) for x, view in zip(sources, self.views, strict=True)]
+        drawn = self.drawn
+        outside = iter(drawn.captured)
+        sources = [next(outside) if n < 0 else tensors[n] for n in drawn.arguments]
+        bound = [x.view(view) for x, view in zip(sources, drawn.chain.sources, strict=True)]
         result: Tensor = self.operator(*bound)
-        return result.marked(self.shape, self.dtype)
+        return result.marked(drawn.shape, drawn.dtype)
 
 
 class Fused:
@@ -195,6 +263,22 @@ class Fused:
         tensors = [x for x in values if isinstance(x, Tensor)]
         if any(x.is_traced for x in tensors):  # inside another traced function
             return self._function(*values, **named)
+        kernel = self._kernel(device, values, named)
+        if kernel is None or not kernel.operator.device.is_usable:
+            return self._function(*values, **named)
+        return kernel(tensors)
+
+    def compiled(self, *args: Any, **named: Any) -> CompiledOperator | None:
+        """The operator that a call with these arguments runs; its `plan` lists the dispatches.
+
+        None where the steps run one by one: without elements, or with too many tensors.
+        """
+        device = device_of(*args, *named.values())
+        kernel = self._kernel(device, args, named)
+        return None if kernel is None else kernel.operator
+
+    def _kernel(self, device: Device, values: Sequence[Any], named: Any) -> Kernel | None:
+        """The function's kernel; None where its steps must run one by one."""
         key = (id(device.context), *map(_key, values), *((n, _key(v)) for n, v in named.items()))
         try:
             known = key in self._kernels
@@ -206,65 +290,14 @@ class Fused:
         if not known:
             if len(self._kernels) >= KEPT:
                 self._kernels.clear()
-            self._kernels[key] = self._traced(device, values, named)
-        kernel = self._kernels[key]
-        if kernel is None or not kernel.operator.device.is_usable:
-            return self._function(*values, **named)
-        return kernel(tensors)
-
-    def _traced(self, device: Device, values: Sequence[Any], named: Any) -> Kernel | None:
-        """The function's kernel; None where its steps must run one by one."""
-        trace = Trace(device)
-        tensors = [x for x in values if isinstance(x, Tensor)]
-        if not tensors or any(not x.size for x in tensors):
-            return None
-        stand_ins = [trace.leaf(x.shape, x.dtype) if isinstance(x, Tensor) else x for x in values]
-        made = self._function(*stand_ins, **named)
-        last = made.source if isinstance(made, Ended) else made
-        if not isinstance(last, Traced):
-            raise InvalidTypeError(
-                f"fuse: the function returns {type(last).__name__}; it must return one tensor"
+            made = drawn(self._function, device, values, named)
+            gpu = device.context.gpu
+            if made is not None and made.bindings(gpu.max_binding) >= gpu.max_bindings:
+                made = None
+            self._kernels[key] = (
+                None if made is None else Kernel(compiled(device, made.chain), made)
             )
-        room = device.context.gpu.max_bindings
-        if 0 in last.shape or len(trace.leaves) >= room:
-            return None
-        sizes = last.shape or (1,)
-        steps, used = trace.needed(last.name, data_type_of(last.dtype))
-        sources = {i: trace.captured.get(i) for i in used}
-        views = tuple(
-            broadcast((tensors[i] if x is None else x).desc, sizes) for i, x in sources.items()
-        )
-        name = f"fuse({getattr(self._function, '__name__', 'function')})"
-        constants = tuple(trace.constants)
-        shape, dtype = last.shape, last.dtype
-        if isinstance(made, Ended):
-            # Its inputs are bound as a whole, not in parts; large ones take several bindings.
-            most = device.context.gpu.max_binding
-            if sum(-(-view.total_tensor_size_in_bytes // most) for view in views) >= room:
-                return None
-            if last.name[0] == "x":
-                steps, layout = (), views[0]
-            else:
-                own = trace.shapes[int(last.name[1:])]
-                layout = broadcast(packed(data_type_of(dtype), own or (1,)), sizes)
-            chain = reduction(name, views, constants, steps, made.reduced, dtype, layout)
-            shape, dtype = made.reduced.shape, made.reduced.dtype
-        else:
-            chain = Chain(
-                name=name,
-                sources=views,
-                constants=constants,
-                steps=steps,
-                output=packed(data_type_of(dtype), sizes),
-            )
-        return Kernel(
-            compiled(device, chain),
-            views,
-            tuple(i if x is None else -1 for i, x in sources.items()),
-            tuple(x for x in sources.values() if x is not None),
-            shape,
-            dtype,
-        )
+        return self._kernels[key]
 
 
 def _key(value: Any) -> Hashable:

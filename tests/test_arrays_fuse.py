@@ -72,29 +72,48 @@ def test_a_reduction_may_come_last(device: dml.Device) -> None:
         lambda v: dnp.max(v * -1, axis=1, keepdims=True),
         lambda v: (v > 3).any(axis=1),
         lambda v: np.sum(v + 1, axis=1),
+        lambda v: dnp.vecdot(v, v + 1),
+        lambda v: dnp.count_nonzero(v > 3, axis=0),
     ):
         one, several = dml.fuse(function)(x), function(x)
         assert one.dtype == several.dtype
         assert np.array_equal(one.numpy(), several.numpy())
 
 
+@pytest.mark.parametrize("name", ["sum", "mean", "argmax", "max", "var"])
+def test_a_chain_and_its_reduction_are_one_call(device: dml.Device, name: str) -> None:
+    x = device.tensor(np.arange(2**12, dtype=np.float32).reshape(64, 64))
+    distance = dml.fuse(lambda x, y: getattr((x - y) ** 2, name)(1))
+    row = device.tensor(np.ones(64, np.float32))
+    made = distance.compiled(x, row)
+    assert made is not None
+    dispatches = made.plan.dispatches
+    # The average comes before the deviations from it; nothing else lies between in memory.
+    assert len(dispatches) == (2 if name == "var" else 1)
+    assert set(made.plan.scratch) == ({"centre"} if name == "var" else set())
+    assert {"x0", "x1", "output"} == {f for d in dispatches for f in d.bindings.values()} - {
+        "centre"
+    }
+    with device.profile() as p:
+        distance(x, row)
+    assert [(call.name, call.nbytes) for call in p.calls] == [("fuse(<lambda>)", 4 * 64 * 66)]
+
+
+def test_tensors_that_need_too_many_bindings_run_step_by_step(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = device.tensor(np.arange(64, dtype=np.float32))
+    total = dml.fuse(lambda x, y: (x * y).sum())
+    monkeypatch.setattr(device.context.gpu, "max_binding", 64)
+    monkeypatch.setattr(device.context.gpu, "max_bindings", 8)
+    assert total.compiled(x, x) is None
+
+
 ENDINGS = ["sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "argmax", "argmin"]
 SHAPES = ((7,), (4, 8), (3, 5, 4), (2, 3, 16), (16, 3), (2, 1, 5, 8), (5000,), (3, 1100), (700, 8))
 TYPES = [
-    "float32",
-    "float32",
-    "float32",
-    "float16",
-    "float16",
-    "int32",
-    "uint32",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int64",
-    "uint64",
-    "bool",
+    *("float32", "float32", "float32", "float16", "float16", "int32", "uint32", "int8", "uint8"),
+    *("int16", "uint16", "int64", "uint64", "bool"),
 ]
 UNARY: list[Any] = [
     lambda v: v.astype(np.float32) * 0.3,
