@@ -16,22 +16,16 @@ if TYPE_CHECKING:
     from dmlgpu.tensor import Tensor
 
 
-class OnDevice:
-    """What the methods of tensors need of them: the device that runs their functions.
+class Arithmetic:
+    """Python's operators: explicit, one by one, for that is what type checkers and readers find.
 
-    The class has no state; a Tensor brings it.
+    The class has no state; a Tensor brings the device that runs the functions.
     """
 
     __slots__ = ()
 
     if TYPE_CHECKING:
         device: Device
-
-
-class Arithmetic(OnDevice):
-    """Python's operators: explicit, one by one, for that is what type checkers and readers find."""
-
-    __slots__ = ()
 
     def _unary(self, name: str) -> Tensor:
         return self.device.elementwise(name, self)

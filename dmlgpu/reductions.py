@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dmlgpu.arithmetic import OnDevice
 from dmlgpu.array.promotion import DType, dtype_of
 
 if TYPE_CHECKING:
+    from dmlgpu.device import Device
     from dmlgpu.tensor import Tensor
 
 Axis: TypeAlias = int | Sequence[int] | None
 
 
-class Statistics(OnDevice):
+class Statistics:
     """The methods of tensors that sum up their elements; the class has no state."""
 
     __slots__ = ()
 
     if TYPE_CHECKING:
+        device: Device
 
         @property
         def dtype(self) -> DType:
