@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -169,12 +170,7 @@ def random_chain(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
     return chain
 
 
-@pytest.mark.parametrize(
-    "seed", range(18 if os.environ.get("HYPOTHESIS_PROFILE", "quick") == "quick" else 180)
-)
-def test_a_chain_that_ends_in_a_reduction_is_its_steps_bit_for_bit(
-    device: dml.Device, seed: int
-) -> None:
+def check_random_chain(device: dml.Device, seed: int) -> None:
     rng = np.random.default_rng(seed)
     shape = SHAPES[seed % len(SHAPES)]
     a, b = (random_operand(device, rng, shape) for _ in range(2))
@@ -182,6 +178,26 @@ def test_a_chain_that_ends_in_a_reduction_is_its_steps_bit_for_bit(
     one, several = dml.fuse(chain)(a, b), chain(a, b)
     assert (one.dtype, one.shape) == (several.dtype, several.shape)
     assert one.numpy().tobytes() == several.numpy().tobytes()
+
+
+LONG = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
+
+
+@pytest.mark.parametrize("seed", range(180 if LONG else 18))
+def test_a_chain_that_ends_in_a_reduction_is_its_steps_bit_for_bit(
+    device: dml.Device, seed: int
+) -> None:
+    check_random_chain(device, seed)
+
+
+@pytest.mark.slow
+def test_the_kernels_of_a_gpu_give_the_bits_of_the_steps_too(device: dml.Device) -> None:
+    if not device.adapter.driver.startswith("Mesa 22"):
+        pytest.skip(f"{device.adapter} is a GPU, or takes minutes to compile the kernels of one")
+    with dml.Device(device.adapter) as made:
+        made.context.facts = replace(made.context.facts, is_cpu=False)
+        for seed in range(180, 360 if LONG else 189):
+            check_random_chain(made, seed)
 
 
 def test_no_elements_and_nested_functions(device: dml.Device) -> None:
