@@ -117,13 +117,15 @@ def place_of_extreme(
         place = f"b.place != {NOWHERE} && {place}"
     declarations = (
         f"struct Extreme {{ value: {value}, place: u32 }}\n"
+        # Chosen without branches, which some drivers take minutes to compile here.
+        "fn chosen(a: Extreme, b: Extreme, second: bool) -> Extreme {\n"
+        "  return Extreme(select(a.value, b.value, second), select(a.place, b.place, second));\n"
+        "}\n"
         "fn in_order(a: Extreme, b: Extreme) -> Extreme {\n"
-        f"  if (b.place != {NOWHERE} && ({taken})) {{ return b; }}\n"
-        "  return a;\n"
+        f"  return chosen(a, b, b.place != {NOWHERE} && ({taken}));\n"
         "}\n"
         "fn any_order(a: Extreme, b: Extreme) -> Extreme {\n"
-        f"  if ({better} || ({same} && {place})) {{ return b; }}\n"
-        "  return a;\n"
+        f"  return chosen(a, b, {better} || ({same} && {place}));\n"
         "}"
     )
     words: tuple[str, ...] = ("a.value.x", "a.value.y")

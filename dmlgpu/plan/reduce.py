@@ -48,6 +48,7 @@ CPU_ROUNDS = 1024
 AT_ONCE = 4  # loads that an invocation has under way before it combines any
 ENOUGH = 1 << 14  # invocations that keep a GPU busy
 CPU_ENOUGH = 64
+LONG = 160  # characters of an expression that CPU adapters take long to compile several times
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class Reduction:
             d = len(inner) - 1
             stride = f"params.{stride}_strides{{}}[{d // 4}][{d % 4}]"
             reading = Reading.along(operands, order, columns * group, stride)
-        looped = adapter.is_cpu and bool(self.value.steps)
+        looped = adapter.is_cpu and len(self.value.steps) > LONG
         made = Shape(keeps, reduces, reading, columns, group, 1, 1, across, looped)
         return made.divided(lines, length, adapter)
 
