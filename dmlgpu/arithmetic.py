@@ -12,6 +12,7 @@ from dmlgpu.desc.host import host_memory
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 
 if TYPE_CHECKING:
+    from dmlgpu.device import Device
     from dmlgpu.tensor import Tensor
 
 
@@ -23,147 +24,152 @@ class Arithmetic:
 
     __slots__ = ()
 
-    def _unary(self: Any, name: str) -> Tensor:
-        made: Tensor = self.device.elementwise(name, self)
+    if TYPE_CHECKING:
+        device: Device
+
+    def _unary(self, name: str) -> Tensor:
+        return self.device.elementwise(name, self)
+
+    def _binary(self, name: str, other: Any, *, turned: bool = False) -> Tensor:
+        """An operator with what stands on the other side of it; `turned` if that is the left."""
+        made: Tensor = NotImplemented
+        if _is_operand(other):
+            operands = (other, self) if turned else (self, other)
+            made = self.device.elementwise(name, *operands)
         return made
 
-    def _binary(self: Any, name: str, other: Any, *, turned: bool = False) -> Any:
-        """An operator with what stands on the other side of it; `turned` if that is the left."""
-        if not _is_operand(other):
-            return NotImplemented
-        operands = (other, self) if turned else (self, other)
-        return self.device.elementwise(name, *operands)
+    def _in_place(self, name: str, other: Any) -> Tensor:
+        made: Tensor = NotImplemented
+        if _is_operand(other):
+            out: Any = self
+            made = self.device.elementwise(name, self, other, out=out)
+        return made
 
-    def _in_place(self: Any, name: str, other: Any) -> Any:
-        if not _is_operand(other):
-            return NotImplemented
-        return self.device.elementwise(name, self, other, out=self)
+    def __add__(self, other: Any) -> Tensor:
+        return self._binary("add", other)
 
-    def __add__(self: Any, other: Any) -> Tensor:
-        return self._binary("add", other)  # type: ignore[no-any-return]
+    def __radd__(self, other: Any) -> Tensor:
+        return self._binary("add", other, turned=True)
 
-    def __radd__(self: Any, other: Any) -> Tensor:
-        return self._binary("add", other, turned=True)  # type: ignore[no-any-return]
+    def __iadd__(self, other: Any) -> Tensor:
+        return self._in_place("add", other)
 
-    def __iadd__(self: Any, other: Any) -> Tensor:
-        return self._in_place("add", other)  # type: ignore[no-any-return]
+    def __sub__(self, other: Any) -> Tensor:
+        return self._binary("subtract", other)
 
-    def __sub__(self: Any, other: Any) -> Tensor:
-        return self._binary("subtract", other)  # type: ignore[no-any-return]
+    def __rsub__(self, other: Any) -> Tensor:
+        return self._binary("subtract", other, turned=True)
 
-    def __rsub__(self: Any, other: Any) -> Tensor:
-        return self._binary("subtract", other, turned=True)  # type: ignore[no-any-return]
+    def __isub__(self, other: Any) -> Tensor:
+        return self._in_place("subtract", other)
 
-    def __isub__(self: Any, other: Any) -> Tensor:
-        return self._in_place("subtract", other)  # type: ignore[no-any-return]
+    def __mul__(self, other: Any) -> Tensor:
+        return self._binary("multiply", other)
 
-    def __mul__(self: Any, other: Any) -> Tensor:
-        return self._binary("multiply", other)  # type: ignore[no-any-return]
+    def __rmul__(self, other: Any) -> Tensor:
+        return self._binary("multiply", other, turned=True)
 
-    def __rmul__(self: Any, other: Any) -> Tensor:
-        return self._binary("multiply", other, turned=True)  # type: ignore[no-any-return]
+    def __imul__(self, other: Any) -> Tensor:
+        return self._in_place("multiply", other)
 
-    def __imul__(self: Any, other: Any) -> Tensor:
-        return self._in_place("multiply", other)  # type: ignore[no-any-return]
+    def __truediv__(self, other: Any) -> Tensor:
+        return self._binary("divide", other)
 
-    def __truediv__(self: Any, other: Any) -> Tensor:
-        return self._binary("divide", other)  # type: ignore[no-any-return]
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return self._binary("divide", other, turned=True)
 
-    def __rtruediv__(self: Any, other: Any) -> Tensor:
-        return self._binary("divide", other, turned=True)  # type: ignore[no-any-return]
+    def __itruediv__(self, other: Any) -> Tensor:
+        return self._in_place("divide", other)
 
-    def __itruediv__(self: Any, other: Any) -> Tensor:
-        return self._in_place("divide", other)  # type: ignore[no-any-return]
+    def __floordiv__(self, other: Any) -> Tensor:
+        return self._binary("floor_divide", other)
 
-    def __floordiv__(self: Any, other: Any) -> Tensor:
-        return self._binary("floor_divide", other)  # type: ignore[no-any-return]
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        return self._binary("floor_divide", other, turned=True)
 
-    def __rfloordiv__(self: Any, other: Any) -> Tensor:
-        return self._binary("floor_divide", other, turned=True)  # type: ignore[no-any-return]
+    def __ifloordiv__(self, other: Any) -> Tensor:
+        return self._in_place("floor_divide", other)
 
-    def __ifloordiv__(self: Any, other: Any) -> Tensor:
-        return self._in_place("floor_divide", other)  # type: ignore[no-any-return]
+    def __mod__(self, other: Any) -> Tensor:
+        return self._binary("remainder", other)
 
-    def __mod__(self: Any, other: Any) -> Tensor:
-        return self._binary("remainder", other)  # type: ignore[no-any-return]
+    def __rmod__(self, other: Any) -> Tensor:
+        return self._binary("remainder", other, turned=True)
 
-    def __rmod__(self: Any, other: Any) -> Tensor:
-        return self._binary("remainder", other, turned=True)  # type: ignore[no-any-return]
+    def __imod__(self, other: Any) -> Tensor:
+        return self._in_place("remainder", other)
 
-    def __imod__(self: Any, other: Any) -> Tensor:
-        return self._in_place("remainder", other)  # type: ignore[no-any-return]
+    def __pow__(self, other: Any) -> Tensor:
+        return self._binary("pow", other)
 
-    def __pow__(self: Any, other: Any) -> Tensor:
-        return self._binary("pow", other)  # type: ignore[no-any-return]
+    def __rpow__(self, other: Any) -> Tensor:
+        return self._binary("pow", other, turned=True)
 
-    def __rpow__(self: Any, other: Any) -> Tensor:
-        return self._binary("pow", other, turned=True)  # type: ignore[no-any-return]
+    def __ipow__(self, other: Any) -> Tensor:
+        return self._in_place("pow", other)
 
-    def __ipow__(self: Any, other: Any) -> Tensor:
-        return self._in_place("pow", other)  # type: ignore[no-any-return]
+    def __and__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_and", other)
 
-    def __and__(self: Any, other: Any) -> Tensor:
-        return self._binary("bitwise_and", other)  # type: ignore[no-any-return]
+    def __rand__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_and", other, turned=True)
 
-    def __rand__(self: Any, other: Any) -> Tensor:
-        return self._binary("bitwise_and", other, turned=True)  # type: ignore[no-any-return]
+    def __iand__(self, other: Any) -> Tensor:
+        return self._in_place("bitwise_and", other)
 
-    def __iand__(self: Any, other: Any) -> Tensor:
-        return self._in_place("bitwise_and", other)  # type: ignore[no-any-return]
+    def __or__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_or", other)
 
-    def __or__(self: Any, other: Any) -> Tensor:
-        return self._binary("bitwise_or", other)  # type: ignore[no-any-return]
+    def __ror__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_or", other, turned=True)
 
-    def __ror__(self: Any, other: Any) -> Tensor:
-        return self._binary("bitwise_or", other, turned=True)  # type: ignore[no-any-return]
+    def __ior__(self, other: Any) -> Tensor:
+        return self._in_place("bitwise_or", other)
 
-    def __ior__(self: Any, other: Any) -> Tensor:
-        return self._in_place("bitwise_or", other)  # type: ignore[no-any-return]
+    def __xor__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_xor", other)
 
-    def __xor__(self: Any, other: Any) -> Tensor:
-        return self._binary("bitwise_xor", other)  # type: ignore[no-any-return]
+    def __rxor__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_xor", other, turned=True)
 
-    def __rxor__(self: Any, other: Any) -> Tensor:
-        return self._binary("bitwise_xor", other, turned=True)  # type: ignore[no-any-return]
+    def __ixor__(self, other: Any) -> Tensor:
+        return self._in_place("bitwise_xor", other)
 
-    def __ixor__(self: Any, other: Any) -> Tensor:
-        return self._in_place("bitwise_xor", other)  # type: ignore[no-any-return]
+    def __lshift__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_left_shift", other)
 
-    def __lshift__(self: Any, other: Any) -> Tensor:
-        return self._binary("bitwise_left_shift", other)  # type: ignore[no-any-return]
+    def __rlshift__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_left_shift", other, turned=True)
 
-    def __rlshift__(self: Any, other: Any) -> Tensor:
-        return self._binary("bitwise_left_shift", other, turned=True)  # type: ignore[no-any-return]
+    def __ilshift__(self, other: Any) -> Tensor:
+        return self._in_place("bitwise_left_shift", other)
 
-    def __ilshift__(self: Any, other: Any) -> Tensor:
-        return self._in_place("bitwise_left_shift", other)  # type: ignore[no-any-return]
+    def __rshift__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_right_shift", other)
 
-    def __rshift__(self: Any, other: Any) -> Tensor:
-        return self._binary("bitwise_right_shift", other)  # type: ignore[no-any-return]
+    def __rrshift__(self, other: Any) -> Tensor:
+        return self._binary("bitwise_right_shift", other, turned=True)
 
-    def __rrshift__(self: Any, other: Any) -> Tensor:
-        return self._binary("bitwise_right_shift", other, turned=True)  # type: ignore[no-any-return]
+    def __irshift__(self, other: Any) -> Tensor:
+        return self._in_place("bitwise_right_shift", other)
 
-    def __irshift__(self: Any, other: Any) -> Tensor:
-        return self._in_place("bitwise_right_shift", other)  # type: ignore[no-any-return]
+    def __lt__(self, other: Any) -> Tensor:
+        return self._binary("less", other)
 
-    def __lt__(self: Any, other: Any) -> Tensor:
-        return self._binary("less", other)  # type: ignore[no-any-return]
+    def __le__(self, other: Any) -> Tensor:
+        return self._binary("less_equal", other)
 
-    def __le__(self: Any, other: Any) -> Tensor:
-        return self._binary("less_equal", other)  # type: ignore[no-any-return]
+    def __gt__(self, other: Any) -> Tensor:
+        return self._binary("greater", other)
 
-    def __gt__(self: Any, other: Any) -> Tensor:
-        return self._binary("greater", other)  # type: ignore[no-any-return]
+    def __ge__(self, other: Any) -> Tensor:
+        return self._binary("greater_equal", other)
 
-    def __ge__(self: Any, other: Any) -> Tensor:
-        return self._binary("greater_equal", other)  # type: ignore[no-any-return]
+    def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
+        return self._binary("equal", other)
 
-    def __eq__(self: Any, other: Any) -> Tensor:  # type: ignore[override]
-        return self._binary("equal", other)  # type: ignore[no-any-return]
-
-    def __ne__(self: Any, other: Any) -> Tensor:  # type: ignore[override]
-        return self._binary("not_equal", other)  # type: ignore[no-any-return]
+    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
+        return self._binary("not_equal", other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -179,13 +185,13 @@ class Arithmetic:
     def __invert__(self) -> Tensor:
         return self._unary("bitwise_invert")
 
-    def __matmul__(self: Any, other: Any) -> NoReturn:
+    def __matmul__(self, other: Any) -> NoReturn:
         raise waiting("@")
 
-    def __rmatmul__(self: Any, other: Any) -> NoReturn:
+    def __rmatmul__(self, other: Any) -> NoReturn:
         raise waiting("@")
 
-    def __imatmul__(self: Any, other: Any) -> NoReturn:
+    def __imatmul__(self, other: Any) -> NoReturn:
         raise waiting("@")
 
     def sort(self, *_: Any, **__: Any) -> NoReturn:

@@ -258,6 +258,22 @@ class Device:
         """The elements as another type holds them, bool among them."""
         return elements.cast(self, x, dtype)
 
+    def reduce(
+        self,
+        name: str,
+        x: Any,
+        axis: Any = None,
+        keepdims: bool = False,
+        dtype: DType | None = None,
+        correction: float = 0,
+    ) -> Tensor:
+        """A function of lines of elements by its name, with NumPy's rules: sum, max, argmax, ...
+
+        `dtype` is the type asked for of sums, products and averages, `correction` what var and
+        std take from the count.
+        """
+        return elements.reduce(self, name, x, axis, keepdims, dtype, correction)
+
     def full(self, shape: tuple[int, ...], dtype: DType, value: bool | int | float) -> Tensor:
         """A tensor with one number everywhere."""
         return elements.filled(self, shape, dtype, value)

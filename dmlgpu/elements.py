@@ -12,7 +12,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dmlgpu.array.chain import Chain, ChainOperator, Constant, Place, Step, converted
+from dmlgpu.arguments import is_fixed, key_of
+from dmlgpu.array.chain import Chain, ChainOperator, Constant, Ending, Place, Step, converted
 from dmlgpu.array.functions import FUNCTIONS, computing_type
 from dmlgpu.array.promotion import (
     BOOL,
@@ -23,6 +24,7 @@ from dmlgpu.array.promotion import (
     is_number,
     promoted,
 )
+from dmlgpu.array.reductions import Reduced
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.indexing import Window
 from dmlgpu.desc.tensor import TensorDesc
@@ -76,6 +78,60 @@ def cast(device: Device, x: Tensor, dtype: DType) -> Tensor:
     """The elements as another type holds them; a copy where the type stays."""
     key = ("cast", _key(x), dtype)
     return _run(device, key, lambda: Formula(converted("x0", x.dtype, dtype), (), dtype), [x], None)
+
+
+def reduce(
+    device: Device,
+    name: str,
+    x: Tensor,
+    axis: Any,
+    keepdims: bool,
+    dtype: DType | None,
+    correction: float,
+) -> Tensor:
+    """A reduction; conversions to the type it computes in and of the result are part of it."""
+    if x.is_traced:
+        ending = Reduced.of(name, x.shape, x.dtype, axis, keepdims, dtype, correction)
+        return x.traced_ending(ending)
+    along = axis if axis is None or axis.__class__ is int else key_of(axis)
+    key = (name, x.identity, along, keepdims, dtype, correction, correction.__class__)
+    try:
+        known = device.remembered.get(key)
+    except TypeError:  # an axis that is not hashable is not an integer: reading says so
+        known = None
+    if known is None:
+        ending = Reduced.of(name, x.shape, x.dtype, axis, keepdims, dtype, correction)
+        if not x.size:
+            return filled(device, ending.shape, ending.dtype, ending.empty)
+        chain = reduction(name, (x.desc,), (), (), ending, x.dtype, x.desc)
+        known = Ready(compiled(device, chain), (None,), ending.shape, ending.dtype)
+        if is_fixed((axis, correction)):
+            device.remember(key, known)
+    return _called(known, [x], None)
+
+
+def reduction(
+    name: str,
+    sources: tuple[TensorDesc, ...],
+    constants: tuple[Constant, ...],
+    steps: tuple[Step, ...],
+    ending: Reduced,
+    dtype: DType,
+    layout: TensorDesc,
+) -> Chain:
+    """Steps whose last values are of a type and would lie as `layout` says, and their reduction."""
+    if dtype != ending.computed:
+        last = f"t{len(steps) - 1}" if steps else "x0"
+        text = converted(last, dtype, ending.computed)
+        steps = (*steps, Step(text, data_type_of(ending.computed)))
+    return Chain(
+        name=name,
+        sources=sources,
+        constants=constants,
+        steps=steps,
+        output=packed(data_type_of(ending.dtype), ending.shape or (1,)),
+        ending=Ending(ending, layout),
+    )
 
 
 def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) -> Tensor:

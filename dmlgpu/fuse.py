@@ -1,4 +1,4 @@
-"""fuse: a chain of element-wise operators as one kernel, with the results of its steps."""
+"""fuse: a chain of element-wise operators, and a reduction of it, as one kernel."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import numpy as np
 
 from dmlgpu.array.chain import Chain, Constant, Step
 from dmlgpu.array.promotion import DType, data_type_of, is_number
+from dmlgpu.array.reductions import Reduced
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.desc.views import broadcast, packed, shape_of
 from dmlgpu.device import Device
-from dmlgpu.elements import Formula, broadcast_shapes, compiled
+from dmlgpu.elements import Formula, broadcast_shapes, compiled, reduction
 from dmlgpu.errors import InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.tensor import Tensor
@@ -35,6 +36,7 @@ class Trace:
     captured: dict[int, Tensor] = field(default_factory=dict)  # tensors that are no arguments
     constants: list[Constant] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    shapes: list[tuple[int, ...]] = field(default_factory=list)  # of the steps' values
 
     def leaf(self, shape: tuple[int, ...], dtype: DType) -> Traced:
         """A stand-in for the next argument."""
@@ -70,6 +72,7 @@ class Trace:
         text = _NAME.sub(put, formula.text)
         self.steps.append(Step(text, data_type_of(formula.dtype)))
         shape = broadcast_shapes("fuse", [x.shape for x in tensors])
+        self.shapes.append(shape)
         return Traced.of(self, f"t{len(self.steps) - 1}", shape, formula.dtype)
 
     def needed(self, last: str, data_type: DataType) -> tuple[tuple[Step, ...], list[int]]:
@@ -91,21 +94,17 @@ class Trace:
         return steps, kept["x"]
 
 
-class Ending:
-    """A reduction at the end of a traced function: it runs after the chain, as a second kernel."""
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A reduction at the end of a traced function: nothing may follow it."""
 
-    def __init__(self, source: Traced, method: str, args: Any, named: Any) -> None:
-        self.source, self.method, self.args, self.named = source, method, args, named
+    source: Traced
+    reduced: Reduced
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise UnsupportedError(f"fuse: {self.method} must be the last step; {name} follows it")
-
-
-def _ending(method: str) -> Any:
-    def end(self: Traced, *args: Any, **named: Any) -> Ending:
-        return Ending(self, method, args, named)
-
-    return end
+        raise UnsupportedError(
+            f"fuse: {self.reduced.name} must be the last step; {name} follows it"
+        )
 
 
 class Traced(Tensor):
@@ -132,9 +131,13 @@ class Traced(Tensor):
         """The next step of the trace."""
         return self.trace.step(formula, operands)
 
+    def traced_ending(self, ending: Any) -> Any:
+        """The end of the trace."""
+        return Ended(self, ending)
+
     def copy(self) -> Tensor:
-        """Itself: nothing is written in place while a function is traced."""
-        return self
+        """The same values as a step of their own: a copy is laid out without gaps."""
+        return self.trace.step(Formula("x0", (), self.dtype), [self])
 
     def broadcast_to(self, *shape: int | Sequence[int]) -> Tensor:
         """The same values in a larger shape."""
@@ -157,17 +160,76 @@ class Traced(Tensor):
     def _in_place(self, name: str, other: Any) -> NoReturn:
         raise UnsupportedError(f"fuse: {name} in place; write x = x + y instead of x += y")
 
-    sum: Any = _ending("sum")
-    prod: Any = _ending("prod")
-    max: Any = _ending("max")
-    min: Any = _ending("min")
-    mean: Any = _ending("mean")
-    var: Any = _ending("var")
-    std: Any = _ending("std")
-    all: Any = _ending("all")
-    any: Any = _ending("any")
-    argmax: Any = _ending("argmax")
-    argmin: Any = _ending("argmin")
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What is known of an argument without a tensor."""
+
+    desc: TensorDesc
+    shape: tuple[int, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A traced function: its chain, and what the sources of this are."""
+
+    chain: Chain
+    arguments: tuple[int, ...]  # which argument each source is; -1 for a captured tensor
+    captured: tuple[Tensor, ...]
+    shape: tuple[int, ...]  # of the result
+    dtype: DType
+
+    def bindings(self, most: int) -> int:
+        """Bindings of at most so many bytes that the sources take: a reduction has no parts."""
+        if self.chain.ending is None:
+            return len(self.chain.sources)
+        return sum(-(-desc.total_tensor_size_in_bytes // most) for desc in self.chain.sources)
+
+
+def drawn(
+    function: Callable[..., Any], device: Device, given: Sequence[Any], named: Any
+) -> Drawn | None:
+    """The chain of a function of tensors, of leaves, or of what is neither; None if it is empty."""
+    trace = Trace(device)
+    leaves = [x for x in given if isinstance(x, (Tensor, Leaf))]
+    if not leaves or any(0 in x.shape for x in leaves):
+        return None
+    made = function(
+        *(trace.leaf(x.shape, x.dtype) if isinstance(x, (Tensor, Leaf)) else x for x in given),
+        **named,
+    )
+    last = made.source if isinstance(made, Ended) else made
+    if not isinstance(last, Traced):
+        raise InvalidTypeError(
+            f"fuse: the function returns {type(last).__name__}; it must return one tensor"
+        )
+    shape, dtype = last.shape, last.dtype
+    if 0 in shape:
+        return None
+    sizes = shape or (1,)
+    steps, used = trace.needed(last.name, data_type_of(dtype))
+    outside = {i: trace.captured.get(i) for i in used}
+    views = tuple(
+        broadcast((leaves[i] if x is None else x).desc, sizes) for i, x in outside.items()
+    )
+    name = f"fuse({getattr(function, '__name__', 'function')})"
+    constants = tuple(trace.constants)
+    if isinstance(made, Ended):
+        if last.name[0] == "x":
+            steps, layout = (), views[0]
+        else:
+            own = trace.shapes[int(last.name[1:])]
+            layout = broadcast(packed(data_type_of(dtype), own or (1,)), sizes)
+        chain = reduction(name, views, constants, steps, made.reduced, dtype, layout)
+        shape, dtype = made.reduced.shape, made.reduced.dtype
+    else:
+        output = packed(data_type_of(dtype), sizes)
+        chain = Chain(name=name, sources=views, constants=constants, steps=steps, output=output)
+    arguments = tuple(i if x is None else -1 for i, x in outside.items())
+    return Drawn(
+        chain, arguments, tuple(x for x in outside.values() if x is not None), shape, dtype
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,22 +237,15 @@ class Kernel:
     """A traced function, compiled."""
 
     operator: CompiledOperator
-    views: tuple[TensorDesc, ...]
-    arguments: tuple[int, ...]  # which argument each source is; -1 for a captured tensor
-    captured: tuple[Tensor, ...]
-    shape: tuple[int, ...]
-    dtype: DType
-    ending: Ending | None
+    drawn: Drawn
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
-        outside = iter(self.captured)
-        sources = [next(outside) if n < 0 else tensors[n] for n in self.arguments]
-        bound = [x.view(view) for x, view in zip(sources, self.views, strict=True)]
+        drawn = self.drawn
+        outside = iter(drawn.captured)
+        sources = [next(outside) if n < 0 else tensors[n] for n in drawn.arguments]
+        bound = [x.view(view) for x, view in zip(sources, drawn.chain.sources, strict=True)]
         result: Tensor = self.operator(*bound)
-        result = result.marked(self.shape, self.dtype)
-        if self.ending is None:
-            return result
-        return getattr(result, self.ending.method)(*self.ending.args, **self.ending.named)
+        return result.marked(drawn.shape, drawn.dtype)
 
 
 class Fused:
@@ -208,6 +263,22 @@ class Fused:
         tensors = [x for x in values if isinstance(x, Tensor)]
         if any(x.is_traced for x in tensors):  # inside another traced function
             return self._function(*values, **named)
+        kernel = self._kernel(device, values, named)
+        if kernel is None or not kernel.operator.device.is_usable:
+            return self._function(*values, **named)
+        return kernel(tensors)
+
+    def compiled(self, *args: Any, **named: Any) -> CompiledOperator | None:
+        """The operator that a call with these arguments runs; its `plan` lists the dispatches.
+
+        None where the steps run one by one: without elements, or with too many tensors.
+        """
+        device = device_of(*args, *named.values())
+        kernel = self._kernel(device, args, named)
+        return None if kernel is None else kernel.operator
+
+    def _kernel(self, device: Device, values: Sequence[Any], named: Any) -> Kernel | None:
+        """The function's kernel; None where its steps must run one by one."""
         key = (id(device.context), *map(_key, values), *((n, _key(v)) for n, v in named.items()))
         try:
             known = key in self._kernels
@@ -219,51 +290,14 @@ class Fused:
         if not known:
             if len(self._kernels) >= KEPT:
                 self._kernels.clear()
-            self._kernels[key] = self._traced(device, values, named)
-        kernel = self._kernels[key]
-        if kernel is None or not kernel.operator.device.is_usable:
-            return self._function(*values, **named)
-        return kernel(tensors)
-
-    def _traced(self, device: Device, values: Sequence[Any], named: Any) -> Kernel | None:
-        """The function's kernel; None where its steps must run one by one."""
-        trace = Trace(device)
-        tensors = [x for x in values if isinstance(x, Tensor)]
-        if not tensors or any(not x.size for x in tensors):
-            return None
-        stand_ins = [trace.leaf(x.shape, x.dtype) if isinstance(x, Tensor) else x for x in values]
-        made = self._function(*stand_ins, **named)
-        ending = made if isinstance(made, Ending) else None
-        last = ending.source if ending is not None else made
-        if not isinstance(last, Traced):
-            raise InvalidTypeError(
-                f"fuse: the function returns {type(last).__name__}; it must return one tensor"
+            made = drawn(self._function, device, values, named)
+            gpu = device.context.gpu
+            if made is not None and made.bindings(gpu.max_binding) >= gpu.max_bindings:
+                made = None
+            self._kernels[key] = (
+                None if made is None else Kernel(compiled(device, made.chain), made)
             )
-        room = device.context.gpu.max_bindings
-        if 0 in last.shape or len(trace.leaves) >= room:
-            return None
-        steps, used = trace.needed(last.name, data_type_of(last.dtype))
-        sizes = last.shape or (1,)
-        sources = {i: trace.captured.get(i) for i in used}
-        views = tuple(
-            broadcast((tensors[i] if x is None else x).desc, sizes) for i, x in sources.items()
-        )
-        chain = Chain(
-            name=f"fuse({getattr(self._function, '__name__', 'function')})",
-            sources=views,
-            constants=tuple(trace.constants),
-            steps=steps,
-            output=packed(data_type_of(last.dtype), sizes),
-        )
-        return Kernel(
-            compiled(device, chain),
-            views,
-            tuple(i if x is None else -1 for i, x in sources.items()),
-            tuple(x for x in sources.values() if x is not None),
-            last.shape,
-            last.dtype,
-            ending,
-        )
+        return self._kernels[key]
 
 
 def _key(value: Any) -> Hashable:
@@ -278,7 +312,7 @@ def fuse(function: Callable[..., Any]) -> Fused:
 
     The function is traced once for each combination of shapes and types, so it must do the same
     steps every time; arguments that are no tensors belong to the combination. The results are
-    those of the steps one by one, bit for bit. A reduction may come last, as a second kernel.
+    those of the steps one by one, bit for bit. A reduction may come last, in the same kernel.
 
     >>> f = dml.fuse(lambda x, y: (x - y) * 0.5 + 1)
     >>> f(dml.tensor([3.0, 5.0]), dml.tensor([1.0, 1.0])).tolist()

@@ -1,150 +1,17 @@
-"""Sums, extremes, averages and positions of tensors over axes: REDUCE, ARGMIN and ARGMAX.
-
-Axes, empty tensors and types follow NumPy and the array API standard.
-"""
+"""The methods of tensors that sum up their elements: sums, extremes, averages, positions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dmlgpu.array.promotion import (
-    BOOL,
-    FLOAT32,
-    INT32,
-    DType,
-    check_computes,
-    dtype_of,
-    wide_sum,
-)
-from dmlgpu.desc import views
-from dmlgpu.desc.enumerations import ReduceFunction
-from dmlgpu.desc.tensor import DataType
-from dmlgpu.errors import InvalidDescError
+from dmlgpu.array.promotion import DType, dtype_of
 
 if TYPE_CHECKING:
+    from dmlgpu.device import Device
     from dmlgpu.tensor import Tensor
 
 Axis: TypeAlias = int | Sequence[int] | None
-
-
-def axes_of(what: str, axis: Any, x: Tensor) -> tuple[int, ...]:
-    """The axes that are reduced, all where none is named, in rising order."""
-    if axis is None:
-        return tuple(range(x.ndim))
-    return tuple(sorted(views.axes_of(what, axis, x.ndim)))
-
-
-def shape_of(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
-    """The shape of the result."""
-    if keepdims:
-        return tuple(1 if a in axes else n for a, n in enumerate(x.shape))
-    return tuple(n for a, n in enumerate(x.shape) if a not in axes)
-
-
-def reduced(x: Tensor, name: str, axes: tuple[int, ...], keepdims: bool, identity: Any) -> Tensor:
-    """REDUCE over axes; where there are no elements, the function's identity."""
-    shape = shape_of(x, axes, keepdims)
-    if not x.size:
-        if 0 not in shape and identity is None:
-            raise InvalidDescError(
-                f"zero-size array to reduction operation {name.lower()} which has no identity: "
-                f"shape {x.shape}"
-            )
-        return x.device.full(shape, x.dtype, 0 if identity is None else identity)
-    if not axes:
-        return x.copy().reshape(shape)
-    made: Tensor = x.device.run("REDUCE", x, function=ReduceFunction[name], axes=axes)
-    return made.reshape(shape)
-
-
-def total(x: Tensor, name: str, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
-    """Sums or products, in a type of at least 32 bits unless one is asked for."""
-    wanted = wide_sum(x.dtype) if dtype is None else dtype_of(f"{name.lower()}: dtype", dtype)
-    check_computes(name.lower(), wanted)
-    computed = wide_sum(wanted)
-    axes = axes_of(name.lower(), axis, x)
-    source = x.astype(computed, copy=False)
-    made = reduced(source, name, axes, keepdims, 0 if name == "SUM" else 1)
-    return made.astype(wanted, copy=False)
-
-
-def extreme(x: Tensor, name: str, axis: Any, keepdims: bool) -> Tensor:
-    """Largest or smallest elements; NaN among them is the result."""
-    check_computes(name.lower(), x.dtype)
-    axes = axes_of(name.lower(), axis, x)
-    made = reduced(x, name, axes, keepdims, None)
-    if x.dtype.kind == "f" and x.size and axes:
-        unordered = truth(x.device.elementwise("isnan", x), "MAX", axis, keepdims)
-        made = x.device.select(unordered, float("nan"), made)
-    return made.marked(made.shape, x.dtype)
-
-
-def mean(x: Tensor, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
-    """Averages; NaN where there are no elements."""
-    wanted = _float_of("mean", x.dtype if dtype is None else dtype_of("mean: dtype", dtype))
-    axes = axes_of("mean", axis, x)
-    return reduced(x.astype(wanted, copy=False), "AVERAGE", axes, keepdims, float("nan"))
-
-
-def variance(x: Tensor, axis: Any, correction: float, keepdims: bool) -> Tensor:
-    """Averages of the squared deviations from the average, in float32."""
-    wanted = _float_of("var", x.dtype)
-    axes = axes_of("var", axis, x)
-    values = x.astype(FLOAT32, copy=False)
-    count = prod(x.shape[a] for a in axes)
-    if not x.size:
-        return x.device.full(shape_of(x, axes, keepdims), wanted, float("nan"))
-    run = x.device.elementwise
-    centre = reduced(values, "AVERAGE", axes, True, None)
-    squares = run("square", run("subtract", values, centre))
-    sums = reduced(squares, "SUM", axes, keepdims, 0)
-    left = count - correction
-    made = run("divide", sums, float(left) if left > 0 else 0.0)
-    return made.astype(wanted, copy=False)
-
-
-def _float_of(what: str, dtype: DType) -> DType:
-    check_computes(what, dtype)
-    return dtype if dtype.kind == "f" else FLOAT32
-
-
-def truth(x: Tensor, name: str, axis: Any, keepdims: bool) -> Tensor:
-    """Whether all elements (MIN) or any of them (MAX) are not 0."""
-    what = "all" if name == "MIN" else "any"
-    axes = axes_of(what, axis, x)
-    values = x if x.dtype == BOOL else x.astype(BOOL)
-    made = reduced(values, name, axes, keepdims, name == "MIN")
-    return made.marked(made.shape, BOOL)
-
-
-def position(x: Tensor, name: str, axis: Any, keepdims: bool) -> Tensor:
-    """Positions of the first largest or smallest element along an axis, or among all."""
-    what = name.lower()
-    check_computes(what, x.dtype)
-    if axis is None:
-        made = position(x.reshape(-1), name, 0, False)
-        return made.reshape((1,) * x.ndim if keepdims else ())
-    axis = views.axis_of(what, axis, x.ndim)
-    shape = shape_of(x, (axis,), keepdims)
-    if not x.size:
-        if x.shape[axis] == 0 and 0 not in shape:
-            raise InvalidDescError(f"attempt to get {what} of an empty sequence: shape {x.shape}")
-        return x.device.full(shape, INT32, 0)
-    found: Tensor = x.device.run(name, x, axes=(axis,), output_data_type=DataType.INT32)
-    return found.reshape(shape)
-
-
-def count_nonzero(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """How many elements are not 0, as int32."""
-    return total(x.astype(BOOL, copy=False), "SUM", axis, INT32, keepdims)
-
-
-def _elements(x: Any, name: str, *operands: Any) -> Tensor:
-    """An element-wise function on a tensor's device."""
-    made: Tensor = x.device.elementwise(name, *operands)
-    return made
 
 
 class Statistics:
@@ -152,64 +19,78 @@ class Statistics:
 
     __slots__ = ()
 
-    def sum(self: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    if TYPE_CHECKING:
+        device: Device
+
+        @property
+        def dtype(self) -> DType:
+            """A tensor's own."""
+
+        def copy(self) -> Tensor:
+            """A tensor's own."""
+
+    def sum(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
         """Sums over axes, all by default; integers below 32 bits and bool are widened to 32."""
-        return total(self, "SUM", axis, dtype, keepdims)
+        return self.device.reduce("sum", self, axis, keepdims, _type("sum", dtype))
 
-    def prod(self: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    def prod(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
         """Products over axes, widened as sums are."""
-        return total(self, "MULTIPLY", axis, dtype, keepdims)
+        return self.device.reduce("prod", self, axis, keepdims, _type("prod", dtype))
 
-    def max(self: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    def max(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The largest elements; NaN where there is one."""
-        return extreme(self, "MAX", axis, keepdims)
+        return self.device.reduce("max", self, axis, keepdims)
 
-    def min(self: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    def min(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The smallest elements; NaN where there is one."""
-        return extreme(self, "MIN", axis, keepdims)
+        return self.device.reduce("min", self, axis, keepdims)
 
-    def mean(self: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    def mean(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
         """Averages; of integers in float32."""
-        return mean(self, axis, dtype, keepdims)
+        return self.device.reduce("mean", self, axis, keepdims, _type("mean", dtype))
 
-    def var(self: Any, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+    def var(self, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
         """Variances: squared deviations over the count less `correction` (NumPy's ddof)."""
-        return variance(self, axis, correction, keepdims)
+        return self.device.reduce("var", self, axis, keepdims, None, correction)
 
-    def std(self: Any, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+    def std(self, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
         """Standard deviations: the square roots of `var`."""
-        return _elements(self, "sqrt", self.var(axis, correction, keepdims))
+        return self.device.reduce("std", self, axis, keepdims, None, correction)
 
-    def all(self: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    def all(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """Whether no element is 0."""
-        return truth(self, "MIN", axis, keepdims)
+        return self.device.reduce("all", self, axis, keepdims)
 
-    def any(self: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    def any(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """Whether an element is not 0."""
-        return truth(self, "MAX", axis, keepdims)
+        return self.device.reduce("any", self, axis, keepdims)
 
-    def argmax(self: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
-        """Positions of the first largest element, as int32."""
-        return position(self, "ARGMAX", axis, keepdims)
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        """Positions of the first largest element, or of the first NaN, as int32."""
+        return self.device.reduce("argmax", self, axis, keepdims)
 
-    def argmin(self: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
-        """Positions of the first smallest element, as int32."""
-        return position(self, "ARGMIN", axis, keepdims)
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        """Positions of the first smallest element, or of the first NaN, as int32."""
+        return self.device.reduce("argmin", self, axis, keepdims)
 
-    def clip(self: Any, min: Any = None, max: Any = None) -> Tensor:
+    def clip(self, min: Any = None, max: Any = None) -> Tensor:
         """Elements below `min` become `min`, those above `max` become `max`."""
         if min is None and max is None:
-            copy: Tensor = self.copy()
-            return copy
+            return self.copy()
         if max is None:
-            return _elements(self, "maximum", self, min)
+            return self.device.elementwise("maximum", self, min)
         if min is None:
-            return _elements(self, "minimum", self, max)
-        return _elements(self, "clip", self, min, max)
+            return self.device.elementwise("minimum", self, max)
+        return self.device.elementwise("clip", self, min, max)
 
-    def round(self: Any, decimals: int = 0) -> Tensor:
+    def round(self, decimals: int = 0) -> Tensor:
         """The nearest whole numbers, halves to the even one, or so many decimals."""
         if decimals == 0 or self.dtype.kind not in "f":
-            return _elements(self, "round", self)
+            return self.device.elementwise("round", self)
         scale = 10.0**decimals
-        return _elements(self, "divide", _elements(self, "round", self * scale), scale)
+        scaled = self.device.elementwise("multiply", self, scale)
+        return self.device.elementwise("divide", self.device.elementwise("round", scaled), scale)
+
+
+def _type(what: str, dtype: Any) -> DType | None:
+    return None if dtype is None else dtype_of(f"{what}: dtype", dtype)

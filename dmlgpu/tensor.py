@@ -124,6 +124,10 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         """A step of a function that `dmlgpu.fuse` traces; only its stand-ins have it."""
         raise NotImplementedError
 
+    def traced_ending(self, ending: Any) -> Tensor:
+        """The reduction at the end of a function that `dmlgpu.fuse` traces."""
+        raise NotImplementedError
+
     def marked(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """This tensor, seen with a shape and a type that its description cannot say."""
         if not shape:

@@ -262,3 +262,52 @@ def test_nan_is_the_extreme(device: dml.Device, dtype: Any) -> None:
         for axis in (None, 0, 1):
             wanted = getattr(a, name)(axis=axis)
             assert np.array_equal(getattr(x, name)(axis=axis).numpy(), wanted, equal_nan=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("dtype", "shape"), [(np.float32, (2, 3000)), (np.float32, (3000, 8)), (np.float16, (6, 5))]
+)
+def test_nan_reaches_every_result_of_its_line(
+    device: dml.Device, dtype: Any, shape: tuple[int, ...]
+) -> None:
+    a = (np.arange(np.prod(shape)) * 37 % 101 - 50).astype(dtype).reshape(shape)
+    a[-1, -2] = a[-1, -1] = np.nan
+    x = device.tensor(a)
+    for name in ("max", "min", "argmax", "argmin", "mean"):
+        for axis in (None, 0, 1):
+            wanted = getattr(a.astype(np.float32), name)(axis=axis)
+            got = getattr(x, name)(axis=axis).numpy()
+            if name.startswith("arg"):
+                assert np.array_equal(got, wanted)
+            else:
+                assert np.array_equal(np.isnan(got), np.isnan(wanted)), (name, axis)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64", "bool"])
+def test_a_reduction_is_one_call(device: dml.Device, dtype: str) -> None:
+    x = device.tensor((np.arange(24) % 3).reshape(4, 6).astype(dtype))
+    names = ["all", "any", "argmax", "max", "mean", "min", "prod", "std", "sum", "var"]
+    with device.profile() as p:
+        for name in names:
+            getattr(x, name)(1)
+            getattr(x, name)()
+    assert [call.name for call in p.calls] == [name for name in names for _ in range(2)]
+
+
+def test_arguments_of_reductions_are_read_each_time(device: dml.Device) -> None:
+    x = device.tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert x.sum(1).tolist() == x.sum([1]).tolist() == x.sum((-1,)).tolist() == [3, 12]
+    for wrong in (1.0, (1.0,), "1", [0, 0], 2, (1, True)):
+        with pytest.raises(dml.DmlError):
+            x.sum(wrong)  # type: ignore[arg-type]
+    assert x.sum(()).tolist() == x.tolist()
+    assert x.var(1, 1).tolist() == [1, 1]
+    assert x.var(1, 3.0).tolist() == [np.inf, np.inf]
+    assert x.var(()).tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert x[0, 2].argmax().tolist() == 0
+    assert x[0, 2].std().tolist() == 0
+    assert x.sum(dtype=np.int8).dtype == np.int8
+    assert (x * 100).sum(dtype="int8").item() == 1500 - 6 * 256 + 0
+    assert x.max(0).shape == (3,)
+    assert x.max(0, keepdims=True).shape == (1, 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,10 +74,130 @@ def test_a_reduction_may_come_last(device: dml.Device) -> None:
         lambda v: dnp.max(v * -1, axis=1, keepdims=True),
         lambda v: (v > 3).any(axis=1),
         lambda v: np.sum(v + 1, axis=1),
+        lambda v: dnp.vecdot(v, v + 1),
+        lambda v: dnp.count_nonzero(v > 3, axis=0),
     ):
         one, several = dml.fuse(function)(x), function(x)
         assert one.dtype == several.dtype
         assert np.array_equal(one.numpy(), several.numpy())
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "argmax", "max", "var"])
+def test_a_chain_and_its_reduction_are_one_call(device: dml.Device, name: str) -> None:
+    x = device.tensor(np.arange(2**12, dtype=np.float32).reshape(64, 64))
+    distance = dml.fuse(lambda x, y: getattr((x - y) ** 2, name)(1))
+    row = device.tensor(np.ones(64, np.float32))
+    made = distance.compiled(x, row)
+    assert made is not None
+    dispatches = made.plan.dispatches
+    # The average comes before the deviations from it; nothing else lies between in memory.
+    assert len(dispatches) == (2 if name == "var" else 1)
+    assert set(made.plan.scratch) == ({"centre"} if name == "var" else set())
+    assert {"x0", "x1", "output"} == {f for d in dispatches for f in d.bindings.values()} - {
+        "centre"
+    }
+    with device.profile() as p:
+        distance(x, row)
+    assert [(call.name, call.nbytes) for call in p.calls] == [("fuse(<lambda>)", 4 * 64 * 66)]
+
+
+def test_tensors_that_need_too_many_bindings_run_step_by_step(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = device.tensor(np.arange(64, dtype=np.float32))
+    total = dml.fuse(lambda x, y: (x * y).sum())
+    monkeypatch.setattr(device.context.gpu, "max_binding", 64)
+    monkeypatch.setattr(device.context.gpu, "max_bindings", 8)
+    assert total.compiled(x, x) is None
+
+
+ENDINGS = ["sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "argmax", "argmin"]
+SHAPES = ((7,), (4, 8), (3, 5, 4), (2, 3, 16), (16, 3), (2, 1, 5, 8), (5000,), (3, 1100), (700, 8))
+TYPES = [
+    *("float32", "float32", "float32", "float16", "float16", "int32", "uint32", "int8", "uint8"),
+    *("int16", "uint16", "int64", "uint64", "bool"),
+]
+UNARY: list[Any] = [
+    lambda v: v.astype(np.float32) * 0.3,
+    lambda v: abs(v.astype(np.float16)) + 0.1,
+    lambda v: (v.astype(np.float32) + 0.01) ** 2,
+    lambda v: v.astype(np.int8) * 3,
+    lambda v: v.astype(np.int64) + 2**33,
+    lambda v: v.astype(np.uint16) // 3,
+    lambda v: v > 1,
+    lambda v: dnp.sqrt(abs(v.astype(np.float32))),
+    lambda v: v.copy(),
+]
+BINARY: list[Any] = [
+    lambda a, b: a.astype(np.float32) * b.astype(np.float32) + a.astype(np.float32),
+    lambda a, b: dnp.where(a > b, a.astype(np.float32), b.astype(np.float16)),
+    lambda a, b: dnp.maximum(a.astype(np.float32), b.astype(np.float32)) - 0.5,
+    lambda a, b: a.astype(np.int32) - b.astype(np.int32),
+    lambda a, b: a.astype(np.float16) * b.astype(np.float16),
+    lambda a, b: a == b,
+    lambda a, b: a.astype(np.uint8) | b.astype(np.uint8),
+]
+
+
+def random_operand(device: dml.Device, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """A tensor of a random type that broadcasts to the shape, packed or with axes exchanged."""
+    sizes = tuple(1 if rng.random() < 0.2 else n for n in shape)
+    sizes = sizes[rng.integers(0, len(shape)) :] if rng.random() < 0.2 else sizes
+    order = rng.permutation(len(sizes)) if rng.random() < 0.3 else np.arange(len(sizes))
+    values = rng.standard_normal(sizes) * 9
+    with np.errstate(invalid="ignore"):
+        values = values.transpose(order).astype(str(rng.choice(TYPES)))
+    return device.tensor(values).transpose([int(a) for a in np.argsort(order)])
+
+
+def random_chain(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """A function of two tensors: steps, and a reduction over some axes."""
+    steps = [UNARY[i] for i in rng.integers(0, len(UNARY), rng.integers(0, 3))]
+    both = BINARY[rng.integers(0, len(BINARY))]
+    name = str(rng.choice(ENDINGS))
+    axes: Any = tuple(a for a in range(len(shape)) if rng.random() < 0.6)
+    if name.startswith("arg"):
+        axes = None if rng.random() < 0.3 else int(rng.integers(0, len(shape)))
+    keepdims, widened = bool(rng.integers(0, 2)), rng.random() < 0.2
+
+    def chain(a: Any, b: Any) -> Any:
+        value = both(a, b)
+        for step in steps:
+            value = step(value)
+        value = dnp.broadcast_to(value, (2, *shape)) if widened else dnp.broadcast_to(value, shape)
+        return getattr(value, name)(axes, keepdims=keepdims)
+
+    return chain
+
+
+def check_random_chain(device: dml.Device, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shape = SHAPES[seed % len(SHAPES)]
+    a, b = (random_operand(device, rng, shape) for _ in range(2))
+    chain = random_chain(rng, shape)
+    one, several = dml.fuse(chain)(a, b), chain(a, b)
+    assert (one.dtype, one.shape) == (several.dtype, several.shape)
+    assert one.numpy().tobytes() == several.numpy().tobytes()
+
+
+LONG = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
+
+
+@pytest.mark.parametrize("seed", range(180 if LONG else 18))
+def test_a_chain_that_ends_in_a_reduction_is_its_steps_bit_for_bit(
+    device: dml.Device, seed: int
+) -> None:
+    check_random_chain(device, seed)
+
+
+@pytest.mark.slow
+def test_the_kernels_of_a_gpu_give_the_bits_of_the_steps_too(device: dml.Device) -> None:
+    if not device.adapter.driver.startswith("Mesa 22"):
+        pytest.skip(f"{device.adapter} is a GPU, or takes minutes to compile the kernels of one")
+    with dml.Device(device.adapter) as made:
+        made.context.facts = replace(made.context.facts, is_cpu=False)
+        for seed in range(180, 360 if LONG else 189):
+            check_random_chain(made, seed)
 
 
 def test_no_elements_and_nested_functions(device: dml.Device) -> None:

@@ -327,3 +327,37 @@ def test_help_lists_the_fields(capsys: Capture, operator: Any) -> None:
     assert status == 0
     for field in operator.desc.__dataclass_fields__:
         assert f"--{field.replace('_', '-')}" in out
+
+
+def test_an_expression_is_one_kernel_with_its_traffic(capsys: Capture) -> None:
+    line = ["explain", "fuse", "((x - y) ** 2).mean(1)", "--tensor", "x=float32:512x256"]
+    line += ["--tensor", "y=float32:256", *ASSUME]
+    code, text, _ = run(capsys, *line)
+    assert code == 0
+    assert "fuse(((x - y) ** 2).mean(1)) on an assumed discrete GPU" in text
+    assert "steps      f32_sub(x0, x1), f32_mul(t0, t0)" in text
+    assert "Least traffic: 512 KiB of x0 + 1 KiB of x1 + 2 KiB of output = 515 KiB." in text
+    _, text, _ = run(capsys, *line, "--json")
+    found = json.loads(text)
+    assert [d["shader"] for d in found["dispatches"]] == ["reduce/lines"]
+    assert found["bytes_planned"] == found["bytes_least"] == (512 * 256 + 256 + 512) * 4
+    assert found["description"]["axes"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("x +", "invalid syntax"),
+        ("x * z", "name 'z' is not defined"),
+        ("x.sum() + 1", "unsupported operand"),
+        ("x[0]", "indexing is no element-wise step"),
+        ("3", "it must return one tensor"),
+    ],
+)
+def test_an_expression_that_cannot_be_traced_is_refused(
+    capsys: Capture, expression: str, told: str
+) -> None:
+    code, _, text = run(capsys, "explain", "fuse", expression, "--tensor", "x=int8:4x4", *ASSUME)
+    assert code == 1
+    assert told in text
+    assert is_one_sentence(text)

@@ -1,24 +1,30 @@
 """Chain: element-wise steps that run as one kernel, and the record the runtime knows them by.
 
-A chain is what an array function asks for: one step, or several that `dmlgpu.fuse` has traced.
-Every step's value is rounded to its type, so that a chain gives what its steps give one by one.
+A chain is what an array function asks for: one step, or several that `dmlgpu.fuse` has traced, and
+a reduction at their end. Every step's value is rounded to its type, so that a chain gives what its
+steps give one by one.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from dmlgpu.array.promotion import BOOL, DType, data_type_of
+from dmlgpu.array.reductions import SPREADS, Reduced
 from dmlgpu.desc.cached import cached_property
 from dmlgpu.desc.catalogue import Entry
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter, class_of
-from dmlgpu.plan.operator import Operator
+from dmlgpu.desc.views import broadcast, packed
+from dmlgpu.plan.accumulators import average
+from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.operator import Operator, Work
+from dmlgpu.plan.reduce import InTurn, Reduction
+from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
 
 OUTPUT = "output"
 
@@ -61,6 +67,14 @@ class Place:
     strides: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A reduction of the last step's values, and how these would lie if they were written."""
+
+    reduced: Reduced
+    layout: TensorDesc
+
+
 class Chain(Description):
     """Sources, and the steps that make the output's elements of theirs at the same place."""
 
@@ -70,6 +84,7 @@ class Chain(Description):
     steps: tuple[Step, ...]
     output: TensorDesc
     place: Place | None = None
+    ending: Ending | None = None
 
     _entry: ClassVar[Entry] = Entry(
         "array function", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {}
@@ -84,9 +99,12 @@ class Chain(Description):
         """The one output."""
         return {OUTPUT: self.output}
 
-    def work(self) -> ElementWise:
+    def work(self) -> Work:
         """All steps in one expression."""
         inputs = {name: Operand.of(name, desc) for name, desc in self.inputs().items()}
+        constants = [c.parameter(f"k{i}") for i, c in enumerate(self.constants)]
+        if self.ending is not None:
+            return self._reduction(self.ending, inputs, (*constants, ZERO))
         output = Operand.of(OUTPUT, self.output)
         if self.place is not None:
             total = self.output.total_tensor_size_in_bytes
@@ -97,26 +115,73 @@ class Chain(Description):
                 total_tensor_size_in_bytes=total,
             )
             output = Operand(OUTPUT, part, self.output.data_type, self.place.start, shares=True)
-        constants = [c.parameter(f"k{i}") for i, c in enumerate(self.constants)]
         *before, last = self.steps
-        lines = []
-        for i, step in enumerate(before):
-            lines.append(f"let t{i} = {self._rounded(step)};")
         if before:
-            constants.append(Parameter("k_zero", DataType.UINT32, 0))
-        expression = Expression(last.text, " ".join(lines))
+            constants.append(ZERO)
+        expression = Expression(last.text, _rounded(before))
         return ElementWise(inputs, ((output, expression),), tuple(constants))
 
-    @staticmethod
-    def _rounded(step: Step) -> str:
-        """A step's value as its type holds it.
+    def _reduction(
+        self, end: Ending, inputs: dict[str, Operand], parameters: tuple[Parameter, ...]
+    ) -> Reduction | InTurn:
+        """The steps' values, converted to the type that the reduction computes in, and reduced."""
+        ending, layout = end.reduced, end.layout
+        steps = list(self.steps)
+        kind = data_type_of(ending.computed)
+        accumulator = ending.accumulator(kind)
+        if not ending.name.startswith("arg"):
+            result = converted(accumulator.finish, ending.computed, ending.dtype)
+            accumulator = replace(accumulator, finish=result)
+        sizes = tuple(1 if d in ending.axes else n for d, n in enumerate(layout.sizes))
+        made = Reduction(
+            layout,
+            packed(self.output.data_type, sizes),
+            ending.axes,
+            accumulator,
+            inputs,
+            Expression(_last(steps), _rounded(steps)),
+            kind,
+            parameters,
+            OUTPUT,
+        )
+        if ending.name not in SPREADS:
+            return made
+        centre = packed(kind, sizes)
+        first = replace(made, output=centre, accumulator=average(kind), output_field=CENTRE)
+        steps.append(Step(f"f32_sub({_last(steps)}, {CENTRE})", kind))
+        steps.append(Step("f32_mul({0}, {0})".format(_last(steps)), kind))
+        averages = Operand.of(CENTRE, broadcast(centre, layout.sizes))
+        second = replace(
+            made,
+            inputs={**inputs, CENTRE: averages},
+            value=Expression(_last(steps), _rounded(steps)),
+            parameters=(*parameters, Parameter("divisor", kind, ending.divisor)),
+        )
+        return InTurn(first, second)
 
-        A compiler may contract a product and a sum into one operation that rounds once. It cannot
-        through the exclusive or with a number that it does not know, which is 0.
-        """
+
+CENTRE = "centre"  # the memory that holds the average of each line
+ZERO = Parameter("k_zero", DataType.UINT32, 0)
+
+
+def _last(steps: Sequence[Step]) -> str:
+    """The name of the last value."""
+    return f"t{len(steps) - 1}" if steps else "x0"
+
+
+def _rounded(steps: Sequence[Step]) -> str:
+    """Statements for the steps' values t0, t1, ..., each as its type holds it.
+
+    A compiler may contract a product and a sum into one operation that rounds once. It cannot
+    through the exclusive or with a number that it does not know, which is 0.
+    """
+    lines = []
+    for i, step in enumerate(steps):
+        value = f"{step.data_type.name.lower()}_wrap({step.text})"
         if step.data_type is DataType.FLOAT32:
-            return f"bitcast<f32>(bitcast<u32>({step.text}) ^ k_zero)"
-        return f"{step.data_type.name.lower()}_wrap({step.text})"
+            value = f"bitcast<f32>(bitcast<u32>({step.text}) ^ k_zero)"
+        lines.append(f"let t{i} = {value};")
+    return " ".join(lines)
 
 
 class ChainOperator(Operator[Chain]):
@@ -131,7 +196,8 @@ class ChainOperator(Operator[Chain]):
         """The output may lie on every source of its type."""
         chain: Chain = vars(self)["chain"]
         same = (n for n, d in chain.inputs().items() if d.data_type is chain.output.data_type)
-        alias = {OUTPUT: () if chain.place is not None else tuple(same)}
+        alone = chain.place is not None or chain.ending is not None
+        alias = {OUTPUT: () if alone else tuple(same)}
         return Entry(chain.name, 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), alias)
 
 

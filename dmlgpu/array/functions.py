@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dmlgpu.array.promotion import BOOL, FLOAT32, INT8, DType, check_computes, data_type_of
 from dmlgpu.errors import InvalidTypeError
-from dmlgpu.plan.elementwise import class_of
+from dmlgpu.plan.values import class_of
 
 
 @dataclass(frozen=True, slots=True)

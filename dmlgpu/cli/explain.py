@@ -7,10 +7,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import dmlgpu as dml
 from dmlgpu.cli.describe import add_options, describe
+from dmlgpu.cli.explain_fused import Described, add_fused
 from dmlgpu.cli.explained import Target, explained
 from dmlgpu.cli.output import bytes_text, number_text, print_fact, print_text, time_text
 from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json, add_level
@@ -33,6 +35,8 @@ EXAMPLES = """\
       --json
   dmlgpu explain slice --input uint8:480x640:1024x1 --assume gpu \\
       --bandwidth 1000
+  dmlgpu explain fuse "((x - y) ** 2).mean(1)" --tensor x=float32:512x512 \\
+      --tensor y=float32:512
 
 A tensor is TYPE:SIZES or TYPE:SIZES:STRIDES (in elements).
 dmlgpu explain OPERATOR --help lists the options of one operator.
@@ -90,13 +94,25 @@ def add_explain(commands: Commands) -> None:
     names = parser.add_subparsers(title="operators", metavar="OPERATOR", required=True)
     for operator in OPERATORS:
         _add_operator(names, operator)
+    add_fused(_add_target(names, "fuse", "the dispatches of an expression that dml.fuse traces"))
 
 
 def _add_operator(names: Any, operator: Operator[Any]) -> None:
-    told = add_command(names, operator.name.lower(), run, f"the dispatches of {operator.name}")
-    told.set_defaults(explained=operator)
+    told = _add_target(names, operator.name.lower(), f"the dispatches of {operator.name}")
+    told.set_defaults(described=partial(_described, operator))
     add_options(told, operator)
     add_level(told)
+
+
+def _described(operator: Operator[Any], args: argparse.Namespace) -> Described:
+    desc = describe(operator, args)
+    operator.validate(desc, args.level)
+    return operator, desc, None
+
+
+def _add_target(names: Any, name: str, text: str) -> Any:
+    """A command with the options that say for which adapter it explains."""
+    told = add_command(names, name, run, text)
     where = told.add_mutually_exclusive_group()
     add_adapter(where)
     where.add_argument("--assume", choices=ASSUMED, help="an adapter that need not be there")
@@ -107,6 +123,7 @@ def _add_operator(names: Any, operator: Operator[Any]) -> None:
         help="speed of memory (default: the adapter's own copy, measured)",
     )
     add_json(told)
+    return told
 
 
 def _bandwidth(text: str) -> float:
@@ -143,10 +160,8 @@ def target(args: argparse.Namespace) -> Target:
 
 def run(args: argparse.Namespace) -> int:
     """Explains one description, as text or as JSON."""
-    operator: Operator[Any] = args.explained
-    desc = describe(operator, args)
-    operator.validate(desc, args.level)
-    found = explained(operator, desc, target(args))
+    operator, desc, told = args.described(args)
+    found = explained(operator, desc, target(args), told)
     if args.json:
         print(json.dumps(found, indent=2))
     else:

@@ -29,8 +29,15 @@ class Target:
     gb_per_s_from: str
 
 
-def explained(operator: Operator[Any], desc: Any, target: Target) -> dict[str, Any]:
-    """The plan of a valid description, the bytes it moves, and the least time for them."""
+def explained(
+    operator: Operator[Any], desc: Any, target: Target, told: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The plan of a valid description, the bytes it moves, and the least time for them.
+
+    `told` is what is said of the description, where that is not its fields.
+    """
+    if told is None:
+        told = {f.name: getattr(desc, f.name) for f in fields(desc)}
     work = operator.work(desc)
     plan, moved = work.plan(target.facts), dict(work.traffic())
     sizes = moved | dict(plan.scratch) | dict(plan.shared)
@@ -42,7 +49,7 @@ def explained(operator: Operator[Any], desc: Any, target: Target) -> dict[str, A
         "operator": operator.name,
         "adapter": target.title,
         "facts": asdict(target.facts),
-        "description": {f.name: _field(getattr(desc, f.name)) for f in fields(desc)},
+        "description": {name: _field(value) for name, value in told.items()},
         "dispatches": dispatches,
         "scratch": dict(plan.scratch),
         "shared": dict(plan.shared),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, overload
 
-from dmlgpu import reductions
-from dmlgpu.array.promotion import dtype_of, wide_sum
+from dmlgpu.array.promotion import BOOL, INT32, dtype_of, wide_sum
 from dmlgpu.desc import views
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.functions import device_of
@@ -74,7 +73,7 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Ten
 
 def count_nonzero(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """How many elements are not 0, as int32."""
-    return reductions.count_nonzero(asarray(x), axis, keepdims)
+    return asarray(x).astype(BOOL, copy=False).sum(axis, INT32, keepdims)
 
 
 @overload
@@ -142,7 +141,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
             f"vecdot: sizes {a.shape[axis]} and {b.shape[axis]} of axis {axis} must be equal"
         )
     products = a * b
-    return products.sum(axis).astype(products.dtype, copy=False)
+    return products.sum(axis, products.dtype)
 
 
 def builtin_min(a: int, b: int) -> int:

@@ -11,8 +11,8 @@ from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.ops.elements import Row, records, text_for
-from dmlgpu.plan.elementwise import Parameter, class_of
 from dmlgpu.plan.operator import Operator
+from dmlgpu.plan.values import Parameter, class_of
 
 
 class Activation(Description):

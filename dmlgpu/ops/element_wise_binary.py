@@ -12,8 +12,9 @@ from dmlgpu.desc.enumerations import ScaleBias
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.ops.activation import fused
 from dmlgpu.ops.elements import Row, like_first, records
-from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, class_of
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Operator
+from dmlgpu.plan.values import Expression, Operand, class_of
 
 
 class Binary(Description):

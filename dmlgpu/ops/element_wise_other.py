@@ -13,8 +13,9 @@ from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.element_wise_binary import Binary
 from dmlgpu.ops.element_wise_unary import Plain, copied
 from dmlgpu.ops.elements import Row, like_first, records, truth_like_first
-from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter, class_of
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Given, Operator, Together, Work
+from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
 
 
 class ElementWiseIfDesc(Description):

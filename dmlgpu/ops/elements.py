@@ -20,8 +20,9 @@ from typing import Any
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import ScaleBias
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter, class_of
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Given, Operator, no_rules
+from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
 
 # One text for all types, one for each class of values, or a choice by the description.
 Text = str | Mapping[str, str] | Callable[[Any], str]

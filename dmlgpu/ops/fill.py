@@ -15,17 +15,10 @@ from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.movement import check_sizes, require
 from dmlgpu.ops.padding import check_value_type
-from dmlgpu.plan.elementwise import (
-    RAW,
-    ElementWise,
-    Expression,
-    Operand,
-    Parameter,
-    class_of,
-    converted,
-)
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.mapped import bits_of, coordinate
 from dmlgpu.plan.operator import Given, Operator
+from dmlgpu.plan.values import RAW, Expression, Operand, Parameter, class_of, converted
 
 
 class FillValueConstantDesc(Description):

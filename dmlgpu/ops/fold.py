@@ -13,9 +13,10 @@ from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.movement import check_sizes, require
-from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter, class_of
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.mapped import coordinate
 from dmlgpu.plan.operator import Given, Operator
+from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
 
 ARRAYS = ("window_sizes", "strides", "dilations", "start_padding", "end_padding")
 MOST = 6  # spatial dimensions

@@ -14,12 +14,13 @@ from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.desc.views import padded
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.movement import check_axis, check_sizes, put, require
-from dmlgpu.plan.elementwise import RAW, ElementWise, Expression, Operand, Parameter
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.mapped import coordinate
 from dmlgpu.plan.move import Gather, Move
 from dmlgpu.plan.operator import Given, Operator
+from dmlgpu.plan.values import RAW, Expression, Operand, Parameter
 
 
 class GatherDesc(Description):

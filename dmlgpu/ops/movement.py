@@ -13,11 +13,12 @@ from dmlgpu.desc.enumerations import DepthSpaceOrder
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.slice import reachable
-from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.loops import Dim, fold
 from dmlgpu.plan.mapped import Rule, coordinate, mapped
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.operator import Given, Operator, Together, Work, per_dimension
+from dmlgpu.plan.values import Expression, Operand, Parameter
 
 
 class JoinDesc(Description):

@@ -15,11 +15,12 @@ from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.ops.movement import check_sizes, require
-from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter, converted
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.mapped import Rule, bits_of, coordinate, mapped
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.operator import Given, Operator, Work, per_dimension
+from dmlgpu.plan.values import Expression, Operand, Parameter, converted
 
 
 class PaddingDesc(Description):

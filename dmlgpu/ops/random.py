@@ -11,8 +11,9 @@ from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.enumerations import RandomGeneratorType
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.plan.elementwise import ElementWise, Expression, Operand, Parameter
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Given, Operator, Together
+from dmlgpu.plan.values import Expression, Operand, Parameter
 
 WORDS = 6  # of a state: a counter of four, a key of two
 

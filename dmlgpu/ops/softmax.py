@@ -12,10 +12,10 @@ from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.elements import like_first
-from dmlgpu.ops.reduction import check_axes, extreme, log_sum_exp
+from dmlgpu.ops.reduction import check_axes
+from dmlgpu.plan.accumulators import log_sum_exp, place_of_extreme, plain
 from dmlgpu.plan.normalize import ByLine, Phase
 from dmlgpu.plan.operator import Given, Operator
-from dmlgpu.plan.reduce import plain
 
 
 class _Last(Description):
@@ -114,7 +114,7 @@ def exponentials(result: str, expression: str, d: _Last | _Axes) -> ByLine:
 
 def hardmax(d: _Last | _Axes) -> ByLine:
     """By the place of the largest element of a line."""
-    place = extreme(d.input_tensor.data_type, DataType.UINT32, largest=True, last=False)
+    place = place_of_extreme(d.input_tensor.data_type, DataType.UINT32, largest=True)
     found = "select({0}, 0u, {0} == 0xffffffffu)"
     return ByLine(
         source=d.input_tensor,

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.plan.elementwise import RAW, ElementWise, Expression, Operand, Parameter, converted
+from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.values import RAW, Expression, Operand, Parameter, converted
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,22 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
+from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.plan.elementwise import UNIT, ElementWise, Expression, Operand
-from dmlgpu.plan.reduce import Accumulator, Loop, Reduction, element_bits, fold_kept, walk_of
+from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.reduce import Reduction
+from dmlgpu.plan.values import (
+    UNIT,
+    Expression,
+    Loop,
+    Operand,
+    element_bits,
+    folded,
+    half_slots,
+    params_struct,
+    places,
+    words_of,
+)
 
 STATISTICS = "statistics"  # the memory that holds the numbers of each line
 WG_SIZE = 256
@@ -63,7 +76,8 @@ class ByLine:
     def _two_passes(self, adapter: Adapter) -> Plan:
         sizes = tuple(1 if d in self.axes else n for d, n in enumerate(self.source.sizes))
         lines = TensorDesc(DataType.FLOAT32, sizes)
-        first = Reduction(self.source, lines, self.axes, self.accumulator).plan(adapter, STATISTICS)
+        reduction = Reduction.of(self.source, lines, self.axes, self.accumulator)
+        first = reduction.plan(adapter, STATISTICS)
         second = self._with_statistics().plan(adapter)
         nbytes = lines.element_count * self.accumulator.words * 4
         scratch = {**first.scratch, STATISTICS: max(16, nbytes)}
@@ -111,37 +125,31 @@ class ByLine:
         held = -(-units // lanes)
         if held * UNIT > MOST_BITS:
             return None
-        keeps = fold_kept([Loop(sizes[d], source[d], output[d]) for d in kept])
+        loops = [Loop(sizes[d], (source[d], output[d])) for d in kept]
+        loops.sort(key=lambda loop: -loop.steps[1])
+        keeps = folded(loops) or (Loop(1, (0, 0)),)
         lines = prod(d.size for d in keeps)
         params: dict[str, Value] = {
             "lines": lines,
             "units": units,
             "kept": eight([d.size for d in keeps]),
-            "kept_strides": eight([d.source for d in keeps]),
-            "out_strides": eight([d.out for d in keeps]),
+            "kept_strides": eight([d.steps[0] for d in keeps]),
+            "out_strides": eight([d.steps[1] for d in keeps]),
         }
-        slots = {}
-        if self.source.data_type is DataType.FLOAT16 and adapter.exact_halves:
-            slots["number/float16"] = "number/float16_hardware"
         dispatch = Dispatch(
             "reduce/whole_lines",
             -(-lines // (WG_SIZE // lanes)),
             params,
             {"source": "input_tensor", "made": "output_tensor"},
-            slots,
+            half_slots([self.source.data_type], adapter.exact_halves),
             {"WG_SIZE": WG_SIZE},
-            code="\n".join(self._code(keeps, lanes, held, unit)),
+            code="\n".join([*params_struct(params), *self._code(len(keeps), lanes, held, unit)]),
         )
         return Plan((dispatch,))
 
-    def _code(self, keeps: tuple[Loop, ...], lanes: int, held: int, unit: int) -> list[str]:
+    def _code(self, kept: int, lanes: int, held: int, unit: int) -> list[str]:
         name, bits = self.source.data_type.name.lower(), self.source.data_type.bits
-        arrays = ("kept", "kept_strides", "out_strides")
-        lines = ["struct Params {", "  lines: u32,", "  units: u32,"]
-        lines += [*(f"  {a}: array<vec4<u32>, 2>," for a in arrays), "}"]
-        lines += ["#bind read source: vec4<u32>", "#bind write made: vec4<u32>"]
-        lines += walk_of("start_of", "line", "kept", "kept_strides", len(keeps), 1)
-        lines += walk_of("out_of", "line", "kept", "out_strides", len(keeps), 1)
+        lines = ["#bind read source: vec4<u32>", "#bind write made: vec4<u32>"]
         for p, phase in enumerate(self.phases):
             acc = phase.accumulator
             if acc.declarations:
@@ -157,7 +165,9 @@ class ByLine:
         lines += [f"  let line = number * {WG_SIZE // lanes}u + invocation / {lanes}u;"]
         lines += ["  let inside = line < params.lines;"]
         lines += ["  let units = select(0u, params.units, inside);"]
-        lines += [f"  let from_ = start_of(min(line, params.lines - 1u)) / {unit}u + lane;"]
+        walks = [("start", "0u", "kept_strides"), ("end", "0u", "out_strides")]
+        lines += places(kept, "kept", "min(line, params.lines - 1u)", walks)
+        lines += [f"  let from_ = start / {unit}u + lane;", f"  let to = end / {unit}u + lane;"]
         for k in range(held):
             lines.append(f"  var u{k} = vec4<u32>();")
             at = f"{k * lanes}u"
@@ -168,12 +178,11 @@ class ByLine:
                 lines.append(f"  let x{k}_{j} = {name}_decode({bits_of});")
         for p, phase in enumerate(self.phases):
             lines += self._phase(p, phase, lanes, held, unit)
-        lines.append(f"  let to = out_of(min(line, params.lines - 1u)) / {unit}u + lane;")
         for k in range(held):
             lines.append(f"  if (lane + {k * lanes}u < units) {{")
             for j in range(unit):
-                lines.append(f"    let y{j} = {self._result(k, j, lanes, unit)};")
-            words = _packed_words(name, bits, unit)
+                lines.append(f"    let y{j} = {name}_encode({self._result(k, j, lanes, unit)});")
+            words = words_of(bits, [f"y{j}" for j in range(unit)])
             lines.append(f"    store_made(to + {k * lanes}u, vec4<u32>({', '.join(words)}));")
             lines.append("  }")
         return [*lines, "}"]
@@ -212,11 +221,3 @@ class ByLine:
 def _named(text: str, names: dict[str, str]) -> str:
     """WGSL with single names replaced."""
     return _WORD.sub(lambda match: names.get(match[0], match[0]), text)
-
-
-def _packed_words(name: str, bits: int, unit: int) -> list[str]:
-    """The words of a unit whose elements are y0, y1, ...."""
-    encoded = [f"{name}_encode(y{j}).x" for j in range(unit)]
-    if bits == 32:
-        return encoded
-    return [f"{encoded[j]} | ({encoded[j + 1]} << 16u)" for j in range(0, unit, 2)]

@@ -17,9 +17,28 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.plan.elementwise import UNIT, class_of, wgsl_type
+from dmlgpu.plan.parts import joined
 from dmlgpu.plan.traffic import all_read, bytes_written
+from dmlgpu.plan.values import (
+    UNIT,
+    Expression,
+    Loop,
+    Operand,
+    Parameter,
+    Reading,
+    folded,
+    function,
+    half_slots,
+    merged,
+    named,
+    parameter_words,
+    params_struct,
+    places,
+    wgsl_type,
+    words_of,
+)
 
 WG_SIZE = 256
 CPU_WG_SIZE = 64
@@ -29,55 +48,44 @@ CPU_ROUNDS = 1024
 AT_ONCE = 4  # loads that an invocation has under way before it combines any
 ENOUGH = 1 << 14  # invocations that keep a GPU busy
 CPU_ENOUGH = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Accumulator:
-    """How a function reduces, as WGSL.
-
-    `words` is how many 32-bit words an accumulator takes between passes. `lift` makes one from an
-    element `x` at place `i` among those reduced; `combine` joins `a` and `b`, all of which comes
-    behind `a`; `finish` is the result of `a`, with `n` elements reduced.
-    """
-
-    type: str  # WGSL type of an accumulator
-    words: int
-    identity: str
-    lift: str
-    combine: str
-    finish: str
-    pack: tuple[str, ...]  # the words of `a`
-    unpack: str  # an accumulator of the words w0, w1, ...
-    declarations: str = ""
-    join: str = ""  # as `combine`, where neither comes first: invocations take turns
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """`size` steps of `source` elements; kept ones also step through the output."""
-
-    size: int
-    source: int
-    out: int = 0
+LONG = 160  # characters of an expression that CPU adapters take long to compile several times
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """Every output element as one accumulator over the reduced axes."""
+    """Every output element as one accumulator over the reduced axes.
 
-    source: TensorDesc
+    What is reduced are values of an expression over tensors. `layout` is the tensor that would
+    hold them if they were written: it decides how lines are divided, and so in which order values
+    combine, which is the same whether or not they are written first.
+    """
+
+    layout: TensorDesc
     output: TensorDesc
     axes: tuple[int, ...]
     accumulator: Accumulator
-    input_field: str = "input_tensor"
+    inputs: Mapping[str, Operand]  # by the name that the expression uses
+    value: Expression
+    data_type: DataType  # of the value
+    parameters: tuple[Parameter, ...] = ()
     output_field: str = "output_tensor"
+
+    @classmethod
+    def of(
+        cls,
+        source: TensorDesc,
+        output: TensorDesc,
+        axes: tuple[int, ...],
+        accumulator: Accumulator,
+    ) -> Reduction:
+        """The elements of one tensor."""
+        inputs = {"x": Operand.of("input_tensor", source)}
+        return cls(source, output, axes, accumulator, inputs, Expression("x"), source.data_type)
 
     def traffic(self) -> dict[str, int]:
         """Every element is moved once."""
-        return {
-            self.input_field: all_read(self.source),
-            self.output_field: bytes_written(self.output),
-        }
+        read = {o.field: all_read(o.tensor) for o in self.inputs.values()}
+        return read | {self.output_field: bytes_written(self.output)}
 
     def plan(self, adapter: Adapter, into: str = "") -> Plan:
         """One pass, or several where lines are cut into segments.
@@ -86,14 +94,14 @@ class Reduction:
         output's elements, instead of the results.
         """
         shape = self._shape(adapter)
-        passes = [(shape, "elements")]
+        passes = [(shape, "")]
         scratch: dict[str, int] = {}
         while passes[-1][0].segments > 1:
             last = passes[-1][0]
             name = f"partials{len(scratch)}"
             words = self.accumulator.words
             scratch[name] = max(16, shape.lines * last.segments * words * 4)
-            passes.append((self._joining(shape, last.segments, adapter), name))
+            passes.append((shape.joining(last.segments, adapter), name))
         dispatches = []
         for i, (how, source) in enumerate(passes):
             target = f"partials{i}" if how.segments > 1 else into or self.output_field
@@ -101,35 +109,41 @@ class Reduction:
         return Plan(tuple(dispatches), scratch)
 
     def _shape(self, adapter: Adapter) -> Shape:
-        loops = list(zip(self.source.sizes, self.source.effective_strides, strict=True))
-        out = self.output.effective_strides
-        kept = [Loop(n, s, out[d]) for d, (n, s) in enumerate(loops) if d not in self.axes]
-        reduced = [Loop(n, s) for d, (n, s) in enumerate(loops) if d in self.axes]
-        keeps, reduces = fold_kept(kept), _fold_in_order(reduced)
-        bits = self.source.data_type.bits
-        unit = UNIT // bits
+        operands = list(self.inputs.values())
+        tensors = (self.layout, self.output, *(o.tensor for o in operands))
+        strides = [tensor.effective_strides for tensor in tensors]
+        loops = [Loop(n, tuple(s[d] for s in strides)) for d, n in enumerate(self.layout.sizes)]
+        # Lines in the output's order; what is reduced in the order of indices among it.
+        kept = [loop for d, loop in enumerate(loops) if d not in self.axes]
+        kept.sort(key=lambda loop: (-loop.steps[1], -loop.steps[0]))
+        reduced = [loop for d, loop in enumerate(loops) if d in self.axes]
+        width = len(tensors)
+        keeps, reduces = _part(kept, width, 0, 2), _part(reduced, width, 0, 1)
+        unit = UNIT // self.layout.data_type.bits
         lines = prod(d.size for d in keeps)
         length = prod(d.size for d in reduces)
         columns = 1
         last = keeps[-1]
-        across = lines > 1 and last.source == 1 and (reduces[-1].source != 1 or length == 1)
-        if across and _whole(last.size, unit, [d.source for d in (*keeps[:-1], *reduces)]):
+        across = lines > 1 and last.steps[0] == 1 and (reduces[-1].steps[0] != 1 or length == 1)
+        if across and _whole(last.size, unit, (*keeps[:-1], *reduces)):
             columns = unit
-        along = columns == 1 and reduces[-1].source == 1
-        vector = along and _whole(
-            reduces[-1].size, unit, [d.source for d in (*keeps, *reduces[:-1])]
-        )
-        group = unit if vector else 1
-        made = Shape(keeps, reduces, columns, group, 1, 1, across)
+        along = columns == 1 and reduces[-1].steps[0] == 1
+        group = unit if along and _whole(reduces[-1].size, unit, (*keeps, *reduces[:-1])) else 1
+        keeps, reduces = _part(kept, width, 1), _part(reduced, width, 2)
+        sources = tuple(Loop(d.size, d.steps[1:]) for d in keeps)
+        inner, stride = (sources, "kept") if columns > 1 else (reduces, "reduced")
+        if inner[-1].size % (columns * group):
+            reading = Reading.scattered(operands, columns * group)
+        else:
+            order = (*reduces, *sources) if columns > 1 else (*sources, *reduces)
+            d = len(inner) - 1
+            stride = f"params.{stride}_strides{{}}[{d // 4}][{d % 4}]"
+            reading = Reading.along(operands, order, columns * group, stride)
+        looped = adapter.is_cpu and len(self.value.steps) > LONG
+        made = Shape(keeps, reduces, reading, columns, group, 1, 1, across, looped)
         return made.divided(lines, length, adapter)
 
-    def _joining(self, shape: Shape, segments: int, adapter: Adapter) -> Shape:
-        """How the partial results of all segments are joined."""
-        made = Shape(shape.keeps, (Loop(segments, 1),), 1, 1, 1, 1, False)
-        return made.divided(shape.lines, segments, adapter)
-
     def _dispatch(self, shape: Shape, source: str, target: str, adapter: Adapter) -> Dispatch:
-        from_elements = source == "elements"
         ends = target == self.output_field
         wg = CPU_WG_SIZE if adapter.is_cpu else WG_SIZE
         per_group = wg // shape.lanes * shape.columns
@@ -139,60 +153,52 @@ class Reduction:
             "segments": shape.segments,
             "segment": shape.segment,
             "length": shape.length,
-            "elements": prod(self.source.sizes[a] for a in self.axes),
+            "elements": prod(self.layout.sizes[a] for a in self.axes),
             "kept": eight([d.size for d in shape.keeps]),
-            "kept_strides": eight([d.source for d in shape.keeps]),
-            "out_strides": eight([d.out for d in shape.keeps]),
-            "reduced": eight([d.size for d in shape.reduces]),
-            "reduced_strides": eight([d.source for d in shape.reduces]),
+            "out_strides": eight([d.steps[0] for d in shape.keeps]),
         }
-        bindings = {"source": self.input_field if from_elements else source, "made": target}
-        slots = {}
-        kinds = (self.source.data_type, self.output.data_type)
-        used = (from_elements and kinds[0] is DataType.FLOAT16) or (
-            ends and kinds[1] is DataType.FLOAT16
-        )
-        if used and adapter.exact_halves:
-            slots["number/float16"] = "number/float16_hardware"
-        code = "\n".join(self._code(shape, from_elements, ends, wg))
+        bindings = {"made": target}
+        halves = [self.output.data_type] if ends else []
+        if shape.reading is None:
+            bindings["source"] = source
+        else:
+            bindings |= shape.reading.bindings
+            halves += [o.data_type for o in shape.reading.operands]
+            params["reduced"] = eight([d.size for d in shape.reduces])
+            for t, operand in enumerate(shape.reading.operands):
+                params[f"start{t}"] = operand.start
+                params[f"kept_strides{t}"] = eight([d.steps[1 + t] for d in shape.keeps])
+                params[f"reduced_strides{t}"] = eight([d.steps[t] for d in shape.reduces])
+        params |= parameter_words(self.parameters)
         return Dispatch(
             "reduce/lines",
             across * shape.segments,
             params,
             bindings,
-            slots,
+            half_slots(halves, adapter.exact_halves),
             {"WG_SIZE": wg},
-            code=code,
+            code="\n".join([*params_struct(params), *self._code(shape, ends, wg)]),
         )
 
-    def _code(self, shape: Shape, from_elements: bool, ends: bool, wg: int) -> list[str]:
+    def _code(self, shape: Shape, ends: bool, wg: int) -> list[str]:
         acc = self.accumulator
-        arrays = ("kept", "kept_strides", "out_strides", "reduced", "reduced_strides")
-        counts = ("lines", "segments", "segment", "length", "elements")
-        lines = ["struct Params {", *(f"  {name}: u32," for name in counts)]
-        lines += [*(f"  {name}: array<vec4<u32>, 2>," for name in arrays), "}"]
-        units = from_elements and (shape.group > 1 or shape.columns > 1)
-        lines.append(f"#bind read source: {'vec4<u32>' if units else 'u32'}")
+        lines = ["#bind read source: u32"]
+        if shape.reading is not None:
+            lines = shape.reading.declarations
         narrow = ends and self.output.data_type.bits < 32
         lines.append(f"#bind {'atomic' if narrow else 'write'} made: u32")
         if acc.declarations:
             lines.append(acc.declarations)
+        both = f"(a: {acc.type}, b: {acc.type}) -> {acc.type}"
         lines.append(f"fn identity() -> {acc.type} {{ return {acc.identity}; }}")
-        lines.append(
-            f"fn combine(a: {acc.type}, b: {acc.type}) -> {acc.type} {{ return {acc.combine}; }}"
-        )
-        joins = acc.join or acc.combine
-        lines.append(f"fn join(a: {acc.type}, b: {acc.type}) -> {acc.type} {{ return {joins}; }}")
-        if from_elements:
-            value = wgsl_type(self.source.data_type)
-            lines.append(f"fn lift(x: {value}, i: u32) -> {acc.type} {{ return {acc.lift}; }}")
-        lines += self._store(ends)
-        lines += _addresses(shape)
-        lines += self._loads(shape, from_elements)
+        lines.append(f"fn combine{both} {{ return {acc.combine}; }}")
+        lines.append(f"fn join{both} {{ return {acc.join or acc.combine}; }}")
+        lines += self._store(shape, ends)
+        lines += self._loads(shape)
         lines += _segment(shape, acc, wg)
         return lines
 
-    def _store(self, ends: bool) -> list[str]:
+    def _store(self, shape: Shape, ends: bool) -> list[str]:
         """Writes a line's accumulator: between passes as words, at the end as the result."""
         acc = self.accumulator
         head = f"fn finish_line(line: u32, segment: u32, a: {acc.type}) {{"
@@ -201,87 +207,92 @@ class Reduction:
             puts = [f"store_made({at} + {w}u, {word});" for w, word in enumerate(acc.pack)]
             return [head, *(f"  {put}" for put in puts), "}"]
         kind, bits = self.output.data_type, self.output.data_type.bits
-        lines = [head, "  let n = params.elements;", "  let e = out_of(line);"]
+        lines = [head, "  let n = params.elements;", *named(self.parameters, acc.finish)]
+        lines += places(len(shape.keeps), "kept", "line", [("e", "0u", "out_strides")])
         lines.append(f"  let y = {kind.name.lower()}_encode({acc.finish});")
-        if bits == 64:
-            lines.append("  store_made(2u * e, y.x); store_made(2u * e + 1u, y.y);")
-        elif bits == 32:
-            lines.append("  store_made(e, y.x);")
-        else:
-            per, mask = 32 // bits, (1 << bits) - 1
-            shift = f"(e % {per}u * {bits}u)"
-            lines.append(f"  merge_made(e / {per}u, {mask}u << {shift}, y.x << {shift});")
+        if bits < 32:
+            return [*lines, f"  {merged('made', bits, 'e', 'y')}", "}"]
+        for w, word in enumerate(words_of(bits, ["y"])):
+            lines.append(f"  store_made({bits // 32}u * e + {w}u, {word});")
         return [*lines, "}"]
 
-    def _loads(self, shape: Shape, from_elements: bool) -> list[str]:
-        """`load_group(line_at, line, j)`: group `j` of a line, combined; or one for each column."""
-        acc = self.accumulator
-        if not from_elements:
-            words = [
-                f"  let w{w} = load_source((line * params.length + j) * {acc.words}u + {w}u);"
-                for w in range(acc.words)
-            ]
-            head = f"fn load_group(start: u32, line: u32, j: u32) -> {acc.type} {{"
-            return [head, *words, f"  return {acc.unpack};", "}"]
-        data_type = self.source.data_type
-        bits, name = data_type.bits, data_type.name.lower()
-        if shape.columns > 1:
-            kept = [
-                f"  made[{k}] = lift({name}_decode({element_bits(bits, k)}), j);"
-                for k in range(shape.columns)
-            ]
-            several = f"array<{acc.type}, {shape.columns}>"
-            return [
-                f"fn load_group(start: u32, line: u32, j: u32) -> {several} {{",
-                f"  let u = load_source((start + reduced_at(j)) / {shape.columns}u);",
-                f"  var made: {several};",
-                *kept,
-                "  return made;",
-                "}",
-            ]
-        head = f"fn load_group(start: u32, line: u32, j: u32) -> {acc.type} {{"
-        if shape.group > 1:
-            terms = [
-                f"lift({name}_decode({element_bits(bits, k)}), j * {shape.group}u + {k}u)"
-                for k in range(shape.group)
-            ]
-            while len(terms) > 1:
-                pairs = zip(terms[::2], terms[1::2], strict=True)
-                terms = [f"combine({a}, {b})" for a, b in pairs]
-            load = f"  let u = load_source((start + reduced_at(j)) / {shape.group}u);"
-            return [head, load, f"  return {terms[0]};", "}"]
-        at = "  let e = start + reduced_at(j);"
-        if bits >= 32:
-            high = "load_source(2u * e + 1u)" if bits == 64 else "0u"
-            value = f"vec2<u32>(load_source({bits // 32}u * e), {high})"
+    def _loads(self, shape: Shape) -> list[str]:
+        """`load_group(.., line, j)`: group `j` of a line, combined; or one for each column."""
+        acc, reading = self.accumulator, shape.reading
+        head = f"fn load_group({shape.starts(': u32')}line: u32, j: u32) -> "
+        if reading is None:
+            at = f"(line * params.length + j) * {acc.words}u"
+            words = [f"  let w{w} = load_source({at} + {w}u);" for w in range(acc.words)]
+            return [f"{head}{acc.type} {{", *words, f"  return {acc.unpack};", "}"]
+        kind = wgsl_type(self.data_type)
+        lines = [f"fn lift(x: {kind}, i: u32) -> {acc.type} {{ return {acc.lift}; }}"]
+        lines += function("value_of", self.inputs, self.parameters, self.value, self.data_type, {})
+        count = range(reading.group)
+        tensors = range(len(reading.operands))
+        several = f"array<{acc.type}, {shape.columns}>"
+        lines.append(f"{head}{several if shape.columns > 1 else acc.type} {{")
+        rank, kept = len(shape.reduces), len(shape.keeps)
+        if reading.is_scattered:
+            for k in count:
+                line, place = f"line + {k}u", "j"
+                if shape.group > 1:
+                    line, place = "line", f"j * {shape.group}u + {k}u"
+                walks = [(f"s{t}_{k}", f"params.start{t}", f"kept_strides{t}") for t in tensors]
+                lines += places(kept, "kept", line, walks)
+                walks = [(f"at{t}_{k}", f"s{t}_{k}", f"reduced_strides{t}") for t in tensors]
+                lines += places(rank, "reduced", place, walks)
         else:
-            per, mask = 32 // bits, (1 << bits) - 1
-            word = f"load_source(e / {per}u) >> (e % {per}u * {bits}u)"
-            value = f"vec2<u32>(({word}) & {mask}u, 0u)"
-        return [head, at, f"  return lift({name}_decode({value}), j);", "}"]
+            walks = [(f"at{t}_", f"start{t}", f"reduced_strides{t}") for t in tensors]
+            lines += places(rank, "reduced", "j", walks, shape.group)
+        lines += reading.loads()
+        values = [f"value_of({reading.values(k)})" for k in count]
+        if shape.columns > 1:
+            puts = [f"  made[{k}] = lift({value}, j);" for k, value in enumerate(values)]
+            return [*lines, f"  var made: {several};", *puts, "  return made;", "}"]
+        terms = [
+            f"lift({value}, {f'j * {shape.group}u + {k}u' if shape.group > 1 else 'j'})"
+            for k, value in enumerate(values)
+        ]
+        while len(terms) > 1:
+            pairs = zip(terms[::2], terms[1::2], strict=True)
+            terms = [f"combine({a}, {b})" for a, b in pairs]
+        return [*lines, f"  return {terms[0]};", "}"]
 
 
-def element_bits(bits: int, k: int, unit: str = "u") -> str:
-    """The bits of element `k` of a unit."""
-    word = k * bits // 32
-    if bits == 64:
-        return f"vec2<u32>({unit}[{word}], {unit}[{word + 1}])"
-    if bits == 32:
-        return f"vec2<u32>({unit}[{word}], 0u)"
-    return f"vec2<u32>(({unit}[{word}] >> {k * bits % 32}u) & {(1 << bits) - 1}u, 0u)"
+@dataclass(frozen=True, slots=True)
+class InTurn:
+    """Two reductions over the same lines, the second of which reads what the first one gives."""
+
+    first: Reduction
+    second: Reduction
+
+    def traffic(self) -> dict[str, int]:
+        """Every element is moved once; results of the first reduction need not leave the chip."""
+        between = self.first.output_field
+        return {f: size for f, size in self.second.traffic().items() if f != between}
+
+    def plan(self, adapter: Adapter) -> Plan:
+        """The passes of both, and memory for what the first one gives."""
+        made = joined([self.first.plan(adapter), self.second.plan(adapter)], [{}, {}])
+        between = self.first.output.total_tensor_size_in_bytes
+        scratch = {**made.scratch, self.first.output_field: max(16, between)}
+        return replace(made, scratch=scratch)
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """How lines are divided among invocations."""
 
-    keeps: tuple[Loop, ...]
+    keeps: tuple[Loop, ...]  # steps of the output, then of what is read
     reduces: tuple[Loop, ...]
+    reading: Reading | None  # None: what earlier passes left is read
     columns: int  # lines that one invocation reduces side by side
     group: int  # elements of a line that are loaded at once
     lanes: int  # invocations that share one line
     segment: int  # groups of a line that one workgroup reduces
     across: bool  # neighbouring invocations are on neighbouring lines, not along one
+    # Loads are written as a loop, not one by one: compilers of CPU adapters take long otherwise.
+    looped: bool = False
 
     @property
     def lines(self) -> int:
@@ -297,6 +308,16 @@ class Shape:
     def segments(self) -> int:
         """Segments of a line."""
         return -(-self.length // self.segment)
+
+    def starts(self, kind: str = "") -> str:
+        """Where a line begins in each tensor, as arguments or as parameters."""
+        count = 0 if self.reading is None else len(self.reading.operands)
+        return "".join(f"start{t}{kind}, " for t in range(count))
+
+    def joining(self, segments: int, adapter: Adapter) -> Shape:
+        """How the partial results of all segments are joined."""
+        made = Shape(self.keeps, (Loop(segments, (1,)),), None, 1, 1, 1, 1, False)
+        return made.divided(self.lines, segments, adapter)
 
     def divided(self, lines: int, length: int, adapter: Adapter) -> Shape:
         """The same with as many lanes and segments as keep the adapter busy."""
@@ -316,65 +337,17 @@ class Shape:
         return replace(self, lanes=lanes, segment=max(1, segment))
 
 
-def fold_kept(loops: Sequence[Loop]) -> tuple[Loop, ...]:
-    """Kept loops of more than one step in the output's order, merged where both allow it."""
-    folded: list[Loop] = []
-    for loop in sorted((d for d in loops if d.size > 1), key=lambda d: (-d.out, -d.source)):
-        if folded:
-            outer = folded[-1]
-            if (outer.source, outer.out) == (loop.source * loop.size, loop.out * loop.size):
-                folded[-1] = replace(loop, size=outer.size * loop.size)
-                continue
-        folded.append(loop)
-    return tuple(folded) or (Loop(1, 0, 0),)
+def _part(
+    loops: Sequence[Loop], tensors: int, first: int, end: int | None = None
+) -> tuple[Loop, ...]:
+    """Loops through some of the tensors, merged where these allow it; at least one."""
+    made = [Loop(loop.size, loop.steps[first:end]) for loop in loops]
+    return folded(made) or (Loop(1, ((0,) * tensors)[first:end]),)
 
 
-def _fold_in_order(loops: Sequence[Loop]) -> tuple[Loop, ...]:
-    """Reduced loops in the axes' order, which is the order of indices among those reduced."""
-    folded: list[Loop] = []
-    for loop in (d for d in loops if d.size > 1):
-        if folded and folded[-1].source == loop.source * loop.size:
-            folded[-1] = replace(loop, size=folded[-1].size * loop.size)
-        else:
-            folded.append(loop)
-    return tuple(folded) or (Loop(1, 0),)
-
-
-def _whole(size: int, unit: int, strides: Sequence[int]) -> bool:
-    """Whether runs of `size` elements begin and end on whole units."""
-    return size % unit == 0 and not any(stride % unit for stride in strides)
-
-
-def _addresses(shape: Shape) -> list[str]:
-    """Functions that find where a line starts, where it is written, and where a group lies."""
-    kept, reduced = len(shape.keeps), len(shape.reduces)
-    return [
-        *walk_of("start_of", "line", "kept", "kept_strides", kept, 1),
-        *walk_of("out_of", "line", "kept", "out_strides", kept, 1),
-        *walk_of("reduced_at", "j", "reduced", "reduced_strides", reduced, shape.group),
-    ]
-
-
-def walk_of(name: str, argument: str, sizes: str, strides: str, rank: int, last: int) -> list[str]:
-    """A function from a number to an address: the number's coordinates, times strides.
-
-    The innermost loop goes in steps of `last` elements.
-    """
-    lines = [f"fn {name}({argument}: u32) -> u32 {{", f"  var rest = {argument};"]
-    lines.append("  var at = 0u;")
-    for d in reversed(range(rank)):
-        where = f"[{d // 4}][{d % 4}]"
-        scale = f" * {last}u" if d == rank - 1 and last > 1 else ""
-        if d == 0:
-            lines.append(f"  at += rest{scale} * params.{strides}{where};")
-            continue
-        size = f"params.{sizes}{where}"
-        size = f"({size} / {last}u)" if scale else size
-        lines.append(f"  let next{d} = rest / {size};")
-        step = f"(rest - next{d} * {size}){scale}"
-        lines.append(f"  at += {step} * params.{strides}{where};")
-        lines.append(f"  rest = next{d};")
-    return [*lines, "  return at;", "}"]
+def _whole(size: int, unit: int, others: Sequence[Loop]) -> bool:
+    """Whether runs of `size` elements begin and end on whole units, wherever other loops are."""
+    return size % unit == 0 and not any(loop.steps[0] % unit for loop in others)
 
 
 def _segment(shape: Shape, acc: Accumulator, wg: int) -> list[str]:
@@ -394,7 +367,10 @@ def _segment(shape: Shape, acc: Accumulator, wg: int) -> list[str]:
     lines.append(f"  let lane = {place[1]};")
     lines.append(f"  let line = thread * {columns}u;")
     lines.append("  let inside = line < params.lines;")
-    lines.append("  let start = start_of(min(line, params.lines - 1u));")
+    if shape.reading is not None:
+        count = range(len(shape.reading.operands))
+        walks = [(f"start{t}", f"params.start{t}", f"kept_strides{t}") for t in count]
+        lines += places(len(shape.keeps), "kept", "min(line, params.lines - 1u)", walks)
     lines.append("  let first = segment * params.segment;")
     lines.append("  let end = select(0u, min(first + params.segment, params.length), inside);")
     names = [f"acc{k}" for k in range(columns)]
@@ -404,19 +380,22 @@ def _segment(shape: Shape, acc: Accumulator, wg: int) -> list[str]:
     lines += [f"    var inner{k} = identity();" for k in range(columns)]
     lines.append(f"    let stop = min(end, block + {step * INNER}u);")
     lines.append(f"    for (var j = block; j < stop; j += {step}u) {{")
-    for i in range(AT_ONCE):
-        at = f"j + {i * lanes}u" if i else "j"
-        load = f"load_group(start, line, {at})"
-        if columns == 1:
-            lines.append(f"      var v{i} = identity();")
-            lines.append(f"      if ({at} < stop) {{ v{i} = {load}; }}")
-        else:
-            lines.append(f"      var v{i}: array<{acc.type}, {columns}>;")
-            filled = " ".join(f"v{i}[{k}] = identity();" for k in range(columns))
-            lines.append(f"      if ({at} < stop) {{ v{i} = {load}; }} else {{ {filled} }}")
+    held = acc.type if columns == 1 else f"array<{acc.type}, {columns}>"
+    loaded = [f"v[{i}]" if shape.looped else f"v{i}" for i in range(AT_ONCE)]
+    if shape.looped:
+        lines.append(f"      var v: array<{held}, {AT_ONCE}>;")
+        lines.append(f"      for (var i = 0u; i < {AT_ONCE}u; i += 1u) {{")
+        lines += _loaded(shape, "v[i]", f"j + i * {lanes}u")
+        lines.append("      }")
+    else:
+        for i, name in enumerate(loaded):
+            lines.append(f"      var {name}: {held};")
+            lines += _loaded(shape, name, f"j + {i * lanes}u")
     for k in range(columns):
         pick = f"[{k}]" if columns > 1 else ""
-        pairs = [f"combine(v{i}{pick}, v{i + 1}{pick})" for i in range(0, AT_ONCE, 2)]
+        pairs = [
+            f"combine({a}{pick}, {b}{pick})" for a, b in zip(loaded[::2], loaded[1::2], strict=True)
+        ]
         lines.append(f"      inner{k} = combine(inner{k}, combine({', '.join(pairs)}));")
     lines.append("    }")
     lines += [f"    acc{k} = combine(acc{k}, inner{k});" for k in range(columns)]
@@ -444,31 +423,9 @@ def _segment(shape: Shape, acc: Accumulator, wg: int) -> list[str]:
     return [*lines, "}"]
 
 
-def plain(
-    data_type: DataType, lift: str, combine: str, identity: str, finish: str = "a"
-) -> Accumulator:
-    """An accumulator that is one value of the class of a data type."""
-    kind = class_of(data_type)
-    pack: tuple[str, ...] = ("a.x", "a.y")
-    unpack = "vec2<u32>(w0, w1)"
-    if kind == "u32":
-        pack, unpack = ("a",), "w0"
-    elif kind in ("f32", "i32"):
-        pack, unpack = ("bitcast<u32>(a)",), f"bitcast<{kind}>(w0)"
-    made = {"T": kind}
-    return Accumulator(
-        type=wgsl_type(data_type),
-        words=len(pack),
-        identity=_resolved(identity, made),
-        lift=_resolved(lift, made),
-        combine=_resolved(combine, made),
-        finish=_resolved(finish, made),
-        pack=pack,
-        unpack=unpack,
-    )
-
-
-def _resolved(text: str, classes: Mapping[str, str]) -> str:
-    for name, kind in classes.items():
-        text = text.replace(f"{name}_", f"{kind}_")
-    return text
+def _loaded(shape: Shape, name: str, at: str) -> list[str]:
+    """Statements that load a group where the segment has one, and else put nothing there."""
+    picks = [f"[{k}]" for k in range(shape.columns)] if shape.columns > 1 else [""]
+    nothing = " ".join(f"{name}{pick} = identity();" for pick in picks)
+    load = f"{name} = load_group({shape.starts()}line, {at});"
+    return [f"      if ({at} < stop) {{ {load} }} else {{ {nothing} }}"]

@@ -1,0 +1,85 @@
+"""`dmlgpu explain fuse EXPRESSION`: the one kernel that an expression of tensors becomes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+import numpy as np
+
+import dmlgpu as dml
+import dmlgpu.numpy as dnp
+from dmlgpu.array.chain import ChainOperator
+from dmlgpu.cli.describe import TENSOR, tensor
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.device import Device
+from dmlgpu.errors import DmlError, InvalidDescError, UnsupportedError
+from dmlgpu.fuse import Leaf, drawn
+from dmlgpu.plan.operator import Operator
+
+# An operator, a description of it, and what is said of this where it is not its fields.
+Described = tuple[Operator[Any], Any, dict[str, Any] | None]
+
+
+class Paper(Device):
+    """A device without an adapter: functions are traced on it, but nothing runs."""
+
+    def __init__(self) -> None:
+        """Opens nothing."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise UnsupportedError(
+            "explain fuse: only the tensors named with --tensor, numbers and element-wise "
+            f"functions of them can be explained; {name} needs an adapter"
+        )
+
+
+def add_fused(parser: Any) -> None:
+    """The options that say what is fused."""
+    parser.set_defaults(described=described)
+    parser.add_argument(
+        "expression", metavar="EXPRESSION", help="Python over the tensors, np, dnp and dml"
+    )
+    parser.add_argument(
+        "--tensor",
+        dest="tensors",
+        type=_named,
+        action="append",
+        default=[],
+        metavar=f"NAME={TENSOR}",
+        help="a tensor of the expression; once for each",
+    )
+
+
+def _named(text: str) -> tuple[str, TensorDesc]:
+    name, _, desc = text.partition("=")
+    if not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"it is {text!r}; it must be NAME={TENSOR}")
+    return name, tensor(desc)
+
+
+def described(args: argparse.Namespace) -> Described:
+    """The chain of the expression, its sources by the names that the dispatches bind."""
+    tensors: dict[str, TensorDesc] = dict(args.tensors)
+    leaves = [Leaf(desc, desc.sizes, desc.data_type.numpy) for desc in tensors.values()]
+    try:
+        function = eval(  # the words of the one who types them
+            f"lambda {', '.join(tensors)}: ({args.expression})", {"np": np, "dnp": dnp, "dml": dml}
+        )
+        function.__name__ = args.expression
+        made = drawn(function, Paper(), leaves, {})
+    except DmlError:
+        raise
+    except Exception as error:  # whatever the expression raises
+        raise InvalidDescError(f"explain fuse: {args.expression!r}: {error}") from None
+    if made is None:
+        raise InvalidDescError("explain fuse: there is no --tensor; at least one is needed")
+    sources = zip(made.arguments, made.chain.sources, strict=True)
+    told: dict[str, Any] = {
+        f"x{i}": leaves[n].desc if n >= 0 else view for i, (n, view) in enumerate(sources)
+    }
+    told |= {"output": made.chain.output, "steps": tuple(s.text for s in made.chain.steps)}
+    if made.chain.ending is not None:
+        told["reduction"] = made.chain.ending.reduced.name
+        told["axes"] = made.chain.ending.reduced.axes
+    return ChainOperator(made.chain), made.chain, told

@@ -1,0 +1,180 @@
+"""Accumulators: the functions that reductions know, as WGSL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmlgpu.desc.tensor import DataType
+from dmlgpu.plan.values import class_of, resolve, wgsl_type
+
+NOWHERE = "0xffffffffu"
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """How a function reduces, as WGSL.
+
+    `words` is how many 32-bit words an accumulator takes between passes. `lift` makes one from an
+    element `x` at place `i` among those reduced; `combine` joins `a` and `b`, all of which comes
+    behind `a`; `finish` is the result of `a`, with `n` elements reduced.
+    """
+
+    type: str  # WGSL type of an accumulator
+    words: int
+    identity: str
+    lift: str
+    combine: str
+    finish: str
+    pack: tuple[str, ...]  # the words of `a`
+    unpack: str  # an accumulator of the words w0, w1, ...
+    declarations: str = ""
+    join: str = ""  # as `combine`, where neither comes first: invocations take turns
+
+
+def plain(
+    data_type: DataType, lift: str, combine: str, identity: str, finish: str = "a"
+) -> Accumulator:
+    """An accumulator that is one value of the class of a data type."""
+    kind = class_of(data_type)
+    pack: tuple[str, ...] = ("a.x", "a.y")
+    unpack = "vec2<u32>(w0, w1)"
+    if kind == "u32":
+        pack, unpack = ("a",), "w0"
+    elif kind in ("f32", "i32"):
+        pack, unpack = ("bitcast<u32>(a)",), f"bitcast<{kind}>(w0)"
+    identity, lift, combine, finish = (
+        resolve(text, {"T": data_type}) for text in (identity, lift, combine, finish)
+    )
+    return Accumulator(
+        type=wgsl_type(data_type),
+        words=len(pack),
+        identity=identity,
+        lift=lift,
+        combine=combine,
+        finish=finish,
+        pack=pack,
+        unpack=unpack,
+    )
+
+
+def total(data_type: DataType, lift: str = "x", finish: str = "a") -> Accumulator:
+    """The sum of a value of each element."""
+    return plain(data_type, lift, "T_add(a, b)", "T_zero()", finish)
+
+
+def product(data_type: DataType) -> Accumulator:
+    """The product of all elements."""
+    return plain(data_type, "x", "T_mul(a, b)", "T_one()")
+
+
+def average(data_type: DataType) -> Accumulator:
+    """The sum over the count, of floats."""
+    return total(data_type, finish="f32_div(a, f32_from_u32(n))")
+
+
+def extreme(data_type: DataType, largest: bool, keeps_nan: bool = False) -> Accumulator:
+    """The largest or the smallest element; `keeps_nan` says that NaN is more than any number."""
+    combine = "T_max(a, b)" if largest else "T_min(a, b)"
+    if keeps_nan and class_of(data_type) == "f32":
+        combine = f"select(select({combine}, b, f32_is_nan(b)), a, f32_is_nan(a))"
+    return plain(data_type, "x", combine, _limit(data_type, not largest))
+
+
+def _limit(data_type: DataType, largest: bool) -> str:
+    """The largest or the smallest value of a data type, as WGSL."""
+    kind = class_of(data_type)
+    if kind == "f32":
+        return "f32_infinity()" if largest else "-f32_infinity()"
+    info = np.iinfo(data_type.numpy)
+    value = int(info.max if largest else info.min)
+    if kind == "i32":
+        return f"{value}i" if value > -(2**31) else "(-2147483647i - 1i)"
+    if kind == "u32":
+        return f"{value}u"
+    return f"vec2<u32>({value & 0xFFFFFFFF}u, {value >> 32 & 0xFFFFFFFF}u)"
+
+
+def place_of_extreme(
+    data_type: DataType, output: DataType, largest: bool, last: bool = False, value_of: str = "x"
+) -> Accumulator:
+    """A value and its place; of equal ones the first place, or the last.
+
+    Before any element it is the worst value at no place, which the first index stands for.
+    `value_of` is what an element is compared by, of the data type.
+    """
+    value, kind = wgsl_type(data_type), class_of(data_type)
+    wide = kind in ("i64", "u64")
+    less = "i64_lt({}, {})" if kind == "i64" else "u64_lt({}, {})" if wide else "{} < {}"
+    order = ("a.value", "b.value") if largest else ("b.value", "a.value")
+    better = less.format(*order)
+    same = "all(a.value == b.value)" if wide else "a.value == b.value"
+    # Of elements in order, a later one must be better, or as good where the last one counts.
+    taken = f"!({less.format(*reversed(order))})" if last else better
+    place = f"(b.place > a.place || a.place == {NOWHERE})" if last else "b.place < a.place"
+    if last:
+        place = f"b.place != {NOWHERE} && {place}"
+    declarations = (
+        f"struct Extreme {{ value: {value}, place: u32 }}\n"
+        # Chosen without branches, which some drivers take minutes to compile here.
+        "fn chosen(a: Extreme, b: Extreme, second: bool) -> Extreme {\n"
+        "  return Extreme(select(a.value, b.value, second), select(a.place, b.place, second));\n"
+        "}\n"
+        "fn in_order(a: Extreme, b: Extreme) -> Extreme {\n"
+        f"  return chosen(a, b, b.place != {NOWHERE} && ({taken}));\n"
+        "}\n"
+        "fn any_order(a: Extreme, b: Extreme) -> Extreme {\n"
+        f"  return chosen(a, b, {better} || ({same} && {place}));\n"
+        "}"
+    )
+    words: tuple[str, ...] = ("a.value.x", "a.value.y")
+    if not wide:
+        words = ("a.value" if kind == "u32" else "bitcast<u32>(a.value)",)
+    places = len(words)
+    unpacked = "vec2<u32>(w0, w1)" if wide else {"u32": "w0"}.get(kind, f"bitcast<{kind}>(w0)")
+    to = class_of(output)
+    found = f"select(a.place, 0u, a.place == {NOWHERE})"
+    return Accumulator(
+        type="Extreme",
+        words=places + 1,
+        identity=f"Extreme({_limit(data_type, not largest)}, {NOWHERE})",
+        lift=f"Extreme({value_of}, i)",
+        combine="in_order(a, b)",
+        join="any_order(a, b)",
+        finish=found if to == "u32" else f"{to}_from_u32({found})",
+        pack=(*words, "a.place"),
+        unpack=f"Extreme({unpacked}, w{places})",
+        declarations=declarations,
+    )
+
+
+def log_sum_exp(data_type: DataType) -> Accumulator:
+    """The largest element, and the sum of the exponentials relative to it."""
+    declarations = (
+        "struct LogSum { most: f32, sum: f32 }\n"
+        "fn rescaled(a: LogSum, most: f32) -> f32 {\n"
+        "  if (a.sum == 0.0) { return 0.0; }\n"
+        "  if (a.most == most) { return a.sum; }\n"
+        "  return a.sum * math_exp(a.most - most);\n"
+        "}\n"
+        "fn joined(a: LogSum, b: LogSum) -> LogSum {\n"
+        "  let most = max(a.most, b.most);\n"
+        "  return LogSum(most, rescaled(a, most) + rescaled(b, most));\n"
+        "}\n"
+        "fn result(a: LogSum) -> f32 {\n"
+        "  if (math_is_inf(a.most)) { return a.most; }\n"
+        "  return a.most + math_log(a.sum);\n"
+        "}"
+    )
+    return Accumulator(
+        type="LogSum",
+        words=2,
+        identity="LogSum(-f32_infinity(), 0.0)",
+        lift="LogSum(x, 1.0)",
+        combine="joined(a, b)",
+        finish="result(a)",
+        pack=("bitcast<u32>(a.most)", "bitcast<u32>(a.sum)"),
+        unpack="LogSum(bitcast<f32>(w0), bitcast<f32>(w1))",
+        declarations=declarations,
+    )

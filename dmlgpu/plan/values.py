@@ -1,0 +1,427 @@
+"""Values in shaders: expressions over elements of several tensors at one place, and their loads.
+
+An operator gives an expression over single values; what is here writes the WGSL that finds where
+these lie, reads and converts them, for tensors of any number, type and layout. Kernels that write
+elements and kernels that reduce them share it. Expressions call functions of the number library by
+a placeholder for the class of a value: `T_add(a, b)` is `f32_add` for FLOAT32 and FLOAT16,
+`i64_add` for INT64.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.plan.dispatch import Value, eight
+
+UNIT = 128  # bits of the widest load or store
+CLASSES = {
+    DataType.FLOAT16: "f32",
+    DataType.FLOAT32: "f32",
+    DataType.FLOAT64: "f64",
+    DataType.INT8: "i32",
+    DataType.INT16: "i32",
+    DataType.INT32: "i32",
+    DataType.INT64: "i64",
+    DataType.UINT8: "u32",
+    DataType.UINT16: "u32",
+    DataType.UINT32: "u32",
+    DataType.UINT64: "u64",
+}
+WGSL_TYPES = {"f32": "f32", "i32": "i32", "u32": "u32"}  # values of other classes are two words
+RAW = {8: DataType.UINT8, 16: DataType.UINT16, 32: DataType.UINT32, 64: DataType.UINT64}
+
+
+def class_of(data_type: DataType) -> str:
+    """The class of values that shaders calculate with for a data type."""
+    return CLASSES[data_type]
+
+
+def wgsl_type(data_type: DataType) -> str:
+    """The WGSL type of a value of a data type."""
+    return WGSL_TYPES.get(CLASSES[data_type], "vec2<u32>")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor of element-wise work, read as its own data type or as raw bits of the same width."""
+
+    field: str  # empty where no tensor is read: the value is then the element's place
+    tensor: TensorDesc
+    data_type: DataType
+    start: int = 0  # element of the tensor's buffer where the work begins
+    shares: bool = False  # elements that must stay as they are lie around those of the work
+
+    @classmethod
+    def of(cls, field: str, tensor: TensorDesc, *, raw: bool = False) -> Operand:
+        """A tensor by its own type, or as raw bits."""
+        data_type = RAW[tensor.data_type.bits] if raw else tensor.data_type
+        return cls(field, tensor, data_type)
+
+    @classmethod
+    def place(cls, sizes: Sequence[int], steps: Sequence[int], start: int = 0) -> Operand:
+        """No tensor, but a number that grows by `steps` along each dimension, from `start` on."""
+        return cls("", TensorDesc(DataType.UINT32, sizes, steps), DataType.UINT32, start)
+
+    @property
+    def bits(self) -> int:
+        """Width of an element."""
+        return self.data_type.bits
+
+    def part(self, axis: int, at: int) -> Operand:
+        """The elements at one step of an axis, in the same bytes."""
+        sizes, strides = list(self.tensor.sizes), self.tensor.effective_strides
+        sizes[axis] = 1
+        total = self.tensor.total_tensor_size_in_bytes
+        part = TensorDesc(self.tensor.data_type, sizes, strides, total_tensor_size_in_bytes=total)
+        return replace(self, tensor=part, start=self.start + at * strides[axis])
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An attribute that an expression names, as a value of a data type."""
+
+    name: str
+    data_type: DataType
+    value: int | float
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """The value as a shader reads it: the class's own form, in one word or two."""
+        kind = class_of(self.data_type)
+        value = converted(self.value, self.data_type)
+        if kind == "f32":
+            return struct.unpack("<I", struct.pack("<f", value))
+        if kind == "f64":
+            low, high = struct.unpack("<2I", struct.pack("<d", value))
+            return low, high
+        whole = int(value) & 0xFFFFFFFFFFFFFFFF
+        return (
+            (whole & 0xFFFFFFFF,) if kind in ("i32", "u32") else (whole & 0xFFFFFFFF, whole >> 32)
+        )
+
+
+def converted(value: int | float, data_type: DataType) -> int | float:
+    """A number as the data type holds it: integers truncate toward zero and saturate."""
+    if data_type in (DataType.FLOAT16, DataType.FLOAT32):
+        with np.errstate(over="ignore"):
+            return float(data_type.numpy.type(value))
+    if data_type is DataType.FLOAT64:
+        return float(value)
+    if isinstance(value, float) and math.isnan(value):
+        return 0
+    info = np.iinfo(data_type.numpy)
+    if isinstance(value, float) and math.isinf(value):
+        return int(info.max) if value > 0 else int(info.min)
+    return max(int(info.min), min(int(info.max), int(value)))
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """What one output element is: WGSL over the names of the inputs and of the parameters.
+
+    `steps` are statements before the result, for values that are needed more than once.
+    """
+
+    result: str
+    steps: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`size` steps through every tensor at once."""
+
+    size: int
+    steps: tuple[int, ...]
+
+
+def folded(loops: Sequence[Loop]) -> tuple[Loop, ...]:
+    """Loops of more than one step, merged where every tensor allows it."""
+    made: list[Loop] = []
+    for loop in (d for d in loops if d.size > 1):
+        if made and made[-1].steps == tuple(s * loop.size for s in loop.steps):
+            made[-1] = Loop(made[-1].size * loop.size, loop.steps)
+        else:
+            made.append(loop)
+    return tuple(made)
+
+
+def in_groups(loops: Sequence[Loop], t: int, start: int, group: int) -> bool:
+    """Whether a tensor's elements come in whole groups side by side; one line may end in a part."""
+    *outer, last = loops
+    if last.steps[t] != 1:
+        return group == 1
+    if start % group:
+        return False
+    if not outer:
+        return True
+    return last.size % group == 0 and all(d.steps[t] % group == 0 for d in outer)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How an invocation reads a group of neighbouring elements of several tensors.
+
+    A tensor is loaded in `units` of 16 bytes, as `half` of a unit that two invocations load, in
+    `words` side by side, element by element (`each`), or once for the whole group where it is
+    broadcast (`splat`); a `place` is calculated, not loaded. The group of tensor `t` begins at
+    `at{t}_`; its elements become the values `x{t}_0`, `x{t}_1`, ....
+    """
+
+    operands: tuple[Operand, ...]
+    access: tuple[str, ...]
+    group: int
+    stride: str  # WGSL of the step between neighbours, with {} for the tensor's number
+    is_scattered: bool = False  # every element has an address of its own, `at{t}_{k}`
+
+    @classmethod
+    def along(
+        cls, operands: Sequence[Operand], loops: Sequence[Loop], group: int, stride: str
+    ) -> Reading:
+        """The best access to groups along the last loop, the tensors' steps in their order."""
+        access = (_access(loops, t, o, group) for t, o in enumerate(operands))
+        return cls(tuple(operands), tuple(access), group, stride)
+
+    @classmethod
+    def scattered(cls, operands: Sequence[Operand], group: int) -> Reading:
+        """Element by element."""
+        access = ("each" if o.field else "place" for o in operands)
+        return cls(tuple(operands), tuple(access), group, "", is_scattered=True)
+
+    @property
+    def bindings(self) -> dict[str, str]:
+        """The fields of the tensors that are bound, by the names they are bound under."""
+        return {f"in{t}": o.field for t, o in enumerate(self.operands) if self._binding(t) == t}
+
+    @property
+    def declarations(self) -> list[str]:
+        """The #bind lines."""
+        held = ["vec4<u32>" if a in ("units", "half") else "u32" for a in self.access]
+        return [f"#bind read {name}: {held[int(name[2:])]}" for name in self.bindings]
+
+    def values(self, k: int) -> str:
+        """Element `k` of every tensor, as arguments."""
+        return ", ".join(f"x{t}_{k if a != 'splat' else 0}" for t, a in enumerate(self.access))
+
+    def loads(self) -> list[str]:
+        """Statements that read the whole group."""
+        count = len(self.operands)
+        return [x for k in range(self.group) for t in range(count) for x in self._load(t, k)]
+
+    def _binding(self, t: int) -> int:
+        """The first tensor that is the same, so that it is bound once; -1 for a place."""
+        keys = [
+            (o.field, a in ("units", "half"))
+            for o, a in zip(self.operands, self.access, strict=True)
+        ]
+        return keys.index(keys[t]) if keys[t][0] else -1
+
+    def _load(self, t: int, k: int) -> list[str]:
+        operand, access = self.operands[t], self.access[t]
+        bits, name, load = (
+            operand.bits,
+            operand.data_type.name.lower(),
+            f"load_in{self._binding(t)}",
+        )
+        value, word = f"x{t}_{k}", k * bits // 32
+        lines = []
+        if access == "splat" and k > 0:
+            return []
+        if access == "units":
+            per = UNIT // bits
+            unit = f"u{t}_{k // per}"
+            if k % per == 0:
+                lines.append(f"  let {unit} = {load}(at{t}_ / {per}u + {k // per}u);")
+            decoded = element_bits(bits, k % per, unit)
+        elif access == "half":
+            if k == 0:
+                per = UNIT // bits
+                lines.append(f"  let u{t} = {load}(at{t}_ / {per}u);")
+                odd = f"at{t}_ % {per}u != 0u"
+                lines.append(f"  let h{t} = select(u{t}.xy, u{t}.zw, {odd});")
+            decoded = element_bits(bits, k, f"h{t}")
+        elif access == "words" and self.group * bits >= 32:
+            base = f"at{t}_ * {bits // 32}u" if bits >= 32 else f"at{t}_ / {32 // bits}u"
+            if k * bits % 32 == 0:
+                words = [f"{load}({base} + {word + w}u)" for w in range(max(1, bits // 32))]
+                held = words[0] if bits < 64 else f"vec2<u32>({', '.join(words)})"
+                lines.append(f"  let w{t}_{word} = {held};")
+            decoded = f"w{t}_{word}" if bits == 64 else _of_word(bits, k, f"w{t}_{word}")
+        else:
+            at = f"at{t}_{k}"
+            if not self.is_scattered:
+                step = f" + {k}u * {self.stride.format(t)}" if k else ""
+                at = f"(at{t}_{step})"
+            if access == "place":
+                return [f"  let {value} = {at};"]
+            decoded = element_at(bits, load, at)
+        return [*lines, f"  let {value} = {name}_decode({decoded});"]
+
+
+def _access(loops: Sequence[Loop], t: int, operand: Operand, group: int) -> str:
+    bits = operand.bits
+    if not operand.field:
+        return "place"
+    if loops[-1].steps[t] == 0:
+        return "splat"
+    if group > 1 and group * bits % 32 == 0 and in_groups(loops, t, operand.start, group):
+        if group * bits == UNIT // 2:
+            return "half"
+        return "units" if group * bits % UNIT == 0 else "words"
+    return "words" if group == 1 and bits >= 32 else "each"
+
+
+def element_bits(bits: int, k: int, unit: str) -> str:
+    """The bits of element `k` of a vector of words."""
+    word = f"{unit}[{k * bits // 32}]"
+    if bits == 64:
+        return f"vec2<u32>({word}, {unit}[{k * 2 + 1}])"
+    return _of_word(bits, k, word)
+
+
+def _of_word(bits: int, k: int, word: str) -> str:
+    """The bits of element `k` of a group, in the word that holds them."""
+    if bits == 32:
+        return f"vec2<u32>({word}, 0u)"
+    return f"vec2<u32>(({word} >> {k * bits % 32}u) & {(1 << bits) - 1}u, 0u)"
+
+
+def element_at(bits: int, load: str, at: str) -> str:
+    """The bits of the element at an address."""
+    if bits == 64:
+        return f"vec2<u32>({load}(2u * {at}), {load}(2u * {at} + 1u))"
+    if bits == 32:
+        return f"vec2<u32>({load}({at}), 0u)"
+    per, mask = 32 // bits, (1 << bits) - 1
+    return f"vec2<u32>(({load}({at} / {per}u) >> ({at} % {per}u * {bits}u)) & {mask}u, 0u)"
+
+
+def words_of(bits: int, values: Sequence[str]) -> list[str]:
+    """Encoded elements side by side, put together into words."""
+    if bits == 64:
+        return [f"{value}.{half}" for value in values for half in "xy"]
+    if bits == 32:
+        return [f"{value}.x" for value in values]
+    per = 32 // bits
+    return [
+        " | ".join(f"({v}.x << {j * bits}u)" for j, v in enumerate(values[w : w + per]))
+        for w in range(0, len(values), per)
+    ]
+
+
+def merged(name: str, bits: int, at: str, value: str) -> str:
+    """A statement that puts one encoded element between bytes of others."""
+    per, mask = 32 // bits, (1 << bits) - 1
+    shift = f"({at} % {per}u * {bits}u)"
+    return f"merge_{name}({at} / {per}u, {mask}u << {shift}, {value}.x << {shift});"
+
+
+def places(
+    rank: int, sizes: str, index: str, walks: Sequence[tuple[str, str, str]], last: int = 1
+) -> list[str]:
+    """Statements from a number to addresses: the number's coordinates, times strides.
+
+    A walk is the name of an address, where it begins, and its parameter of strides. The innermost
+    loop goes in steps of `last` elements.
+    """
+    if not walks:
+        return []
+    rest = f"{walks[0][0]}_rest"
+    lines = [f"  var {rest} = {index};"]
+    lines += [f"  var {name} = {base};" for name, base, _ in walks]
+    for d in reversed(range(rank)):
+        where = f"[{d // 4}][{d % 4}]"
+        scale = f" * {last}u" if d == rank - 1 and last > 1 else ""
+        step = f"{rest}{scale}"
+        if d:
+            size = f"params.{sizes}{where}"
+            size = f"({size} / {last}u)" if scale else size
+            step = f"{rest}_{d}"
+            lines.append(f"  let {step}_ = {rest} / {size};")
+            lines.append(f"  let {step} = ({rest} - {step}_ * {size}){scale};")
+            lines.append(f"  {rest} = {step}_;")
+        lines += [f"  {name} += {step} * params.{strides}{where};" for name, _, strides in walks]
+    return lines
+
+
+def params_struct(params: Mapping[str, Value]) -> list[str]:
+    """The struct that holds the parameters of a dispatch: single words first."""
+    words = [f"  {name}: u32," for name, value in params.items() if not isinstance(value, tuple)]
+    eights = [
+        f"  {name}: array<vec4<u32>, 2>,"
+        for name, value in params.items()
+        if isinstance(value, tuple)
+    ]
+    return ["struct Params {", *words, *eights, "}"]
+
+
+def parameter_words(parameters: Sequence[Parameter]) -> dict[str, Value]:
+    """The numbers that expressions name, as parameters of a dispatch."""
+    words = [word for p in parameters for word in p.words]
+    return {f"values{n // 8}": eight(words[n : n + 8]) for n in range(0, len(words), 8)}
+
+
+def function(
+    name: str,
+    inputs: Mapping[str, Operand],
+    parameters: Sequence[Parameter],
+    expression: Expression,
+    made: DataType,
+    classes: Mapping[str, DataType],
+) -> list[str]:
+    """A WGSL function from the values of the inputs to that of an expression.
+
+    `classes` are the data types that placeholders stand for.
+    """
+    given = ", ".join(f"{n}: {wgsl_type(o.data_type)}" for n, o in inputs.items())
+    lines = [f"fn {name}({given}) -> {wgsl_type(made)} {{"]
+    lines += named(parameters, f"{expression.steps} {expression.result}")
+    if expression.steps:
+        lines.append(f"  {resolve(expression.steps, classes)}")
+    return [*lines, f"  return {resolve(expression.result, classes)};", "}"]
+
+
+def named(parameters: Sequence[Parameter], text: str) -> list[str]:
+    """Statements that give the parameters in a text their names."""
+    lines, word = [], 0
+    for parameter in parameters:
+        if re.search(rf"\b{parameter.name}\b", text):
+            lines.append(f"  let {parameter.name} = {_parameter(parameter, word)};")
+        word += len(parameter.words)
+    return lines
+
+
+def _parameter(parameter: Parameter, word: int) -> str:
+    """WGSL that reads a parameter from the uniform buffer."""
+
+    def at(n: int) -> str:
+        return f"params.values{n // 8}[{n % 8 // 4}][{n % 4}]"
+
+    kind = class_of(parameter.data_type)
+    if kind == "u32":
+        return at(word)
+    if kind in ("f32", "i32"):
+        return f"bitcast<{kind}>({at(word)})"
+    return f"vec2<u32>({at(word)}, {at(word + 1)})"
+
+
+def resolve(text: str, classes: Mapping[str, DataType]) -> str:
+    """Placeholders replaced by the classes of the data types they stand for."""
+    for name, data_type in classes.items():
+        text = re.sub(rf"\b{name}_(?=\w)", f"{class_of(data_type)}_", text)
+        text = re.sub(rf"_from_{name}\b", f"_from_{class_of(data_type)}", text)
+    # A value converted to the class it has already is itself.
+    return re.sub(r"\b(\w+?)_from_\1(?=\()", "", text)
+
+
+def half_slots(data_types: Sequence[DataType], in_hardware: bool) -> dict[str, str]:
+    """What stands in for the conversions of FLOAT16 where the adapter's own can be used."""
+    if in_hardware and DataType.FLOAT16 in data_types:
+        return {"number/float16": "number/float16_hardware"}
+    return {}
