@@ -188,14 +188,6 @@ class Arithmetic:
     def __imatmul__(self: Any, other: Any) -> NoReturn:
         raise waiting("@")
 
-    def sort(self, *_: Any, **__: Any) -> NoReturn:
-        """Waits for the sorting operators."""
-        raise waiting("sort")
-
-    def argsort(self, *_: Any, **__: Any) -> NoReturn:
-        """Waits for the sorting operators."""
-        raise waiting("argsort")
-
     def nonzero(self) -> NoReturn:
         """Waits for NONZERO_COORDINATES."""
         raise waiting("nonzero")
@@ -284,8 +276,6 @@ class Conversions:
 
 WAITING = {
     "@": "matrix products (GEMM)",
-    "sort": "the sorting operators (TOP_K)",
-    "argsort": "the sorting operators (TOP_K)",
     "nonzero": "NONZERO_COORDINATES",
 }
 

@@ -123,6 +123,15 @@ from dmlgpu.numpy.manipulation import (
 )
 from dmlgpu.numpy.protocols import array_function as array_function
 from dmlgpu.numpy.protocols import array_ufunc as array_ufunc
+from dmlgpu.numpy.sorting import (
+    argsort,
+    searchsorted,
+    sort,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from dmlgpu.numpy.statistics import (
     all,
     any,
@@ -167,19 +176,7 @@ from dmlgpu.numpy.types import (
     uint32,
     uint64,
 )
-from dmlgpu.numpy.waiting import (
-    argsort,
-    matmul,
-    nonzero,
-    searchsorted,
-    sort,
-    take_along_axis,
-    tensordot,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
+from dmlgpu.numpy.waiting import matmul, nonzero, take_along_axis, tensordot
 from dmlgpu.tensor import Tensor
 
 __array_api_version__ = "2024.12"

@@ -156,7 +156,8 @@ class Sort:
     def _picked(self, wanted: int, tile: int) -> Plan:
         """The first items of each piece of a line, and of these again, until they fit a tile."""
         length, lines = self.source.sizes[self.axis], count(self._lines)
-        dispatches, scratch = [], {}
+        dispatches: list[Dispatch] = []
+        scratch: dict[str, int] = {}
         source = ""
         while length > tile:
             chunks = -(-length // tile)
@@ -247,7 +248,8 @@ class Sort:
             "shift": 0,
             "digit_bits": DIGIT_BITS,
             "per_lane": RADIX_PER_LANE,
-            **_ordering(self.source.data_type, self.descending),
+            "bits": self.source.data_type.bits,
+            **key_rule(self.source.data_type, self.descending),
             "index_words": self.index.data_type.bits // 32,
             "rank": len(lines),
             "in_step": self.source.effective_strides[self.axis],
@@ -297,8 +299,8 @@ class Piece:
     target: str = ""
 
 
-def _ordering(data_type: DataType, descending: bool) -> dict[str, Value]:
-    """How an element becomes a key: which of its bits are turned, and what is NaN or zero."""
+def key_rule(data_type: DataType, descending: bool) -> dict[str, int]:
+    """How elements become keys: the fields of KeyRule in number/key.wgsl, in order."""
     word = min(data_type.bits, 32)
     sign, every = 1 << word - 1, (1 << word) - 1
     is_float, is_signed = (data_type.name.startswith(kind) for kind in ("FLOAT", "INT"))
@@ -306,7 +308,6 @@ def _ordering(data_type: DataType, descending: bool) -> dict[str, Value]:
     flip = turned ^ (sign if is_float or is_signed else 0)
     low = 0xFFFFFFFF if descending else 0
     return {
-        "bits": data_type.bits,
         "sign": sign,
         "negative_zero": sign if is_float else 0,
         "infinity": INFINITY[data_type] if is_float else 0xFFFFFFFF,
