@@ -249,6 +249,7 @@ class Sort:
             "digit_bits": DIGIT_BITS,
             "per_lane": RADIX_PER_LANE,
             "bits": self.source.data_type.bits,
+            "word_shift": max(1, 32 // self.source.data_type.bits).bit_length() - 1,
             **key_rule(self.source.data_type, self.descending),
             "index_words": self.index.data_type.bits // 32,
             "rank": len(lines),

@@ -35,9 +35,12 @@ fn main(
   let first = (group.x + group.y * groups.x) * segments;
   for (var k = lane; k < TILE; k += WG_SIZE) {
     let segment = first + (k >> params.slots);
-    let line = segment / params.chunks;
-    let in_segment = k & ((1u << params.slots) - 1u);
-    let place = ((segment - line * params.chunks) << params.slots) + in_segment;
+    var line = segment;
+    var place = k & ((1u << params.slots) - 1u);
+    if (params.chunks > 1u) {
+      line = segment / params.chunks;
+      place += (segment - line * params.chunks) << params.slots;
+    }
     var item = last_item();
     if (segment < params.segments && place < params.length) { item = load_item(line, place); }
     wg_items[slot(k)] = item;

@@ -12,6 +12,7 @@ struct Params {
   digit_bits: u32,
   per_lane: u32, // items of an invocation
   bits: u32, // of an element
+  word_shift: u32, // log2 of the elements in a word
   sign: u32, // the highest bit of an element
   negative_zero: u32, // the element that is 0 too
   infinity: u32, // without its sign, above which an element is NaN
