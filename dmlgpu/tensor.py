@@ -586,6 +586,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
 
         The sort is stable, whatever `kind` and `stable` say; NaN is above everything.
         """
+        if order is not None:
+            raise InvalidTypeError("sort: a tensor has no fields, and so takes no argument order")
         views.axis_of("sort", axis, self.ndim)
         self[...] = self.device.sort(self, axis)
 
@@ -597,6 +599,10 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         >>> x.flip(1).argsort(axis=1).tolist()
         [[2, 1, 0], [2, 1, 0]]
         """
+        if order is not None:
+            raise InvalidTypeError(
+                "argsort: a tensor has no fields, and so takes no argument order"
+            )
         return self.device.argsort(self, axis)
 
     def __copy__(self) -> Tensor:
