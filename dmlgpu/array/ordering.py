@@ -149,7 +149,7 @@ class RunsDesc(Description):
 def _key(bits: str, data_type: DataType) -> str:
     """The key of an element, as WGSL over its bits."""
     rule = ", ".join(f"{value}u" for value in key_rule(data_type, False).values())
-    return f"key_{'pair' if data_type.bits == 64 else 'word'}({bits}, KeyRule({rule}))"
+    return f"key_{'pair' if data_type.bits == 64 else 'word'}({bits}, key_rule({rule}))"
 
 
 SORT: Operator[SortDesc] = Operator(SortDesc, _nothing, SortDesc.work)

@@ -301,7 +301,7 @@ class Piece:
 
 
 def key_rule(data_type: DataType, descending: bool) -> dict[str, int]:
-    """How elements become keys: the fields of KeyRule in number/key.wgsl, in order."""
+    """How elements become keys: the fields of key_rule in number/key.wgsl, in order."""
     word = min(data_type.bits, 32)
     sign, every = 1 << word - 1, (1 << word) - 1
     is_float, is_signed = (data_type.name.startswith(kind) for kind in ("FLOAT", "INT"))

@@ -1,6 +1,6 @@
 // How elements become keys, from the parameters.
-fn key_rule() -> KeyRule {
-  return KeyRule(
+fn rule_of_params() -> key_rule {
+  return key_rule(
     params.sign,
     params.negative_zero,
     params.infinity,
