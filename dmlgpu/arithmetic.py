@@ -186,21 +186,13 @@ class Arithmetic:
         return self._unary("bitwise_invert")
 
     def __matmul__(self, other: Any) -> NoReturn:
-        raise waiting("@")
+        raise _no_products()
 
     def __rmatmul__(self, other: Any) -> NoReturn:
-        raise waiting("@")
+        raise _no_products()
 
     def __imatmul__(self, other: Any) -> NoReturn:
-        raise waiting("@")
-
-    def sort(self, *_: Any, **__: Any) -> NoReturn:
-        """Waits for the sorting operators."""
-        raise waiting("sort")
-
-    def argsort(self, *_: Any, **__: Any) -> NoReturn:
-        """Waits for the sorting operators."""
-        raise waiting("argsort")
+        raise _no_products()
 
 
 class Conversions:
@@ -284,16 +276,8 @@ class Conversions:
         return (self[i] for i in range(self.shape[0]))
 
 
-WAITING = {
-    "@": "matrix products (GEMM)",
-    "sort": "the sorting operators (TOP_K)",
-    "argsort": "the sorting operators (TOP_K)",
-}
-
-
-def waiting(name: str) -> UnsupportedError:
-    """What is not built yet, and what it waits for."""
-    return UnsupportedError(f"{name} is not built yet: it waits for {WAITING[name]}")
+def _no_products() -> UnsupportedError:
+    return UnsupportedError("@ is not built yet: it waits for matrix products (GEMM)")
 
 
 def _is_operand(value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu import elements, indexed
+from dmlgpu import elements, indexed, ordering
 from dmlgpu.arguments import is_fixed, key_of
 from dmlgpu.array.promotion import BOOL, DType, data_type_of, host_array
 from dmlgpu.compiled import CompiledOperator
@@ -293,6 +293,14 @@ class Device:
     def put(self, x: Tensor, index: Arrays, value: Any) -> None:
         """Writes a value, broadcast, to what an index with arrays of integers or masks names."""
         indexed.put(self, x, index, value)
+
+    def sort(self, x: Tensor, axis: int | None, descending: bool = False) -> Tensor:
+        """The elements of every line in order."""
+        return ordering.sort(x, axis, descending)
+
+    def argsort(self, x: Tensor, axis: int | None, descending: bool = False) -> Tensor:
+        """The places that put every line in order, as int64."""
+        return ordering.argsort(x, axis, descending)
 
     def kept(self, desc: Description, make: Callable[[], CompiledOperator]) -> CompiledOperator:
         """The compiled operator of a description, made where it is not among those kept."""

@@ -639,6 +639,32 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         )
         return result
 
+    def sort(
+        self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> None:
+        """Puts the elements of every line along an axis in order, in place, as NumPy's method does.
+
+        The sort is stable, whatever `kind` and `stable` say; NaN is above everything.
+        """
+        if order is not None:
+            raise InvalidTypeError("sort: a tensor has no fields, and so takes no argument order")
+        views.axis_of("sort", axis, self.ndim)
+        self[...] = self.device.sort(self, axis)
+
+    def argsort(
+        self, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> Tensor:
+        """The places that put every line along an axis, or the flattened tensor, in order.
+
+        >>> x.flip(1).argsort(axis=1).tolist()
+        [[2, 1, 0], [2, 1, 0]]
+        """
+        if order is not None:
+            raise InvalidTypeError(
+                "argsort: a tensor has no fields, and so takes no argument order"
+            )
+        return self.device.argsort(self, axis)
+
     def __copy__(self) -> Tensor:
         return self.copy()
 

@@ -6,6 +6,7 @@ The loops themselves are in support/moves.py. Elements keep their bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -221,6 +222,42 @@ def coordinates_agree(case: Case, inputs: list[Array], count: Array, rows: Array
     assert count.reshape(-1).tolist() == [len(want)]
     rows = rows.reshape(rows.shape[-2:])
     np.testing.assert_array_equal(rows[: len(want)], want[:, inputs[0].ndim - rows.shape[1] :])
+
+
+def tops(draw: Draw, ranks: Sequence[int], most: int) -> Any:
+    """Some of each line, or all of it; now and then a line that does not fit workgroup memory."""
+    axis, shape = lines(draw, ranks, most)
+    if draw(st.integers(0, 9)) == 0:
+        shape = put((1,) * len(shape), axis, draw(st.integers(2000, 9000)))
+    k = draw(st.sampled_from((1, shape[axis], draw(st.integers(1, shape[axis])))))
+    taken = put(shape, axis, k)
+    shapes = {"output_value_tensor": taken, "output_index_tensor": taken}
+    return {"axis": axis, "k": k}, {"input_tensor": shape, **shapes}
+
+
+def sortable(rng: np.random.Generator, case: Case, tensor: dml.TensorDesc) -> Array | None:
+    """Any bits, or so few values that many are equal."""
+    if case.mode == "bits":
+        return None
+    special = [0.0, -0.0, 1.5, -1.5, np.nan, np.inf, -np.inf]
+    return rng.choice(special if tensor.data_type in oracle.FLOATS else [0, 1, 2], tensor.sizes)
+
+
+def top_k(d: Any, x: Array) -> Any:
+    direction = getattr(d, "axis_direction", dml.AxisDirection.DECREASING)
+    descending = direction is dml.AxisDirection.DECREASING
+    values, places = moves.top_k(x, d.axis, d.k, descending)
+    return values, places.astype(oracle.NUMPY_TYPES[d.output_index_tensor.data_type])
+
+
+SORTED = Expected(
+    top_k,
+    tops,
+    {"input_tensor": sortable},
+    modes=("bits", "few"),
+    examples=60,
+    least={"k": 1},
+)
 
 
 def pieces(field: str, whole: str, draw: Draw, ranks: Sequence[int], most: int) -> Any:
@@ -536,4 +573,6 @@ MOVES: dict[str, Expected] = {
         elements=1000,
         examples=60,
     ),
+    "TOP_K": replace(SORTED, examples=20),
+    "TOP_K1": SORTED,
 }

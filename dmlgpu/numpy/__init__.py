@@ -134,6 +134,15 @@ from dmlgpu.numpy.manipulation import (
 )
 from dmlgpu.numpy.protocols import array_function as array_function
 from dmlgpu.numpy.protocols import array_ufunc as array_ufunc
+from dmlgpu.numpy.sorting import (
+    argsort,
+    searchsorted,
+    sort,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from dmlgpu.numpy.statistics import (
     all,
     any,
@@ -178,17 +187,7 @@ from dmlgpu.numpy.types import (
     uint32,
     uint64,
 )
-from dmlgpu.numpy.waiting import (
-    argsort,
-    matmul,
-    searchsorted,
-    sort,
-    tensordot,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
+from dmlgpu.numpy.waiting import matmul, tensordot
 from dmlgpu.tensor import Tensor
 
 __array_api_version__ = "2024.12"

@@ -14,7 +14,7 @@ from dmlgpu.array.functions import FUNCTIONS
 from dmlgpu.desc import views
 from dmlgpu.errors import AxisError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
-from dmlgpu.numpy import creation, indexing, manipulation, statistics
+from dmlgpu.numpy import creation, indexing, manipulation, sorting, statistics
 from dmlgpu.numpy.waiting import WAITING
 from dmlgpu.tensor import Tensor
 
@@ -246,6 +246,42 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return x.shape == y.shape and bool((x == y).all())
 
 
+def _sorted(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """NumPy's names for the kinds of sort all mean the one there is, which is stable."""
+
+    def made(
+        a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> Tensor:
+        if order is not None:
+            raise InvalidTypeError(f"np.{function.__name__}: a tensor takes no argument order")
+        return function(a, axis=axis)
+
+    return made
+
+
+def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    return sorting.searchsorted(a, v, side=side, sorter=sorter)
+
+
+def _unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    if axis is not None:
+        raise InvalidTypeError("np.unique: a tensor takes no argument axis")
+    runs = sorting.Runs(ar, equal_nan)
+    wanted = [(return_index, runs.indices), (return_inverse, runs.inverse)]
+    wanted += [(return_counts, runs.counts)]
+    more = [make() for asked, make in wanted if asked]
+    return (runs.values(), *more) if more else runs.values()
+
+
 METHODS = (
     *("all", "any", "argmax", "argmin", "astype", "copy", "cumprod", "cumsum", "max", "mean"),
     *("min", "nonzero", "prod", "ravel", "repeat", "reshape", "round", "squeeze", "std", "sum"),
@@ -261,6 +297,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "atleast_3d": _each_at_least(3),
     "amax": _of_method("max"),
     "amin": _of_method("min"),
+    "argsort": _sorted(sorting.argsort),
     "around": _of_method("round"),
     "array_equal": _array_equal,
     "broadcast_arrays": lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*args)),
@@ -303,8 +340,10 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     ),
     "roll": _roll,
     "rollaxis": _rollaxis,
+    "searchsorted": _searchsorted,
     "shape": _shape,
     "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    "sort": _sorted(sorting.sort),
     "split": lambda ary, indices_or_sections, axis=0: manipulation.split(
         ary, indices_or_sections, axis=axis
     ),
@@ -316,6 +355,11 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "tile": lambda A, reps: manipulation.tile(A, reps),  # noqa: N803 - NumPy's name
     "tril": _triangle(creation.tril),
     "triu": _triangle(creation.triu),
+    "unique": _unique,
+    "unique_all": sorting.unique_all,
+    "unique_counts": sorting.unique_counts,
+    "unique_inverse": sorting.unique_inverse,
+    "unique_values": sorting.unique_values,
     "unstack": _split_axis(manipulation.unstack),
     "vecdot": statistics.vecdot,
     "vsplit": _split_along(0),

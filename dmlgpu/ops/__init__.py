@@ -27,6 +27,7 @@ from dmlgpu.ops import (
     scatter,
     slice,
     softmax,
+    sort,
 )
 from dmlgpu.plan.operator import Operator
 
@@ -49,6 +50,7 @@ FAMILIES = (
     index,
     scatter,
     nonzero,
+    sort,
 )
 OPERATORS: tuple[Operator[Any], ...] = tuple(
     operator for family in FAMILIES for operator in family.OPERATORS

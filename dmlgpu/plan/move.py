@@ -28,7 +28,8 @@ CPU_TEAM = 8  # most invocations of these that work side by side
 CPU_SHARES = 2048  # invocations among which these divide their work
 LONG_ROW = 16  # units, from which on a row is worth cutting into pieces
 AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more compile for minutes
-SOURCE, OUTPUT = "input_tensor", "output_tensor"  # as plans call them until they are renamed
+# As plans call them until they are renamed.
+SOURCE, OUTPUT, INDICES = "input_tensor", "output_tensor", "indices_tensor"
 SHORT_RUN = 128  # bits of a run, up to which its elements are moved with those of others
 SPARSE_FACTOR = 4  # an output whose extent is more than this many times its elements is sparse
 
@@ -42,6 +43,7 @@ class Gather:
     sizes: tuple[int, ...]  # of the input dimensions the coordinates select from
     strides: tuple[int, ...]
     kept: int  # how many of the last loops step through the block that one tuple picks
+    field: str = INDICES
 
     @property
     def snippet(self) -> str:
@@ -83,7 +85,10 @@ class Move:
             made = _plan_part(bits, self.loops, self.base, self.out_base, adapter, largest)
         else:
             made = _plan(bits, self.loops, self.base, self.gather, adapter, largest)
-        return _renamed(made, {SOURCE: self.source_field, OUTPUT: self.output_field})
+        fields = {SOURCE: self.source_field, OUTPUT: self.output_field}
+        if self.gather:
+            fields[INDICES] = self.gather.field
+        return _renamed(made, fields)
 
     def traffic(self) -> dict[str, int]:
         """The sectors that hold what is picked, the indices, and the output."""
@@ -99,7 +104,7 @@ class Move:
         moved = prod(d.size for d in self.loops[:tuples]) * bytes_read(self.source, piece)
         return {
             self.source_field: min(moved, self.source.total_tensor_size_in_bytes),
-            "indices_tensor": all_read(self.gather.indices),
+            self.gather.field: all_read(self.gather.indices),
         } | written
 
 

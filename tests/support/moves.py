@@ -194,3 +194,16 @@ def one_hot(indices: Array, values: Array, axis: int, n: int) -> Array:
         if at is not None:
             out[(*c[:axis], at, *c[axis + 1 :])] = on
     return out
+
+
+def top_k(x: Array, axis: int, k: int, descending: bool) -> tuple[Array, Array]:
+    """The first k of every line and their places: stable, with NaN above everything."""
+    if x.dtype.kind == "f":
+        unordered = np.isnan(x)
+        number = np.where(unordered, 0, x)
+        keys = (-number, ~unordered) if descending else (number, unordered)
+        places = np.lexsort(keys, axis=axis)
+    else:
+        places = np.argsort(~x if descending else x, axis=axis, kind="stable")
+    places = np.take(places, np.arange(k), axis=axis)
+    return np.take_along_axis(x, places, axis), places

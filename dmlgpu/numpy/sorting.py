@@ -1,0 +1,126 @@
+"""Sorting, searching in what is sorted, and sets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from dmlgpu import ordering
+from dmlgpu.array.promotion import INT32, promoted
+from dmlgpu.desc.tensor import DataType
+from dmlgpu.desc.views import packed
+from dmlgpu.functions import device_of
+from dmlgpu.numpy.creation import asarray
+from dmlgpu.tensor import Tensor
+
+
+def sort(
+    x: Any, /, *, axis: int | None = -1, descending: bool = False, stable: bool = True
+) -> Tensor:
+    """The elements of every line along an axis in order; NaN is above everything.
+
+    Equal elements keep their order, in both directions, whatever `stable` says.
+    """
+    return ordering.sort(asarray(x), axis, bool(descending))
+
+
+def argsort(
+    x: Any, /, *, axis: int | None = -1, descending: bool = False, stable: bool = True
+) -> Tensor:
+    """The places that put every line in order, as int64; equal elements keep their order."""
+    return ordering.argsort(asarray(x), axis, bool(descending))
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
+    """Where each x2 goes in the sorted x1: before all equal elements, or behind them; as int32."""
+    device = device_of(x1, x2, sorter)
+    line, values = (asarray(x, device=device) for x in (x1, x2))
+    order = None if sorter is None else asarray(sorter, device=device)
+    return ordering.search(line, values, side, order, promoted([line.dtype, values.dtype]))
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` gives."""
+
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` gives."""
+
+    values: Tensor
+    counts: Tensor
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` gives."""
+
+    values: Tensor
+    inverse_indices: Tensor
+
+
+class Runs:
+    """The elements in order, and where runs of equal ones begin among them.
+
+    NaN are not equal to each other, unless `equal_nan` says so. How many runs there are is read
+    back, since that is the shape of what is made of them.
+    """
+
+    def __init__(self, x: Any, equal_nan: bool = False) -> None:
+        self.x = asarray(x)
+        self.ordered, self.places = ordering.sorted_with_places(self.x, None, False)
+        self.begins = self.starts = ordering.runs(self.ordered, equal_nan)
+        if self.x.size:
+            count, rows = self.x.device.run("NONZERO_COORDINATES", self.begins)
+            self.starts = rows.view(packed(DataType.INT32, (count.item(),)))
+
+    def values(self) -> Tensor:
+        """One element of each run: the first in the order of the array."""
+        return self.ordered.take(self.starts, 0) if self.x.size else self.ordered
+
+    def indices(self) -> Tensor:
+        """Where each of them is in the flattened array."""
+        return self.places.take(self.starts, 0) if self.x.size else self.places
+
+    def counts(self) -> Tensor:
+        """The lengths of the runs."""
+        if not self.x.size:
+            return self.starts
+        ends = self.x.device.full(self.starts.shape, INT32, self.x.size)
+        if self.starts.size > 1:
+            ends[:-1] = self.starts[1:]
+        return ends - self.starts
+
+    def inverse(self) -> Tensor:
+        """The number of its run for each element of the array."""
+        if not self.x.size:
+            return Tensor.without_elements(self.x.device, self.x.shape, INT32)
+        numbers = self.begins.cumsum(0) - 1
+        device = self.x.device
+        made: Tensor = device.run("SCATTER_ELEMENTS", numbers, self.places, numbers, axis=0)
+        return made.reshape(self.x.shape)
+
+
+def unique_values(x: Any, /) -> Tensor:
+    """The elements without repetitions, in order."""
+    return Runs(x).values()
+
+
+def unique_counts(x: Any, /) -> UniqueCounts:
+    """The elements without repetitions, and how often each is there."""
+    runs = Runs(x)
+    return UniqueCounts(runs.values(), runs.counts())
+
+
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    """The elements without repetitions, and which of them each element of x is."""
+    runs = Runs(x)
+    return UniqueInverse(runs.values(), runs.inverse())
+
+
+def unique_all(x: Any, /) -> UniqueAll:
+    """The elements without repetitions, where each is first, which each is, and how often."""
+    runs = Runs(x)
+    return UniqueAll(runs.values(), runs.indices(), runs.inverse(), runs.counts())

@@ -1,0 +1,107 @@
+"""DML_OPERATOR_TOP_K and DML_OPERATOR_TOP_K1: the first elements of every line, in order.
+
+https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_top_k_operator_desc
+https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_top_k1_operator_desc
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmlgpu.desc.description import Description, Output, entry_of
+from dmlgpu.desc.enumerations import AxisDirection
+from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.errors import InvalidDescError
+from dmlgpu.ops.movement import check_axis, check_sizes, put, require
+from dmlgpu.plan.operator import Given, Operator
+from dmlgpu.plan.sort import Sort
+
+
+class TopKDesc(Description):
+    """DML_TOP_K_OPERATOR_DESC: the largest elements of every line, the largest first.
+
+    Fields:
+        input_tensor (tensor): what is read.
+        output_value_tensor (tensor): the elements.
+        output_index_tensor (tensor): where in its line each of them is.
+        axis (UINT): the dimension along which the lines lie.
+        k (UINT): how many elements of each line are wanted.
+
+    Rules:
+        - `k` is at least 1 and at most the input's size along `axis`.
+        - The outputs have the input's sizes, but `k` along `axis`.
+        - Of equal elements the one with the lower index comes first. -0.0 and 0.0 are equal, and
+          every NaN is above infinity and equal to every other.
+    """
+
+    input_tensor: TensorDesc
+    output_value_tensor: Output
+    output_index_tensor: Output
+    axis: int
+    k: int
+
+
+class TopK1Desc(Description):
+    """DML_TOP_K1_OPERATOR_DESC: the largest elements of every line, or the smallest, in order.
+
+    Fields:
+        input_tensor (tensor): what is read.
+        output_value_tensor (tensor): the elements.
+        output_index_tensor (tensor): where in its line each of them is.
+        axis (UINT): the dimension along which the lines lie.
+        k (UINT): how many elements of each line are wanted.
+        axis_direction (DML_AXIS_DIRECTION): DECREASING, the largest elements and the largest first,
+            or INCREASING, the smallest and the smallest first.
+
+    Rules:
+        - `k` is at least 1 and at most the input's size along `axis`; with all of it, lines are
+          sorted.
+        - The outputs have the input's sizes, but `k` along `axis`.
+        - Of equal elements the one with the lower index comes first, in both directions. -0.0 and
+          0.0 are equal, and every NaN is above infinity and equal to every other.
+    """
+
+    input_tensor: TensorDesc
+    output_value_tensor: Output
+    output_index_tensor: Output
+    axis: int
+    k: int
+    axis_direction: AxisDirection = AxisDirection.DECREASING
+
+
+AnyDesc = TopKDesc | TopK1Desc
+
+
+def check(d: AnyDesc) -> None:
+    """The rules that the catalogue does not say."""
+    name, sizes = entry_of(type(d)).name, d.input_tensor.sizes
+    check_axis(name, d.axis, d.input_tensor.rank)
+    if not 1 <= d.k <= sizes[d.axis]:
+        raise InvalidDescError(
+            f"{name}: k is {d.k}; input_tensor has size {sizes[d.axis]} along axis {d.axis}, and k "
+            f"must be in [1, {sizes[d.axis]}]"
+        )
+    for field, tensor in d.outputs().items():
+        check_sizes(name, field, tensor, put(sizes, d.axis, d.k))
+
+
+def infer(given: Given) -> dict[str, TensorDesc]:
+    """The input's sizes with `k` along the axis, and 32-bit indices."""
+    require(given, "axis", "k")
+    source: TensorDesc = given.input_tensor
+    sizes = put(source.sizes, min(given.axis, source.rank - 1), given.k)
+    return {
+        "output_value_tensor": TensorDesc(source.data_type, sizes),
+        "output_index_tensor": TensorDesc(DataType.UINT32, sizes),
+    }
+
+
+def work(d: AnyDesc) -> Sort:
+    """The order of each line, as far as it is wanted."""
+    descending = isinstance(d, TopKDesc) or d.axis_direction is AxisDirection.DECREASING
+    return Sort(d.input_tensor, d.output_value_tensor, d.output_index_tensor, d.axis, descending)
+
+
+OPERATORS: tuple[Operator[Any], ...] = tuple(
+    Operator(desc, infer, work, check) for desc in (TopKDesc, TopK1Desc)
+)

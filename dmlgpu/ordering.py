@@ -1,0 +1,107 @@
+"""Sorts and searches of tensors, in NumPy's terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dmlgpu.array.ordering import RUNS, SEARCH, SORT, RunsDesc, SearchDesc, SortDesc
+from dmlgpu.array.promotion import INT32, INT64, DType, data_type_of
+from dmlgpu.compiled import CompiledOperator
+from dmlgpu.desc.description import Description
+from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.desc.views import axis_of, packed
+from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.plan.operator import Operator
+from dmlgpu.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dmlgpu.device import Device
+
+
+def sort(x: Tensor, axis: int | None, descending: bool) -> Tensor:
+    """The elements of every line in order."""
+    values, _ = sorted_with_places(x, axis, descending)
+    return values
+
+
+def sorted_with_places(x: Tensor, axis: int | None, descending: bool) -> tuple[Tensor, Tensor]:
+    """The elements of every line in order, and their places as int32."""
+    line, place = _along("sort", x, axis)
+    if not x.size:
+        return line.copy(), Tensor.without_elements(x.device, line.shape, INT32)
+    values = packed(line.desc.data_type, line.desc.sizes)
+    places = packed(DataType.INT32, values.sizes)
+    made = _sorted(line, values, places, place, descending)
+    return made[0].marked(line.shape, x.dtype), made[1].marked(line.shape, INT32)
+
+
+def argsort(x: Tensor, axis: int | None, descending: bool) -> Tensor:
+    """The places that put every line in order, as int64."""
+    line, place = _along("argsort", x, axis)
+    if not x.size:
+        return Tensor.without_elements(x.device, line.shape, INT64)
+    places = packed(DataType.INT64, line.desc.sizes)
+    made: Tensor = _sorted(line, None, places, place, descending)
+    return made.marked(line.shape, INT64)
+
+
+def _along(what: str, x: Tensor, axis: int | None) -> tuple[Tensor, int]:
+    """The tensor, flattened where no axis is named, and the axis; a number has one of its own."""
+    if axis is None:
+        return x.reshape(-1), 0
+    return x, axis_of(what, axis, max(x.ndim, 1))
+
+
+def _sorted(
+    x: Tensor, values: TensorDesc | None, places: TensorDesc, axis: int, descending: bool
+) -> Any:
+    desc = SortDesc(x=x.desc, values=values, places=places, axis=axis, descending=descending)
+    return _run(x.device, SORT, desc, x)
+
+
+def _run(device: Device, record: Operator[Any], desc: Description, *tensors: Tensor) -> Any:
+    return device.kept(desc, lambda: CompiledOperator(device, record, desc))(*tensors)
+
+
+def search(line: Tensor, values: Tensor, side: str, sorter: Tensor | None, common: DType) -> Tensor:
+    """Where values would be put into a sorted line, as int32."""
+    if side not in ("left", "right"):
+        raise InvalidDescError(f"searchsorted: side is {side!r}; it must be 'left' or 'right'")
+    if line.ndim != 1:
+        raise InvalidDescError(f"searchsorted: x1 has {line.ndim} dimensions; it must have 1")
+    if sorter is not None:
+        if sorter.dtype.kind not in "iu":
+            raise InvalidTypeError(
+                f"searchsorted: sorter is {sorter.dtype}; it must be of an integer type"
+            )
+        if sorter.shape != line.shape:
+            raise InvalidDescError(
+                f"searchsorted: sorter has shape {sorter.shape}; x1 has {line.shape}, and the two "
+                "must be equal"
+            )
+    device = line.device
+    if not line.size or not values.size:
+        return device.full(values.shape, INT32, 0)
+    given = [x.astype(common, copy=False) for x in (line, values)]
+    order = [] if sorter is None else [sorter]
+    if sorter is not None and sorter.itemsize < 4:
+        order = [sorter.astype(INT32)]
+    desc = SearchDesc(
+        line=given[0].desc,
+        sorter=order[0].desc if order else None,
+        values=given[1].desc,
+        places=packed(data_type_of(INT32), given[1].desc.sizes),
+        behind=side == "right",
+    )
+    made: Tensor = _run(device, SEARCH, desc, given[0], *order, given[1])
+    return made.marked(values.shape, INT32)
+
+
+def runs(line: Tensor, equal_nan: bool) -> Tensor:
+    """1 where a run of equal elements begins in a sorted line, else 0, as int32."""
+    if not line.size:
+        return Tensor.without_elements(line.device, line.shape, INT32)
+    begins = packed(data_type_of(INT32), line.desc.sizes)
+    desc = RunsDesc(line=line.desc, begins=begins, equal_nan=equal_nan)
+    made: Tensor = _run(line.device, RUNS, desc, line)
+    return made

@@ -1,0 +1,35 @@
+// One pass of a radix sort, first half: how often each digit occurs in each tile of a line.
+#import work
+#import item
+#import source
+#bind write counts: u32
+const DIGITS = 256u;
+const PER = 16u;
+var<workgroup> wg_found: array<atomic<u32>, DIGITS>;
+
+@compute @workgroup_size(WG_SIZE)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let number = group.x + group.y * groups.x;
+  let line = number / params.chunks;
+  let tile = number % params.chunks;
+  for (var d = lane; d < DIGITS; d += WG_SIZE) { atomicStore(&wg_found[d], 0u); }
+  workgroupBarrier();
+  if (number < params.segments) {
+    for (var k = 0u; k < PER; k++) {
+      let place = (tile * PER + k) * WG_SIZE + lane;
+      if (place < params.length) {
+        atomicAdd(&wg_found[item_digit(load_item(line, place), params.shift) % DIGITS], 1u);
+      }
+    }
+  }
+  workgroupBarrier();
+  if (number < params.segments) {
+    for (var d = lane; d < DIGITS; d += WG_SIZE) {
+      store_counts((line * DIGITS + d) * params.chunks + tile, atomicLoad(&wg_found[d]));
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// What the kernels that sort share: lines of a tensor, cut into segments. All that differs between
+// types, directions and sizes is in the parameters, so that few pipelines serve them all.
+struct Params {
+  first_line: u32, // of the tensors; scratch memory begins with it
+  segments: u32, // of all lines
+  chunks: u32, // segments of a line
+  length: u32, // items of a line
+  kept: u32, // items of a line, or of a segment, that are written
+  slots: u32, // log2 of the items that a segment has room for
+  run: u32, // log2 of the most items that a run keeps
+  shift: u32, // of the digit that a pass sorts by
+  digit_bits: u32,
+  per_lane: u32, // items of an invocation
+  bits: u32, // of an element
+  word_shift: u32, // log2 of the elements in a word
+  sign: u32, // the highest bit of an element
+  negative_zero: u32, // the element that is 0 too
+  infinity: u32, // without its sign, above which an element is NaN
+  flip: u32, // bits of elements that are turned, so that keys are in order
+  flip_low: u32, // of the low word, where there are two
+  flip_negative: u32, // of negative elements
+  flip_negative_low: u32,
+  unordered: u32, // the key of NaN
+  index_words: u32,
+  rank: u32, // number of loops over the lines
+  in_step: u32, // elements from one of a line to the next
+  out_step: u32,
+  in_plane: u32, // words of scratch memory from one word of an item to the next
+  out_plane: u32,
+  sizes: array<vec4<u32>, 2>, // of the loops over the lines
+  in_strides: array<vec4<u32>, 2>,
+  out_strides: array<vec4<u32>, 2>,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+override WG_SIZE: u32 = 64;
+
+// Where a line begins in the input, and in the output.
+fn line_starts(line: u32) -> vec2<u32> {
+  var rest = params.first_line + line;
+  var starts = vec2<u32>(0u);
+  for (var d = params.rank - 1u; d > 0u; d--) {
+    let size = params.sizes[d / 4u][d % 4u];
+    let steps = vec2<u32>(params.in_strides[d / 4u][d % 4u], params.out_strides[d / 4u][d % 4u]);
+    starts += rest % size * steps;
+    rest /= size;
+  }
+  return starts + rest * vec2<u32>(params.in_strides[0].x, params.out_strides[0].x);
+}
