@@ -16,7 +16,7 @@ import numpy as np
 
 import dmlgpu as dml
 from benchmarks.workload import SIZES, Case, Operand, Shape, Workload, Written, X, Y, id_of
-from dmlgpu.desc.indexing import window
+from dmlgpu.desc.indexing import Window, read
 from dmlgpu.desc.levels import FeatureLevel, row_at
 from dmlgpu.ops import BY_NAME, OPERATORS
 from dmlgpu.plan.operator import Operator
@@ -97,7 +97,8 @@ def windowed(*index: Any, more: Callable[[Shape], Mapping[str, Any]] = lambda s:
     """The window of SLICE1 and its gradient for what stands in NumPy's brackets."""
 
     def attributes(shape: Shape) -> dict[str, Any]:
-        at = window(shape, index)
+        at = read(shape, index, np.ndarray)
+        assert isinstance(at, Window)
         names = ("input_window_offsets", "input_window_sizes", "input_window_strides")
         return dict(zip(names, (at.offsets, at.sizes, at.strides), strict=True)) | dict(more(shape))
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dmlgpu.arguments import is_fixed, key_of
@@ -47,9 +47,13 @@ class Ready:
     """A function prepared for operands of these types and shapes."""
 
     compiled: CompiledOperator | None  # None: the result is empty
-    views: tuple[TensorDesc | None, ...]  # of the operands that are tensors, where broadcast
+    views: tuple[TensorDesc | None, ...]  # of the operands that are tensors; () where none differs
     shape: tuple[int, ...]
     dtype: DType
+    marks: bool = field(init=False)  # the result is not what its description says
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "marks", not self.shape or self.dtype == BOOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +67,46 @@ class Formula:
 
 def function(device: Device, name: str, *operands: Any, out: Tensor | None = None) -> Tensor:
     """An element-wise function of tensors, arrays and Python numbers."""
+    quick = None if out is not None else _quick(name, operands)
+    known = None if quick is None else device.remembered.get(quick)
+    if known is not None:
+        return _called(known, [x for x in operands if x.__class__ is Tensor], None)
     apart = [_apart(x, out) for x in given(device, operands)]
-    key = ("function", name, *map(_key, apart))
-    return _run(device, key, lambda: formula(name, apart), apart, out)
+    key = quick or ("function", name, *map(_key, apart))
+    return _run(device, name, key, lambda: formula(name, apart), apart, out)
+
+
+def _quick(name: str, operands: Sequence[Any]) -> Hashable:
+    """The key of a function of tensors and Python numbers, cheap to make; None for others."""
+    key: list[Hashable] = [name]
+    for x in operands:
+        kind = x.__class__
+        if kind is Tensor and (x._shape is None or 0 not in x._shape):
+            key += (x.key[2], x._shape, x._dtype)
+        elif kind is float:
+            key += (kind, struct.pack("<d", x))
+        elif kind is int or kind is bool:
+            key += (kind, x)
+        else:
+            return None
+    return tuple(key)
 
 
 def select(device: Device, condition: Any, a: Any, b: Any, out: Tensor | None = None) -> Tensor:
     """Elements of `a` where the condition is not zero, else of `b`."""
     apart = [_apart(x, out) for x in given(device, (condition, a, b))]
-    return _run(device, ("select", *map(_key, apart)), lambda: selection(apart), apart, out)
+    key = ("select", *map(_key, apart))
+    return _run(device, "select", key, lambda: selection(apart), apart, out)
 
 
 def cast(device: Device, x: Tensor, dtype: DType) -> Tensor:
     """The elements as another type holds them; a copy where the type stays."""
     key = ("cast", _key(x), dtype)
-    return _run(device, key, lambda: Formula(converted("x0", x.dtype, dtype), (), dtype), [x], None)
+
+    def make() -> Formula:
+        return Formula(converted("x0", x.dtype, dtype), (), dtype)
+
+    return _run(device, "cast", key, make, [x], None)
 
 
 def reduce(
@@ -104,7 +133,7 @@ def reduce(
         if not x.size:
             return filled(device, ending.shape, ending.dtype, ending.empty)
         chain = reduction(name, (x.desc,), (), (), ending, x.dtype, x.desc)
-        known = Ready(compiled(device, chain), (None,), ending.shape, ending.dtype)
+        known = Ready(compiled(device, chain), (), ending.shape, ending.dtype)
         if is_fixed((axis, correction)):
             device.remember(key, known)
     return _called(known, [x], None)
@@ -303,18 +332,21 @@ def broadcast_shapes(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
 
 
 def _run(
-    device: Device, key: tuple[Hashable, ...], make: Any, given: Sequence[Any], out: Tensor | None
+    device: Device,
+    name: str,
+    key: Hashable,
+    make: Callable[[], Formula],
+    given: Sequence[Any],
+    out: Tensor | None,
 ) -> Tensor:
     for x in given:
         if isinstance(x, Tensor) and x.is_traced:
             return x.traced_step(make(), given)
     if out is not None:
-        key = (*key, "out", out.identity)
+        key = (key, "out", out.identity)
     known = device.remembered.get(key)
     if known is None:
-        known = _prepared(
-            device, str(key[1] if key[0] == "function" else key[0]), make(), given, out
-        )
+        known = _prepared(device, name, make(), given, out)
         device.remember(key, known)
     return _called(known, [x for x in given if isinstance(x, Tensor)], out)
 
@@ -345,7 +377,7 @@ def _prepared(
     chain = Chain(
         name=name, sources=sources, constants=made.constants, steps=tuple(steps), output=output
     )
-    return Ready(compiled(device, chain), views, shape, dtype)
+    return Ready(compiled(device, chain), views if any(views) else (), shape, dtype)
 
 
 def check_castable(name: str, source: DType, target: DType) -> None:
@@ -374,14 +406,15 @@ def _called(ready: Ready, tensors: list[Tensor], out: Tensor | None) -> Tensor:
         (device,) = {x.device for x in tensors} or (None,)
         assert device is not None
         return Tensor.without_elements(device, ready.shape, ready.dtype)
-    bound = [
-        x if view is None else x.view(view) for x, view in zip(tensors, ready.views, strict=True)
-    ]
+    bound = tensors
+    if ready.views:
+        pairs = zip(tensors, ready.views, strict=True)
+        bound = [x if view is None else x.view(view) for x, view in pairs]
     if out is not None:
         ready.compiled(*bound, out=out)
         return out
     result: Tensor = ready.compiled(*bound)
-    return result.marked(ready.shape, ready.dtype)
+    return result.marked(ready.shape, ready.dtype) if ready.marks else result
 
 
 def _apart(x: Any, out: Tensor | None) -> Any:
