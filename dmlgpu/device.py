@@ -282,9 +282,12 @@ class Device:
         """Writes a value, broadcast, to a window of a tensor."""
         elements.assign(self, target, window, value)
 
-    def take(self, x: Tensor, index: Arrays) -> Tensor:
-        """What an index with arrays of integers or masks names."""
-        return indexed.take(self, x, index)
+    def take(self, x: Tensor, index: Arrays, key: Hashable = ()) -> Tensor:
+        """What an index with arrays of integers or masks names.
+
+        Where one tensor of integers does, what takes it is remembered under `key`.
+        """
+        return indexed.take(self, x, index, key)
 
     def nonzero(self, x: Tensor) -> tuple[Tensor, ...]:
         """The coordinates of the elements that are not 0, a tensor for each axis."""

@@ -6,6 +6,7 @@ are is read back, for it makes the shape. All arrays of an index become one tens
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -68,24 +69,17 @@ def _found(device: Device, x: Positions) -> Positions:
     return rows.view(packed(DataType.UINT32, (count,))) if count else np.empty(0, np.uint32)
 
 
-def take(device: Device, x: Tensor, index: Arrays) -> Tensor:
-    """What an index with arrays names."""
+def take(device: Device, x: Tensor, index: Arrays, key: Hashable = ()) -> Tensor:
+    """What an index with arrays names; see Device.take."""
     columns, picked = _columns(device, x, index)
     shape = index.shape(picked)
     if not columns:
         return x.sliced(index.without_arrays(picked))
     if 0 in shape:
         return Tensor.without_elements(device, shape, x.dtype)
-    alone = columns[0].values
-    if len(columns) == 1 and isinstance(alone, Tensor) and alone.shape == picked:
-        key = ("take", x.key[2], alone.key[2], picked, columns[0].axes, index.window, index.place)
-        known = device.remembered.get(key)
-        if known is None:
-            known, _ = _taking(device, x, index, columns, picked)
-            device.remember(key, known)
-        found: Tensor = known(x, alone)
-        return found.marked(shape, x.dtype)
     op, tuples = _taking(device, x, index, columns, picked)
+    if key and tuples is index.arrays[0]:  # neither a mask's positions nor converted
+        device.remember(key, (op, shape))
     made: Tensor = op(x, tuples)
     return made.marked(shape, x.dtype)
 
@@ -226,7 +220,7 @@ def _tuples(
     arrays = [column.values for column in columns]
     first = arrays[0]
     if len(arrays) == 1 and isinstance(first, Tensor):
-        made = first.broadcast_to(shape)
+        made = first if first.shape == shape else first.broadcast_to(shape)
         steps = made.desc.effective_strides[: len(shape)]
     else:
         made = _rows(device, arrays, shape, max(prod(x.shape[a] for a in c.axes) for c in columns))

@@ -139,8 +139,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     @property
     def identity(self) -> Hashable:
         """What a prepared call depends on: layout, type and shape; cheap to make."""
-        empty = self.is_traced or (self._shape is not None and 0 in self._shape)
-        return None if empty else self.desc, self._dtype, self._shape
+        return self.desc if self._has_bytes() else None, self._dtype, self._shape
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -412,6 +411,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         return self._seen(views.broadcast(self.desc, sizes or (1,)), sizes)
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
+        if index.__class__ is Tensor:
+            return self._taken(index, 0)
         parts = index if isinstance(index, tuple) else (index,)
         key: Any = ()
         known = None
@@ -430,6 +431,27 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             if key and is_fixed(key[3]):
                 self.device.remember(key, known)
         return self._sliced(*known)
+
+    def _taken(self, at: Any, axis: int) -> Tensor:
+        """What lies at positions along an axis, or where a mask is True.
+
+        What takes them is remembered by the layouts of both, unless the shape depends on values.
+        """
+        key: Any = ()
+        if self._has_bytes() and at._has_bytes():
+            key = ("taken", axis, self.key[2], self._shape, at.key[2], at._shape, at._dtype)
+            known = self.device.remembered.get(key)
+            if known is not None:
+                op, shape = known
+                result: Tensor = op(self, at)
+                return result.marked(shape, self.dtype)
+        found = read(self.shape, (*(slice(None),) * axis, at), Tensor)
+        assert isinstance(found, Arrays)
+        return self.device.take(self, found, key)
+
+    def _has_bytes(self) -> bool:
+        """Whether there is a description and memory: not without elements, nor while traced."""
+        return not self.is_traced and (self._shape is None or 0 not in self._shape)
 
     def sliced(self, window: Window) -> Tensor:
         """The elements of a window, in its shape: SLICE1."""
@@ -505,6 +527,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             given = given % self.shape[axis]
         elif mode != "raise":
             raise InvalidDescError(f"take: mode is {mode!r}; it must be raise, clip or wrap")
+        if isinstance(given, Tensor):
+            return self._taken(given, axis)
         return self[(*(slice(None),) * axis, given)]
 
     def put(self, indices: Tensor | npt.ArrayLike, values: Any) -> None:
@@ -627,14 +651,14 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         check_computes(operator, wanted)
         if wanted in WIDENED:
             wanted = wide_sum(wanted)
-        source = self.astype(wanted, copy=False)
+        source = self if wanted == self.dtype else self.astype(wanted)
         if not self.size:
             return source
         result: Tensor = self.device.run(
             operator,
             source,
             axis=axis,
-            axis_direction=AxisDirection(bool(reverse)),
+            axis_direction=AxisDirection.DECREASING if reverse else AxisDirection.INCREASING,
             **{flag: bool(exclusive)},
         )
         return result
