@@ -225,10 +225,11 @@ def scans() -> Iterator[Case]:
         ("one line of 300,000", (1, 300_000), 1),
         ("columns", (70, 128), 0),
         ("long columns", (1500, 128), 0),
-        ("columns side by side", (20, 1030), 0),
+        ("columns of halves of words", (20, 1031), 0),
         ("lines of 40", (5, 40), 1),
         ("lines of 2,001", (3, 2001), 1),
         ("lines of 4,096", (3, 4096), 1),
+        ("columns of words", (20, 1030), 0),
     )
     types = (np.int32, np.uint64, np.float16, np.float32, np.uint16)
     for n, (what, shape, axis) in enumerate(shapes):

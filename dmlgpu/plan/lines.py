@@ -128,6 +128,9 @@ def fits_packed(scan: Scan) -> bool:
     )
 
 
+WORDS_ACROSS = 32  # fewest words of a row for which neighbours read neighbours
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Neighbouring lines that lie side by side, taken 16 bytes at a time.
@@ -156,8 +159,9 @@ def columns_of(scan: Scan) -> Columns | None:
         return None
     strides = [n for d in outer for n in (d.source, d.out)]
     edges = [scan.in_base, scan.out_base, scan.in_step, scan.out_step, last.size, *strides]
-    for bits, snippet in ((128, "columns_of_units"), (32, "columns_of_words")):
-        if any(n * scan.bits % bits for n in edges):
+    kinds = ((128, 1, "columns_of_units"), (32, WORDS_ACROSS, "columns_of_words"))
+    for bits, least, snippet in kinds:
+        if any(n * scan.bits % bits for n in edges) or last.size * scan.bits < bits * least:
             continue
         lines = [d.scaled(scan.bits, bits) for d in outer]
         made = replace(
