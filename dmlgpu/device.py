@@ -302,7 +302,7 @@ class Device:
         return ordering.sort(x, axis, descending)
 
     def argsort(self, x: Tensor, axis: int | None, descending: bool = False) -> Tensor:
-        """The places that put every line in order, as int64."""
+        """The places that put every line in order, as int32."""
         return ordering.argsort(x, axis, descending)
 
     def kept(self, desc: Description, make: Callable[[], CompiledOperator]) -> CompiledOperator:

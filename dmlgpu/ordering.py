@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dmlgpu.array.ordering import RUNS, SEARCH, SORT, RunsDesc, SearchDesc, SortDesc
-from dmlgpu.array.promotion import INT32, INT64, DType, data_type_of
+from dmlgpu.array.promotion import INT32, DType, data_type_of
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.tensor import DataType, TensorDesc
@@ -36,13 +36,13 @@ def sorted_with_places(x: Tensor, axis: int | None, descending: bool) -> tuple[T
 
 
 def argsort(x: Tensor, axis: int | None, descending: bool) -> Tensor:
-    """The places that put every line in order, as int64."""
+    """The places that put every line in order, as int32."""
     line, place = _along("argsort", x, axis)
     if not x.size:
-        return Tensor.without_elements(x.device, line.shape, INT64)
-    places = packed(DataType.INT64, line.desc.sizes)
+        return Tensor.without_elements(x.device, line.shape, INT32)
+    places = packed(DataType.INT32, line.desc.sizes)
     made: Tensor = _sorted(line, None, places, place, descending)
-    return made.marked(line.shape, INT64)
+    return made.marked(line.shape, INT32)
 
 
 def _along(what: str, x: Tensor, axis: int | None) -> tuple[Tensor, int]:

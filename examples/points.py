@@ -32,9 +32,11 @@ def main(folder: Path) -> None:
     points = scan(60000)
     x, kept = (p[(p[:, 2] > 0) & (p[:, 2] < 14)] for p in (dml.tensor(points), points))
     print(f"{len(kept)} of {len(points)} points kept, as NumPy does: {bool((x == kept).all())}")
-    table = dnp.arange(LAYERS)[:, None] == (x[:, 2] * 2).astype(np.int32)  # layer by point
-    layer, order = table.nonzero()  # the points layer by layer, else in their order
-    x, kept = x[order], kept[np.argsort((kept[:, 2] * 2).astype(int), kind="stable")]
+    layer = (x[:, 2] * 2).astype(np.int32)
+    order = layer.argsort()  # the points layer by layer, else in their order
+    x, layer = x[order], layer[order]
+    kept = kept[np.argsort((kept[:, 2] * 2).astype(int), kind="stable")]
+    counts = dnp.diff(dnp.searchsorted(layer, dnp.arange(LAYERS + 1, dtype=np.int32)))
     print(f"sorted into {LAYERS} layers, as NumPy does: {bool((x == kept).all())}")
     heights = dnp.full((CELLS, CELLS), np.nan)
     column, row = (x[:, :2] * 2).astype(np.int32).T
@@ -48,7 +50,7 @@ def main(folder: Path) -> None:
     axes[0].scatter(*x[:, ::2].numpy().T, s=0.3, c=layer.numpy(), vmin=0, vmax=LAYERS)
     axes[0].set(title="the scan from the side", xlabel="x in m", ylabel="height in m")
     colours = plt.get_cmap()(np.arange(LAYERS) / LAYERS)
-    axes[1].barh(np.arange(0.25, 14, 0.5), table.sum(1).numpy(), 0.5, color=colours)
+    axes[1].barh(np.arange(0.25, 14, 0.5), counts.numpy(), 0.5, color=colours)
     axes[1].set(title="points per layer", xscale="log", ylim=axes[0].get_ylim())
     figure.colorbar(axes[2].imshow(found, vmin=0, vmax=14, origin="lower", extent=(0, 64, 0, 64)))
     axes[2].set(title="the highest from above", xlabel="x in m", ylabel="y in m")

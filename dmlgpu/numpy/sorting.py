@@ -26,7 +26,7 @@ def sort(
 def argsort(
     x: Any, /, *, axis: int | None = -1, descending: bool = False, stable: bool = True
 ) -> Tensor:
-    """The places that put every line in order, as int64; equal elements keep their order."""
+    """The places that put every line in order, as int32; equal elements keep their order."""
     return ordering.argsort(asarray(x), axis, bool(descending))
 
 
