@@ -232,7 +232,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         return Tensor.namespace.array_ufunc(ufunc, method, inputs, named)
 
     def __array_function__(self, func: Any, types: Any, args: Any, named: Any) -> Any:
-        return Tensor.namespace.array_function(func, args, named)
+        return Tensor.namespace.array_function(func, args, named, self.device)
 
     def to_device(self, device: Device, /, *, stream: Any = None) -> Tensor:
         """The tensor itself if it is there already, else a copy through host memory."""

@@ -6,14 +6,19 @@ Nothing goes through host memory unasked: `np.asarray(x)` is the way there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dmlgpu.array.functions import FUNCTIONS
+from dmlgpu.array.promotion import dtype_of
+from dmlgpu.desc import views
+from dmlgpu.device import Device
 from dmlgpu.errors import InvalidTypeError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import creation, manipulation, statistics
+from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS
 from dmlgpu.numpy.waiting import WAITING
 from dmlgpu.tensor import Tensor
 
@@ -27,6 +32,7 @@ UFUNCS = {
     "arctan": "atan",
     "arctan2": "atan2",
     "arctanh": "atanh",
+    "conjugate": "positive",
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
     "mod": "remainder",
@@ -133,14 +139,34 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, **named: Any) -> Tensor:
     )
 
 
-def _like(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def made(a: Any, *args: Any, dtype: Any = None, **named: Any) -> Tensor:
-        wrong = [k for k in named if k not in ("order", "subok", "shape", "device")]
-        if wrong or named.get("shape") is not None:
-            raise InvalidTypeError(f"np.{function.__name__}: a tensor takes no argument shape")
-        return function(a, *args, dtype=dtype)
+def _like(function: Callable[..., Tensor], numbers: int = 0) -> Callable[..., Tensor]:
+    def made(a: Any, *args: Any, dtype: Any = None, shape: Any = None, **named: Any) -> Tensor:
+        if len(args) > numbers:  # NumPy's `dtype` may be given by position
+            args, dtype = args[:numbers], args[numbers]
+        source = creation.asarray(a)
+        if shape is not None:
+            # A view would do, but no byte of the source is needed.
+            sizes = views.shape_of(function.__name__, (shape,))
+            wanted = source.dtype if dtype is None else dtype_of("dtype", dtype)
+            source = creation.uninitialised(sizes, wanted, source.device)
+        given = {k: v for k, v in named.items() if k not in ("order", "subok", "device")}
+        return function(source, *args, dtype=dtype, **given)
 
     return made
+
+
+def _made(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`np.zeros(shape, dtype, like=x)`: NumPy's creation of what lies where `x` does."""
+
+    def made(*args: Any, dtype: Any = None, device: Any = None, **named: Any) -> Tensor:
+        given = {k: v for k, v in named.items() if k not in ("order", "subok", "ndmin")}
+        return function(*args, dtype=dtype, device=device, **given)
+
+    return made
+
+
+def _transpose(a: Any, axes: Any = None) -> Tensor:
+    return creation.asarray(a).transpose(axes)
 
 
 def _where(condition: Any, *chosen: Any) -> Tensor:
@@ -183,57 +209,99 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return x.shape == y.shape and bool((x == y).all())
 
 
+def _isclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    device = device_of(a, b)
+    run = device.elementwise
+    x, y = (creation.asarray(v, device=device) for v in (a, b))
+    near = run("less_equal", run("abs", x - y), run("abs", y) * rtol + atol)
+    made = (near & run("isfinite", y)) | (x == y)
+    return made | (run("isnan", x) & run("isnan", y)) if equal_nan else made
+
+
+def _outer(a: Any, b: Any) -> Tensor:
+    device = device_of(a, b)
+    x, y = (creation.asarray(v, device=device).reshape(-1) for v in (a, b))
+    return x.reshape(-1, 1) * y
+
+
 METHODS = (
     *("all", "any", "argmax", "argmin", "astype", "copy", "cumprod", "cumsum", "max", "mean"),
     *("min", "prod", "ravel", "reshape", "round", "squeeze", "std", "sum", "swapaxes", "take"),
-    *("transpose", "var"),
+    "var",
 )
-FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for name in METHODS} | {
-    "amax": _of_method("max"),
-    "amin": _of_method("min"),
-    "around": _of_method("round"),
-    "array_equal": _array_equal,
-    "broadcast_arrays": lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*args)),
-    "broadcast_to": lambda array, shape, subok=False: manipulation.broadcast_to(array, shape),
-    "clip": _clip,
-    "concatenate": _split_axis(manipulation.concat),
-    "count_nonzero": lambda a, axis=None, *, keepdims=False: statistics.count_nonzero(
-        a, axis=axis, keepdims=keepdims
-    ),
-    "cumulative_prod": statistics.cumulative_prod,
-    "cumulative_sum": statistics.cumulative_sum,
-    "diff": _diff,
-    "empty_like": _like(creation.empty_like),
-    "expand_dims": manipulation.expand_dims,
-    "flip": _flip,
-    "fliplr": lambda m: creation.asarray(m).flip(1),
-    "flipud": lambda m: creation.asarray(m).flip(0),
-    "full_like": _like(creation.full_like),
-    "matrix_transpose": manipulation.matrix_transpose,
-    "meshgrid": lambda *xi, indexing="xy", **_: tuple(creation.meshgrid(*xi, indexing=indexing)),
-    "moveaxis": manipulation.moveaxis,
-    "ndim": lambda a: a.ndim,
-    "ones_like": _like(creation.ones_like),
-    "permute_dims": manipulation.permute_dims,
-    "repeat": _repeat,
-    "roll": _roll,
-    "shape": _shape,
-    "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
-    "stack": _split_axis(manipulation.stack),
-    "tile": lambda A, reps: manipulation.tile(A, reps),  # noqa: N803 - NumPy's name
-    "tril": _triangle(creation.tril),
-    "triu": _triangle(creation.triu),
-    "unstack": _split_axis(manipulation.unstack),
-    "vecdot": statistics.vecdot,
-    "where": _where,
-    "zeros_like": _like(creation.zeros_like),
+FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = (
+    {name: _of_method(name) for name in METHODS}
+    | {
+        "amax": _of_method("max"),
+        "amin": _of_method("min"),
+        "around": _of_method("round"),
+        "array_equal": _array_equal,
+        "broadcast_arrays": lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*args)),
+        "broadcast_to": lambda array, shape, subok=False: manipulation.broadcast_to(array, shape),
+        "clip": _clip,
+        "concatenate": _split_axis(manipulation.concat),
+        "count_nonzero": lambda a, axis=None, *, keepdims=False: statistics.count_nonzero(
+            a, axis=axis, keepdims=keepdims
+        ),
+        "cumulative_prod": statistics.cumulative_prod,
+        "cumulative_sum": statistics.cumulative_sum,
+        "diff": _diff,
+        "empty_like": _like(creation.empty_like),
+        "expand_dims": manipulation.expand_dims,
+        "flip": _flip,
+        "fliplr": lambda m: creation.asarray(m).flip(1),
+        "flipud": lambda m: creation.asarray(m).flip(0),
+        "full_like": _like(creation.full_like, numbers=1),
+        "isclose": _isclose,
+        "matrix_transpose": manipulation.matrix_transpose,
+        "meshgrid": lambda *xi, indexing="xy", **_: tuple(
+            creation.meshgrid(*xi, indexing=indexing)
+        ),
+        "moveaxis": manipulation.moveaxis,
+        "ndim": lambda a: a.ndim,
+        "ones_like": _like(creation.ones_like),
+        "outer": _outer,
+        "permute_dims": manipulation.permute_dims,
+        "repeat": _repeat,
+        "roll": _roll,
+        "shape": _shape,
+        "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
+        "stack": _split_axis(manipulation.stack),
+        "transpose": _transpose,
+        "tile": lambda A, reps: manipulation.tile(A, reps),  # noqa: N803 - NumPy's name
+        "tril": _triangle(creation.tril),
+        "triu": _triangle(creation.triu),
+        "unstack": _split_axis(manipulation.unstack),
+        "vecdot": statistics.vecdot,
+        "where": _where,
+        "zeros_like": _like(creation.zeros_like),
+    }
+    | NAN_FUNCTIONS
+)
+
+# NumPy's functions whose argument `like` is a tensor.
+CREATION: dict[str, Callable[..., Tensor]] = {
+    "arange": _made(creation.arange),
+    "array": _made(creation.array),
+    "asanyarray": _made(creation.asarray),
+    "asarray": _made(creation.asarray),
+    "ascontiguousarray": _made(creation.asarray),
+    "empty": _made(creation.empty),
+    "eye": _made(creation.eye),
+    "full": _made(creation.full),
+    "ones": _made(creation.ones),
+    "zeros": _made(creation.zeros),
 }
 
 
-def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """`np.sum(x)`, `np.concatenate([x, y])` and their like."""
+def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any], device: Device) -> Any:
+    """`np.sum(x)`, `np.concatenate([x, y])` and their like, on the device of one of the tensors."""
     name = func.__name__
     known = FUNCTIONS_OF_NUMPY.get(name) if func is getattr(np, name, None) else None
+    if name in CREATION:
+        known = partial(CREATION[name], device=device)
     module = getattr(func, "__module__", "numpy") or "numpy"
     told = f"{module.replace('numpy', 'np', 1)}.{name}"
     if known is None:

@@ -1,0 +1,5 @@
+"""Tensors in Dask."""
+
+from dmlgpu.dask.backend import from_array, register
+
+register()
