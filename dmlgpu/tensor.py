@@ -585,6 +585,10 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     def __deepcopy__(self, memo: Any) -> Tensor:
         return self.copy()
 
+    def __dask_tokenize__(self) -> tuple[str, npt.NDArray[Any]]:
+        """What Dask names a result after: the elements, which it hashes."""
+        return "dmlgpu.Tensor", self.numpy()
+
     def __reduce__(self) -> NoReturn:
         raise InvalidTypeError("a Tensor is pickled by dmlgpu.functions; import dmlgpu first")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -60,7 +61,13 @@ def from_array(
 
 
 def to_tensor(chunk: Any, device: Device | None = None) -> Tensor:
-    """A chunk on a device: the one given, else where it is, else the default one."""
+    """A chunk on a device: the one given, else where it is, else the default one.
+
+    Of what NumPy repeats along an axis only one copy is uploaded.
+    """
+    if isinstance(chunk, np.ndarray) and chunk.size and 0 in chunk.strides:
+        once = chunk[tuple(slice(None) if step else slice(1) for step in chunk.strides)]
+        return creation.asarray(once, device=device).broadcast_to(chunk.shape).copy()
     return creation.asarray(chunk, device=device)
 
 
@@ -151,15 +158,20 @@ def register() -> None:
     to_dmlgpu_dispatch.register((np.ndarray, Tensor), to_tensor)
 
 
-def _with_meta(name: str, *args: Any, meta: Any = None, **named: Any) -> da.Array:
-    like = creation.empty(()) if meta is None else meta
+def _created(name: str, *args: Any, dtype: Any = None, **named: Any) -> da.Array:
+    """What dask.array makes, on the GPU: constants are filled in there, not uploaded."""
+    for chunk_type in ("meta", "like"):
+        named.pop(chunk_type, None)
     with config.set({"array.backend": "numpy"}):
-        made: da.Array = getattr(da, name)(*args, meta=like, **named)
-        return made
+        made = from_array(getattr(da, name)(*args, dtype=dtype, **named))
+    return made.astype(on_gpu(made.dtype)) if dtype is None else made
 
 
 class DmlgpuBackendEntrypoint(ArrayBackendEntrypoint):
-    """`dask.config.set({"array.backend": "dmlgpu"})`: `da.ones` and its like make tensors."""
+    """`dask.config.set({"array.backend": "dmlgpu"})`: `da.ones` and its like make tensors.
+
+    Floats are float32 unless a type is given. Random numbers are NumPy's, in host memory.
+    """
 
     @classmethod
     def to_backend_dispatch(cls) -> Dispatch:
@@ -171,28 +183,18 @@ class DmlgpuBackendEntrypoint(ArrayBackendEntrypoint):
         """The same array with tensors as chunks."""
         return from_array(data)
 
-    @staticmethod
-    def ones(*args: Any, **named: Any) -> da.Array:
-        """Ones."""
-        return _with_meta("ones", *args, **named)
+    @property
+    def RandomState(self) -> Any:  # noqa: N802 - Dask's name
+        """NumPy's."""
+        return np.random.RandomState
 
-    @staticmethod
-    def zeros(*args: Any, **named: Any) -> da.Array:
-        """Zeros."""
-        return _with_meta("zeros", *args, **named)
+    @property
+    def default_bit_generator(self) -> Any:
+        """NumPy's."""
+        return np.random.PCG64
 
-    @staticmethod
-    def empty(*args: Any, **named: Any) -> da.Array:
-        """Room for elements."""
-        return _with_meta("empty", *args, **named)
-
-    @staticmethod
-    def full(*args: Any, **named: Any) -> da.Array:
-        """One number everywhere."""
-        return _with_meta("full", *args, **named)
-
-    @staticmethod
-    def arange(*args: Any, like: Any = None, **named: Any) -> da.Array:
-        """Numbers at equal distances."""
-        with config.set({"array.backend": "numpy"}):
-            return da.arange(*args, **named).map_blocks(to_tensor, meta=like)
+    ones = staticmethod(partial(_created, "ones"))
+    zeros = staticmethod(partial(_created, "zeros"))
+    empty = staticmethod(partial(_created, "empty"))
+    full = staticmethod(partial(_created, "full"))
+    arange = staticmethod(partial(_created, "arange"))
