@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from dmlgpu.array.functions import FUNCTIONS
-from dmlgpu.array.promotion import dtype_of
-from dmlgpu.desc import views
 from dmlgpu.device import Device
 from dmlgpu.errors import InvalidTypeError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import creation, manipulation, statistics
+from dmlgpu.numpy.like import CREATION
 from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS
 from dmlgpu.numpy.waiting import WAITING
 from dmlgpu.tensor import Tensor
@@ -140,29 +139,19 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, **named: Any) -> Tensor:
 
 
 def _like(function: Callable[..., Tensor], numbers: int = 0) -> Callable[..., Tensor]:
-    def made(a: Any, *args: Any, dtype: Any = None, shape: Any = None, **named: Any) -> Tensor:
+    def like(a: Any, *args: Any, dtype: Any = None, shape: Any = None, **named: Any) -> Tensor:
         if len(args) > numbers:  # NumPy's `dtype` may be given by position
             args, dtype = args[:numbers], args[numbers]
-        source = creation.asarray(a)
-        if shape is not None:
-            # A view would do, but no byte of the source is needed.
-            sizes = views.shape_of(function.__name__, (shape,))
-            wanted = source.dtype if dtype is None else dtype_of("dtype", dtype)
-            source = creation.uninitialised(sizes, wanted, source.device)
         given = {k: v for k, v in named.items() if k not in ("order", "subok", "device")}
-        return function(source, *args, dtype=dtype, **given)
+        source = creation.asarray(a)
+        if shape is None:
+            return function(source, *args, dtype=dtype, **given)
+        anew = getattr(creation, function.__name__.removesuffix("_like"))
+        wanted = source.dtype if dtype is None else dtype
+        made: Tensor = anew(shape, *args, dtype=wanted, device=source.device, **given)
+        return made
 
-    return made
-
-
-def _made(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """`np.zeros(shape, dtype, like=x)`: NumPy's creation of what lies where `x` does."""
-
-    def made(*args: Any, dtype: Any = None, device: Any = None, **named: Any) -> Tensor:
-        given = {k: v for k, v in named.items() if k not in ("order", "subok", "ndmin")}
-        return function(*args, dtype=dtype, device=device, **given)
-
-    return made
+    return like
 
 
 def _transpose(a: Any, axes: Any = None) -> Tensor:
@@ -231,68 +220,49 @@ METHODS = (
     *("min", "prod", "ravel", "reshape", "round", "squeeze", "std", "sum", "swapaxes", "take"),
     "var",
 )
-FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = (
-    {name: _of_method(name) for name in METHODS}
-    | {
-        "amax": _of_method("max"),
-        "amin": _of_method("min"),
-        "around": _of_method("round"),
-        "array_equal": _array_equal,
-        "broadcast_arrays": lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*args)),
-        "broadcast_to": lambda array, shape, subok=False: manipulation.broadcast_to(array, shape),
-        "clip": _clip,
-        "concatenate": _split_axis(manipulation.concat),
-        "count_nonzero": lambda a, axis=None, *, keepdims=False: statistics.count_nonzero(
-            a, axis=axis, keepdims=keepdims
-        ),
-        "cumulative_prod": statistics.cumulative_prod,
-        "cumulative_sum": statistics.cumulative_sum,
-        "diff": _diff,
-        "empty_like": _like(creation.empty_like),
-        "expand_dims": manipulation.expand_dims,
-        "flip": _flip,
-        "fliplr": lambda m: creation.asarray(m).flip(1),
-        "flipud": lambda m: creation.asarray(m).flip(0),
-        "full_like": _like(creation.full_like, numbers=1),
-        "isclose": _isclose,
-        "matrix_transpose": manipulation.matrix_transpose,
-        "meshgrid": lambda *xi, indexing="xy", **_: tuple(
-            creation.meshgrid(*xi, indexing=indexing)
-        ),
-        "moveaxis": manipulation.moveaxis,
-        "ndim": lambda a: a.ndim,
-        "ones_like": _like(creation.ones_like),
-        "outer": _outer,
-        "permute_dims": manipulation.permute_dims,
-        "repeat": _repeat,
-        "roll": _roll,
-        "shape": _shape,
-        "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
-        "stack": _split_axis(manipulation.stack),
-        "transpose": _transpose,
-        "tile": lambda A, reps: manipulation.tile(A, reps),  # noqa: N803 - NumPy's name
-        "tril": _triangle(creation.tril),
-        "triu": _triangle(creation.triu),
-        "unstack": _split_axis(manipulation.unstack),
-        "vecdot": statistics.vecdot,
-        "where": _where,
-        "zeros_like": _like(creation.zeros_like),
-    }
-    | NAN_FUNCTIONS
-)
-
-# NumPy's functions whose argument `like` is a tensor.
-CREATION: dict[str, Callable[..., Tensor]] = {
-    "arange": _made(creation.arange),
-    "array": _made(creation.array),
-    "asanyarray": _made(creation.asarray),
-    "asarray": _made(creation.asarray),
-    "ascontiguousarray": _made(creation.asarray),
-    "empty": _made(creation.empty),
-    "eye": _made(creation.eye),
-    "full": _made(creation.full),
-    "ones": _made(creation.ones),
-    "zeros": _made(creation.zeros),
+FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for name in METHODS} | {
+    "amax": _of_method("max"),
+    "amin": _of_method("min"),
+    "around": _of_method("round"),
+    "array_equal": _array_equal,
+    "broadcast_arrays": lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*args)),
+    "broadcast_to": lambda array, shape, subok=False: manipulation.broadcast_to(array, shape),
+    "clip": _clip,
+    "concatenate": _split_axis(manipulation.concat),
+    "count_nonzero": lambda a, axis=None, *, keepdims=False: statistics.count_nonzero(
+        a, axis=axis, keepdims=keepdims
+    ),
+    "cumulative_prod": statistics.cumulative_prod,
+    "cumulative_sum": statistics.cumulative_sum,
+    "diff": _diff,
+    "empty_like": _like(creation.empty_like),
+    "expand_dims": manipulation.expand_dims,
+    "flip": _flip,
+    "fliplr": lambda m: creation.asarray(m).flip(1),
+    "flipud": lambda m: creation.asarray(m).flip(0),
+    "full_like": _like(creation.full_like, numbers=1),
+    "isclose": _isclose,
+    "matrix_transpose": manipulation.matrix_transpose,
+    "meshgrid": lambda *xi, indexing="xy", **_: tuple(creation.meshgrid(*xi, indexing=indexing)),
+    "moveaxis": manipulation.moveaxis,
+    "ndim": lambda a: a.ndim,
+    "ones_like": _like(creation.ones_like),
+    "outer": _outer,
+    "permute_dims": manipulation.permute_dims,
+    "repeat": _repeat,
+    "roll": _roll,
+    "shape": _shape,
+    "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    "stack": _split_axis(manipulation.stack),
+    "tile": lambda A, reps: manipulation.tile(A, reps),  # noqa: N803 - NumPy's name
+    "transpose": _transpose,
+    "tril": _triangle(creation.tril),
+    "triu": _triangle(creation.triu),
+    "unstack": _split_axis(manipulation.unstack),
+    "vecdot": statistics.vecdot,
+    "where": _where,
+    "zeros_like": _like(creation.zeros_like),
+    **NAN_FUNCTIONS,
 }
 
 
@@ -300,8 +270,8 @@ def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any], dev
     """`np.sum(x)`, `np.concatenate([x, y])` and their like, on the device of one of the tensors."""
     name = func.__name__
     known = FUNCTIONS_OF_NUMPY.get(name) if func is getattr(np, name, None) else None
-    if name in CREATION:
-        known = partial(CREATION[name], device=device)
+    if known is None and name in CREATION:
+        known = partial(CREATION[name], device)
     module = getattr(func, "__module__", "numpy") or "numpy"
     told = f"{module.replace('numpy', 'np', 1)}.{name}"
     if known is None:
