@@ -196,10 +196,6 @@ class Arithmetic:
         """Waits for the sorting operators."""
         raise waiting("argsort")
 
-    def nonzero(self) -> NoReturn:
-        """Waits for NONZERO_COORDINATES."""
-        raise waiting("nonzero")
-
 
 class Conversions:
     """Elements as Python numbers, and what Python asks of a sequence; the class has no state."""
@@ -286,7 +282,6 @@ WAITING = {
     "@": "matrix products (GEMM)",
     "sort": "the sorting operators (TOP_K)",
     "argsort": "the sorting operators (TOP_K)",
-    "nonzero": "NONZERO_COORDINATES",
 }
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu import elements
+from dmlgpu import elements, indexed
 from dmlgpu.arguments import is_fixed, key_of
 from dmlgpu.array.promotion import BOOL, DType, data_type_of, host_array
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.host import described, laid_out, native
-from dmlgpu.desc.indexing import Window
+from dmlgpu.desc.indexing import Arrays, Window
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.levels import feature_level as level_of
 from dmlgpu.desc.tensor import TensorDesc, check_desc
@@ -265,6 +265,18 @@ class Device:
     def assign(self, target: Tensor, window: Window, value: Any) -> None:
         """Writes a value, broadcast, to a window of a tensor."""
         elements.assign(self, target, window, value)
+
+    def take(self, x: Tensor, index: Arrays) -> Tensor:
+        """What an index with arrays of integers or masks names."""
+        return indexed.take(self, x, index)
+
+    def nonzero(self, x: Tensor) -> tuple[Tensor, ...]:
+        """The coordinates of the elements that are not 0, a tensor for each axis."""
+        return indexed.nonzero(self, x)
+
+    def put(self, x: Tensor, index: Arrays, value: Any) -> None:
+        """Writes a value, broadcast, to what an index with arrays of integers or masks names."""
+        indexed.put(self, x, index, value)
 
     def kept(self, desc: Description, make: Callable[[], CompiledOperator]) -> CompiledOperator:
         """The compiled operator of a description, made where it is not among those kept."""

@@ -61,15 +61,15 @@ class Formula:
 
 def function(device: Device, name: str, *operands: Any, out: Tensor | None = None) -> Tensor:
     """An element-wise function of tensors, arrays and Python numbers."""
-    given = [_apart(x, out) for x in _given(device, operands)]
-    key = ("function", name, *map(_key, given))
-    return _run(device, key, lambda: formula(name, given), given, out)
+    apart = [_apart(x, out) for x in given(device, operands)]
+    key = ("function", name, *map(_key, apart))
+    return _run(device, key, lambda: formula(name, apart), apart, out)
 
 
 def select(device: Device, condition: Any, a: Any, b: Any, out: Tensor | None = None) -> Tensor:
     """Elements of `a` where the condition is not zero, else of `b`."""
-    given = [_apart(x, out) for x in _given(device, (condition, a, b))]
-    return _run(device, ("select", *map(_key, given)), lambda: selection(given), given, out)
+    apart = [_apart(x, out) for x in given(device, (condition, a, b))]
+    return _run(device, ("select", *map(_key, apart)), lambda: selection(apart), apart, out)
 
 
 def cast(device: Device, x: Tensor, dtype: DType) -> Tensor:
@@ -96,11 +96,11 @@ def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) 
 
 def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
     """Writes a value, broadcast, to the elements that a basic index names."""
-    (source,) = _given(device, (value,))
+    (source,) = given(device, (value,))
     if 0 in window.shape or not target.size:
-        _check_value(source, window.shape)
+        check_value(source, window.shape)
         return
-    _check_writable(target)
+    check_writable(target)
     if isinstance(source, Tensor) and source.size and source.storage is target.storage:
         source = source.copy()
     if not target.ndim:
@@ -112,7 +112,7 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
         tuple(-(-n // abs(k)) for n, k in zip(window.sizes, window.strides, strict=True)),
         tuple(s * abs(k) for s, k in zip(strides, window.strides, strict=True)),
     )
-    _check_value(source, window.shape)
+    check_value(source, window.shape)
     if isinstance(source, Tensor):
         # In the order of the target's axes, those that go backward turned round.
         extra = max(0, source.ndim - len(window.shape))
@@ -147,7 +147,8 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
     known(*([source] if isinstance(source, Tensor) else []), out=target)
 
 
-def _check_value(source: Any, shape: tuple[int, ...]) -> None:
+def check_value(source: Any, shape: tuple[int, ...]) -> None:
+    """Raises where a value cannot be broadcast to the elements it is assigned to."""
     have = source.shape if isinstance(source, Tensor) else ()
     while len(have) > len(shape) and have[0] == 1:
         have = have[1:]
@@ -159,7 +160,8 @@ def _check_value(source: Any, shape: tuple[int, ...]) -> None:
         )
 
 
-def _given(device: Device, operands: Sequence[Any]) -> list[Any]:
+def given(device: Device, operands: Sequence[Any]) -> list[Any]:
+    """Operands as tensors and Python numbers."""
     return [x if isinstance(x, Tensor) or is_number(x) else device.tensor(x) for x in operands]
 
 
@@ -276,7 +278,7 @@ def _prepared(
         check_castable(name, made.dtype, out.dtype)
         if out.dtype != made.dtype:
             steps.append(Step(converted("t0", made.dtype, out.dtype), data_type_of(out.dtype)))
-        _check_writable(out)
+        check_writable(out)
     dtype = made.dtype if out is None else out.dtype
     if 0 in shape:
         return Ready(None, (), shape, dtype)
@@ -300,7 +302,8 @@ def check_castable(name: str, source: DType, target: DType) -> None:
         )
 
 
-def _check_writable(out: Tensor) -> None:
+def check_writable(out: Tensor) -> None:
+    """Raises for a view in which one element stands for several."""
     if out.size and out.desc.overlaps_itself:
         raise InvalidDescError(
             f"the tensor has strides {out.strides} over shape {out.shape}, which let two elements "

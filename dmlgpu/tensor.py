@@ -17,15 +17,13 @@ from dmlgpu.array.promotion import (
     DType,
     check_computes,
     dtype_of,
-    is_number,
     wide_sum,
 )
 from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import AxisDirection
-from dmlgpu.desc.host import host_memory, strided_view
-from dmlgpu.desc.indexing import Index, positions
-from dmlgpu.desc.indexing import window as window_of
-from dmlgpu.desc.tensor import TensorDesc, packed_strides
+from dmlgpu.desc.host import as_array, host_memory, strided_view
+from dmlgpu.desc.indexing import Arrays, Window, read
+from dmlgpu.desc.tensor import MAX_RANK, TensorDesc, packed_strides
 from dmlgpu.errors import (
     DmlError,
     InvalidDescError,
@@ -46,7 +44,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     """A tensor on a device. Made by a Device or an operator, not by hand.
 
     Shapes, types, indices, axes and operators follow NumPy and the array API standard; there are
-    at most 8 dimensions. Indexing copies, as SLICE1 does. `reshape`, `transpose`, `squeeze`,
+    at most 8 dimensions. Indexing copies. `reshape`, `transpose`, `squeeze`,
     `expand_dims` and `broadcast_to` give views: other tensors over the same bytes, which see what
     is written there later.
 
@@ -406,31 +404,44 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             )
         return self._seen(views.broadcast(self.desc, sizes or (1,)), sizes)
 
-    def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
+    def __getitem__(self, index: Any) -> Tensor:
         parts = index if isinstance(index, tuple) else (index,)
         key: Any = ()
         known = None
         try:
             key = ("index", self.key[2], self._shape, index_key(parts))
             known = self.device.remembered.get(key)
-        except Exception:  # no elements; or an array of no dimensions, an integer but not hashable
+        except Exception:  # no elements, or an array, which is not hashable
             key = ()
         if known is None:
-            window = window_of(self.shape, parts)
-            if not self.size or 0 in window.shape:
-                return Tensor.without_elements(self.device, window.shape, self.dtype)
-            op = self.device.operator(
-                "SLICE1",
-                input_tensor=self.desc,
-                input_window_offsets=window.offsets or (0,),
-                input_window_sizes=window.sizes or (1,),
-                input_window_strides=window.strides or (1,),
-            )
-            seen = views.packed(self.desc.data_type, window.shape or (1,))
-            known = (op, seen, window.shape)
+            found = read(self.shape, parts, Tensor)
+            if isinstance(found, Arrays):
+                return self.device.take(self, found)
+            if not self.size or 0 in found.shape:
+                return Tensor.without_elements(self.device, found.shape, self.dtype)
+            known = self._slice(found)
             if key and is_fixed(key[3]):
                 self.device.remember(key, known)
-        op, seen, shape = known
+        return self._sliced(*known)
+
+    def sliced(self, window: Window) -> Tensor:
+        """The elements of a window, in its shape: SLICE1."""
+        if not self.size or 0 in window.shape:
+            return Tensor.without_elements(self.device, window.shape, self.dtype)
+        return self._sliced(*self._slice(window))
+
+    def _slice(self, window: Window) -> tuple[Any, TensorDesc, tuple[int, ...]]:
+        """The operator that takes a window, and the description and the shape of its result."""
+        op = self.device.operator(
+            "SLICE1",
+            input_tensor=self.desc,
+            input_window_offsets=window.offsets or (0,),
+            input_window_sizes=window.sizes or (1,),
+            input_window_strides=window.strides or (1,),
+        )
+        return op, views.packed(self.desc.data_type, window.shape or (1,)), window.shape
+
+    def _sliced(self, op: Any, seen: TensorDesc, shape: tuple[int, ...]) -> Tensor:
         result: Tensor = op(self)
         if seen.sizes != result.desc.sizes:
             result = result.view(seen)
@@ -439,29 +450,21 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         return result.marked(shape, self.dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Writes to the elements that a basic index names, or where a mask of this shape is True.
+        """Writes to the elements that an index names; of repeated ones the last value stays.
 
         >>> y = x.copy()
         >>> y[:, ::2] = 0
         >>> y[y > 3] = -1
+        >>> y[[0, 1], [1, 0]] = [7, 8]
         >>> y.tolist()
-        [[0, 1, 0], [0, -1, 0]]
+        [[0, 7, 0], [8, -1, 0]]
         """
-        if isinstance(index, (Tensor, np.ndarray)) and index.dtype == BOOL:
-            self._assign_masked(index, value)
-            return
         parts = index if isinstance(index, tuple) else (index,)
-        self.device.assign(self, window_of(self.shape, parts), value)
-
-    def _assign_masked(self, mask: Tensor | npt.NDArray[Any], value: Any) -> None:
-        given = value if is_number(value) or isinstance(value, Tensor) else np.asarray(value)
-        if mask.shape != self.shape or not (is_number(given) or given.ndim == 0):
-            raise UnsupportedError(
-                f"assignment with a mask of shape {mask.shape} to a tensor of shape {self.shape}: "
-                "the mask must have the tensor's shape and the value must be a number; the rest of "
-                "indexing with arrays is not built yet"
-            )
-        self.device.select(mask, given, self, out=self)
+        found = read(self.shape, parts, Tensor)
+        if isinstance(found, Arrays):
+            self.device.put(self, found, value)
+        else:
+            self.device.assign(self, found, value)
 
     def flip(self, axis: Axis = None) -> Tensor:
         """The elements in reverse order along an axis, several, or all: SLICE1.
@@ -473,44 +476,94 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         backward, whole = slice(None, None, -1), slice(None)
         return self[tuple(backward if a in axes else whole for a in range(self.ndim))]
 
-    def take(self, indices: Tensor | npt.ArrayLike, axis: int | None = None) -> Tensor:
-        """What lies at these positions along an axis, or in the flattened tensor: GATHER_ND.
+    def take(
+        self, indices: Tensor | npt.ArrayLike, axis: int | None = None, mode: str = "raise"
+    ) -> Tensor:
+        """What lies at these positions along an axis, or in the flattened tensor.
 
         Positions given as an array are checked; those on the device are clamped, unless it
-        was made with `debug=True`.
+        was made with `debug=True`. With `mode="clip"` all are, and negative ones to 0; with "wrap"
+        they are counted round and round.
 
         >>> x.take([2, 0], axis=1).tolist()
         [[2, 0], [5, 3]]
         """
         if axis is None:
-            return self.ravel().take(indices, 0)
+            return self.ravel().take(indices, 0, mode)
         axis = views.axis_of("take", axis, self.ndim)
-        on_device = isinstance(indices, Tensor)
-        given: Any = indices if on_device else positions(indices, axis, self.shape[axis])
-        picked: tuple[int, ...] = given.shape
-        shape = (*self.shape[:axis], *picked, *self.shape[axis + 1 :])
-        if 0 in shape:
-            return Tensor.without_elements(self.device, shape, self.dtype)
-        rows = given.reshape(-1, 1)
-        index: Tensor = rows if on_device else self.device.tensor(rows)
-        key = ("take", self.desc, index.desc, axis, picked)
-        known = self.device.remembered.get(key)
-        if known is None:
-            layout = views.taken(self.desc, index.desc, axis, picked)
-            op = self.device.operator(
-                "GATHER_ND",
-                input_tensor=layout.source,
-                indices_tensor=layout.indices,
-                output_tensor=layout.output,
-                input_dimension_count=self.ndim,
-                indices_dimension_count=2,
+        given = _integers("take", indices)
+        if mode == "clip":
+            given = given.clip(0, self.shape[axis] - 1)
+        elif mode == "wrap":
+            given = given % self.shape[axis]
+        elif mode != "raise":
+            raise InvalidDescError(f"take: mode is {mode!r}; it must be raise, clip or wrap")
+        return self[(*(slice(None),) * axis, given)]
+
+    def put(self, indices: Tensor | npt.ArrayLike, values: Any) -> None:
+        """Writes values, again from the first where there are too few, to flat positions.
+
+        >>> y = x.copy()
+        >>> y.put([0, -1], [7, 8])
+        >>> y.tolist()
+        [[7, 1, 2], [3, 4, 8]]
+        """
+        flat, size = self.reshape(-1, copy=False), int(np.prod(np.shape(indices)))
+        given = (values if isinstance(values, Tensor) else self.device.tensor(values)).ravel()
+        if size and given.size:
+            given = given.take(np.arange(size) % given.size) if size != given.size else given
+            flat[_integers("put", indices).reshape(-1)] = given
+
+    def nonzero(self) -> tuple[Tensor, ...]:
+        """The coordinates of the elements that are not 0, a tensor of int32 for each axis.
+
+        How many there are is read back, for it makes the shape.
+
+        >>> [axis.tolist() for axis in (x > 3).nonzero()]
+        [[1, 1], [1, 2]]
+        """
+        return self.device.nonzero(self)
+
+    def compress(self, condition: Tensor | npt.ArrayLike, axis: int | None = None) -> Tensor:
+        """What lies along an axis, or in the flattened tensor, where a condition is not 0.
+
+        >>> x.compress([True, False, True], axis=1).tolist()
+        [[0, 2], [3, 5]]
+        """
+        given: Any = condition if isinstance(condition, Tensor) else np.asarray(condition)
+        if given.ndim != 1:
+            raise InvalidDescError(
+                f"compress: condition has {given.ndim} dimensions; it must have one"
             )
-            seen = views.packed(self.desc.data_type, layout.shape or (1,))
-            known = (op, layout.permuted, seen)
-            self.device.remember(key, known)
-        op, source, seen = known
-        result: Tensor = op(self.view(source), index)
-        return result.view(seen).marked(shape, self.dtype)
+        (found,) = given.nonzero()
+        return self.take(found, axis)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> Tensor:
+        """Each element several times; counts in a tensor are read back, for they make the shape.
+
+        >>> x.repeat([1, 2], axis=0).tolist()
+        [[0, 1, 2], [3, 4, 5], [3, 4, 5]]
+        """
+        if axis is None:
+            return self.reshape(-1).repeat(repeats, 0)
+        axis = views.axis_of("repeat", axis, self.ndim)
+        counts, size = np.asarray(repeats), self.shape[axis]
+        if counts.dtype.kind not in "iu":
+            raise InvalidTypeError(
+                f"repeat: repeats have type {counts.dtype}; they must be integers"
+            )
+        if counts.size != 1 and counts.shape != (size,):
+            raise InvalidDescError(
+                f"repeat: repeats have shape {counts.shape}; axis {axis} has {size} elements"
+            )
+        if counts.size and counts.min() < 0:
+            raise InvalidDescError(f"repeat: repeats has {counts.min()}; counts cannot be negative")
+        if counts.size == 1 and self.ndim < MAX_RANK:
+            times = int(counts.reshape(-1)[0])
+            before, after = self.shape[: axis + 1], self.shape[axis + 1 :]
+            wide = self.expand_dims(axis + 1).broadcast_to((*before, times, *after))
+            return wide.reshape((*before[:-1], size * times, *after), copy=True)
+        return self.take(np.repeat(np.arange(size), counts.reshape(-1)), axis)
 
     def gather_nd(self, indices: Tensor | npt.ArrayLike, batch_dimension_count: int = 0) -> Tensor:
         """The blocks that the tuples along the last axis of `indices` name: GATHER_ND1.
@@ -611,3 +664,13 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             return ""
         finally:
             lock.release()
+
+
+def _integers(what: str, indices: Any) -> Any:
+    """Positions as a tensor or an array of integers."""
+    given: Any = indices if isinstance(indices, Tensor) else as_array(f"{what}: indices", indices)
+    if given.dtype.kind in "iu":
+        return given
+    if given.size or isinstance(indices, Tensor):
+        raise InvalidTypeError(f"{what}: indices have type {given.dtype}; they must be integers")
+    return given.astype(np.intp)  # an empty list says no type

@@ -94,20 +94,17 @@ def test_axis_errors_are_numpys_and_this_librarys(
     assert error.value.hresult == 0x80070057
 
 
-@pytest.mark.parametrize(
-    "index", [[0, 1], [0, 2, 1], np.array([0]), np.array([True, False]), True, "a", (0, [1])]
-)
-def test_index_arrays_are_refused_and_take_is_named(
+@pytest.mark.parametrize("index", ["a", [0.5], np.array([0.0]), object(), (0, ["a"])], ids=str)
+def test_what_is_no_index_is_refused(
     device: dml.Device, array: np.ndarray[Any, Any], index: Any
 ) -> None:
     t = device.tensor(array)
     _ = t[0:2:1], t[:, 1]  # remembered: a list of the same numbers is something else
-    for _ in range(2):
-        with pytest.raises(IndexError, match=r"take\(indices, axis\) and gather_nd") as error:
-            t[index]
-        assert isinstance(error.value, dml.InvalidIndexError)
-    with pytest.raises(dml.InvalidIndexError, match="Tensor"):
-        t[device.tensor(np.array([0]))]
+    for use in (lambda: t[index], lambda: t.__setitem__(index, 0)):
+        with pytest.raises(IndexError, match=r"integer (\(or boolean\) type|or boolean arrays)"):
+            use()
+    with pytest.raises(dml.InvalidIndexError, match="float32"):
+        t[device.tensor(np.array([0], np.float32))]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +153,7 @@ def test_arguments_that_are_no_integers_are_type_errors(
     [
         (lambda t: t.take([0.5]), "take: indices have type float64; they must be integers"),
         (lambda t: t.take([True]), "take: indices have type bool; they must be integers"),
-        (lambda t: t.take(t), "GATHER_ND: indices_tensor .*FLOAT32"),
+        (lambda t: t.take(t), "take: indices have type float32; they must be integers"),
         (lambda t: t.take([[[[[[[[0]]]]]]]], 1), "9 dimensions; at most 8"),
         (lambda t: t.reshape("ab"), "reshape: shape is 'ab'; it must be a sequence of integers"),
         (lambda t: t.reshape(2.0, 3), r"reshape: shape\[0\] is 2.0; it must be an integer"),

@@ -45,6 +45,30 @@ DONE: list[Any] = [
 ]
 
 
+DONE += [
+    *(lambda v: np.take(v, [1, 0, 1], 0), lambda v: np.take(v, [[0, 5], [-1, 2]])),
+    *(lambda v: np.take(v, [9, -9], mode="clip"), lambda v: np.take(v, [9, -9], mode="wrap")),
+    *(
+        lambda v: np.take_along_axis(v, np.array([[0, 1], [2, -1]]), 1),
+        lambda v: np.argwhere(v > 1),
+    ),
+    *(lambda v: np.flatnonzero(v), lambda v: np.compress([False, True], v, 0)),
+    *(lambda v: np.extract(v > 1, v), lambda v: np.pad(v, 1), lambda v: np.pad(v, 2, "reflect")),
+    *(
+        lambda v: np.hstack([v, v]),
+        lambda v: np.hstack([v[0], v[1]]),
+        lambda v: np.vstack([v[0], v]),
+    ),
+    *(lambda v: np.dstack([v, v]), lambda v: np.column_stack([v[0], v.T]), lambda v: np.ediff1d(v)),
+    *(lambda v: np.ediff1d(v, to_end=[7], to_begin=3), lambda v: np.rollaxis(v, 1)),
+    *(lambda v: np.rollaxis(v[None], 0, 3), lambda v: np.rollaxis(v[None], 2, -2)),
+    *(lambda v: np.moveaxis(v, source=0, destination=1), lambda v: np.swapaxes(v, 0, 1)),
+    *(lambda v: np.atleast_1d(v[0, 0]), lambda v: np.atleast_2d(v[0]), lambda v: np.atleast_3d(v)),
+    *(lambda v: np.atleast_3d(v[0]), lambda v: np.atleast_3d(v[0, 0]), lambda v: np.triu(v, 1)),
+    *(lambda v: np.stack([v, v], axis=1), lambda v: np.repeat(v, [2, 0], axis=0)),
+]
+
+
 @pytest.mark.parametrize("use", DONE)
 def test_numpys_functions_stay_on_the_gpu(x: dml.Tensor, use: Any) -> None:
     made = use(x)
@@ -54,17 +78,44 @@ def test_numpys_functions_stay_on_the_gpu(x: dml.Tensor, use: Any) -> None:
     assert np.allclose(made.numpy(), wanted, rtol=1e-6)
 
 
+SEVERAL: list[Any] = [
+    *(lambda v: np.nonzero(v > 1), lambda v: np.where(v > 1), lambda v: np.atleast_2d(v, v[0])),
+    *(lambda v: np.split(v, 3, axis=1), lambda v: np.split(v, [1, 1, 9], 1)),
+    *(lambda v: np.array_split(v, 2, axis=1), lambda v: np.array_split(v, 5)),
+    *(lambda v: np.hsplit(v, 3), lambda v: np.hsplit(v[0], [2]), lambda v: np.vsplit(v, 2)),
+    *(lambda v: np.dsplit(v[None], [-1]), lambda v: np.meshgrid(v[0], v[1])),
+    *(lambda v: np.broadcast_arrays(v, v[0]),),
+]
+
+
+@pytest.mark.parametrize("use", SEVERAL)
+def test_functions_that_give_several_arrays(x: dml.Tensor, use: Any) -> None:
+    made, wanted = use(x), use(x.numpy())
+    assert len(made) == len(wanted)
+    for one, theirs in zip(made, wanted, strict=True):
+        assert isinstance(one, dml.Tensor)
+        assert one.shape == theirs.shape
+        assert np.array_equal(one.numpy(), theirs)
+
+
+def test_functions_that_write(x: dml.Tensor) -> None:
+    a, y = x.numpy(), x.copy()
+    for v in (a, y):
+        np.put_along_axis(v, np.array([[1], [-1]]), 50, axis=1)
+        np.put(v, [0, 3, -2], [7, 8])
+    assert np.array_equal(y.numpy(), a)
+
+
 REFUSED: list[Any] = [
     *(lambda v: np.linalg.norm(v), lambda v: np.fft.fft(v), lambda v: np.median(v)),
     *(
         lambda v: np.sort(v),
         lambda v: np.unique(v),
         lambda v: np.dot(v, v),
-        lambda v: np.nonzero(v),
     ),
     *(lambda v: np.matmul(v, v.T), lambda v: np.histogram(v), lambda v: np.einsum("ij", v)),
     *(lambda v: np.add.at(v, 0, 1), lambda v: np.add.outer(v, v), lambda v: np.divmod(v, v)),
-    *(lambda v: np.add(v, v, out=np.zeros((2, 3), np.float32)), lambda v: np.where(v)),
+    *(lambda v: np.add(v, v, out=np.zeros((2, 3), np.float32)),),
     *(lambda v: np.add(v, v, where=np.ones((2, 3), bool)), lambda v: np.sum(v, out=v)),
     *(lambda v: np.ones((2, 3), np.float32).__iadd__(v), lambda v: np.interp(v, v, v)),
 ]

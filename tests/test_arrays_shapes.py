@@ -202,7 +202,5 @@ def test_assignment(device: dml.Device) -> None:
     assert (x.numpy()[mask] == 2).all()
     with pytest.raises(ValueError, match="could not broadcast"):
         x[0] = [1.0, 2.0]
-    with pytest.raises(dml.UnsupportedError):
-        x[[0, 1]] = 1
     with pytest.raises(OverflowError):
         device.tensor(np.zeros(2, np.int8)).__setitem__(0, 1000)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
 from typing import Any
 
-from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc, packed_strides
+from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.desc.values import UINT32_MAX, integers
 from dmlgpu.errors import AxisError, InvalidDescError, InvalidTypeError, shown
 
@@ -174,47 +173,6 @@ def padded(desc: TensorDesc, rank: int) -> TensorDesc:
     """With leading dimensions of size 1 up to `rank`."""
     missing = rank - desc.rank
     return relaid(desc, (1,) * missing + desc.sizes, (0,) * missing + desc.effective_strides)
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """How GATHER_ND takes positions along one axis: its tensors' layouts."""
-
-    permuted: TensorDesc  # the input with the axis first
-    source: TensorDesc
-    indices: TensorDesc
-    output: TensorDesc
-    shape: tuple[int, ...]  # in which the result is seen
-
-
-def taken(desc: TensorDesc, index: TensorDesc, axis: int, picked: tuple[int, ...]) -> Taken:
-    """Positions of shape `picked`, given as rows of one coordinate, along an axis of `desc`.
-
-    The axis goes first, as GATHER_ND wants it; the output's strides put it back in its place.
-    """
-    before, after = desc.sizes[:axis], desc.sizes[axis + 1 :]
-    shape = (*before, *picked, *after)
-    if len(shape) > MAX_RANK:
-        raise InvalidDescError(
-            f"take: the result has sizes {shape}, {len(shape)} dimensions; at most {MAX_RANK} are "
-            "allowed"
-        )
-    rank = desc.rank
-    source = permuted(desc, (axis, *(a for a in range(rank) if a != axis)))
-    rows = prod(picked)
-    strides = packed_strides((*before, rows, *after))
-    leading = (1,) if rank == 1 else ()  # indices have two dimensions: so has everything
-    return Taken(
-        permuted=source,
-        source=relaid(source, (*leading, *source.sizes), (*leading, *source.effective_strides)),
-        indices=padded(index, max(rank, 2)),
-        output=TensorDesc(
-            desc.data_type,
-            (*leading, rows, *before, *after),
-            (*leading, strides[axis], *strides[:axis], *strides[axis + 1 :]),
-        ),
-        shape=shape,
-    )
 
 
 def broadcast_shape(what: str, descs: Sequence[TensorDesc | None]) -> tuple[int, ...] | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from dmlgpu.array.promotion import promoted
+from dmlgpu.array.promotion import check_fits, promoted
 from dmlgpu.desc import views
+from dmlgpu.desc.enumerations import PaddingMode
 from dmlgpu.desc.indexing import Window
 from dmlgpu.elements import broadcast_shapes
-from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError, shown
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray, uninitialised
 from dmlgpu.tensor import Tensor
@@ -132,27 +134,113 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     """Each element several times; counts in a tensor are read back, for they make the shape."""
+    return asarray(x).repeat(repeats, axis)
+
+
+def array_split(
+    x: Any, indices_or_sections: int | Sequence[int], /, *, axis: int = 0
+) -> list[Tensor]:
+    """Pieces along an axis: as many as a number says, nearly equal, or cut at these positions."""
     tensor = asarray(x)
-    if axis is None:
-        tensor, axis = tensor.reshape(-1), 0
-    axis = views.axis_of("repeat", axis, tensor.ndim)
-    counts = np.asarray(repeats)
-    if counts.dtype.kind not in "iu":
-        raise InvalidTypeError(f"repeat: repeats have type {counts.dtype}; they must be integers")
-    size = tensor.shape[axis]
-    if counts.size != 1 and counts.shape != (size,):
+    place = views.axis_of("split", axis, tensor.ndim)
+    size, cuts = tensor.shape[place], np.asarray(indices_or_sections)
+    if cuts.size and cuts.dtype.kind not in "iu":
+        raise InvalidTypeError(f"split: {shown(indices_or_sections)} must be integers")
+    if not cuts.ndim:
+        if cuts <= 0:
+            raise InvalidDescError("split: number sections must be larger than 0")
+        each, longer = divmod(size, int(cuts))
+        ends = np.cumsum([each + 1] * longer + [each] * (int(cuts) - longer)).tolist()
+        bounds = [0, *ends]
+    else:
+        bounds = [0, *cuts.astype(np.int64).tolist(), size]
+    whole = (slice(None),) * place
+    return [tensor[(*whole, slice(first, last))] for first, last in pairwise(bounds)]
+
+
+def split(x: Any, indices_or_sections: int | Sequence[int], /, *, axis: int = 0) -> list[Tensor]:
+    """Pieces along an axis: as many equal ones as a number says, or cut at these positions."""
+    tensor = asarray(x)
+    size = tensor.shape[views.axis_of("split", axis, tensor.ndim)]
+    cuts = np.asarray(indices_or_sections)
+    if not cuts.ndim and cuts.dtype.kind in "iu" and cuts > 0 and size % int(cuts):
         raise InvalidDescError(
-            f"repeat: repeats have shape {counts.shape}; axis {axis} has {size} elements"
+            f"split: {size} elements in {cuts} sections: array split does not result in an equal "
+            "division"
         )
-    if counts.size and counts.min() < 0:
-        raise InvalidDescError(f"repeat: repeats has {counts.min()}; counts cannot be negative")
-    if counts.size == 1 and 0 < tensor.ndim < 8:
-        times = int(counts.reshape(-1)[0])
-        wide = tensor.expand_dims(axis + 1)
-        sizes = (*tensor.shape[: axis + 1], times, *tensor.shape[axis + 1 :])
-        flat = (*tensor.shape[:axis], size * times, *tensor.shape[axis + 1 :])
-        return wide.broadcast_to(sizes).reshape(flat, copy=True)
-    return tensor.take(np.repeat(np.arange(size), counts.reshape(-1)), axis)
+    return array_split(tensor, indices_or_sections, axis=axis)
+
+
+PADDING = {
+    "constant": PaddingMode.CONSTANT,
+    "edge": PaddingMode.EDGE,
+    "reflect": PaddingMode.REFLECTION,
+    "symmetric": PaddingMode.SYMMETRIC,
+    "wrap": PaddingMode.WRAP,
+}
+
+
+def pad(x: Any, /, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
+    """More elements before and behind those there are: PADDING1, with the modes that it has.
+
+    `pad_width` and `constant_values` are one number, a pair for every axis, or a pair for each.
+    """
+    tensor = asarray(x)
+    if mode not in PADDING:
+        raise UnsupportedError(
+            f"pad: mode is {shown(mode)}; it must be one of {', '.join(PADDING)}"
+        )
+    widths = _pairs("pad_width", pad_width, tensor.ndim)
+    if widths.dtype.kind not in "iu" or (widths < 0).any():
+        raise InvalidDescError(f"pad: pad_width is {shown(pad_width)}; it must be counts")
+    values = _pairs("constant_values", constant_values, tensor.ndim)
+    if mode != "constant" or len(set(values.reshape(-1).tolist())) <= 1:
+        value = values.reshape(-1)[0].item() if values.size else 0
+        return _padded(tensor, mode, value, widths)
+    for axis, side in np.ndindex(values.shape):  # the last ones get the corners
+        part = np.zeros_like(widths)
+        part[axis, side] = widths[axis, side]
+        tensor = _padded(tensor, mode, values[axis, side].item(), part)
+    return tensor
+
+
+def _pairs(name: str, given: Any, rank: int) -> np.ndarray[Any, Any]:
+    try:
+        return np.broadcast_to(np.asarray(given), (rank, 2))
+    except ValueError:
+        raise InvalidDescError(
+            f"pad: {name} is {shown(given)}; it must be one number or pairs for {rank} axes"
+        ) from None
+
+
+def _padded(x: Tensor, mode: str, value: Any, widths: np.ndarray[Any, Any]) -> Tensor:
+    start, end = (tuple(w) for w in widths.T.tolist())
+    shape = tuple(b + n + a for b, n, a in zip(start, x.shape, end, strict=True))
+    if mode != "constant" and any(w.any() and not n for w, n in zip(widths, x.shape, strict=True)):
+        raise InvalidDescError(f"pad: an axis of size 0 can't be extended using mode {mode}")
+    check_fits(value, x.dtype)
+    number = bool(value) if x.dtype.kind == "b" else value
+    if not x.size:
+        return x.device.full(shape, x.dtype, number)
+    if not x.ndim:
+        return x.copy()
+    made: Tensor = x.device.run(
+        "PADDING1",
+        x,
+        padding_mode=PADDING[mode],
+        padding_value=int(number) if isinstance(number, bool) else number,
+        start_padding=start,
+        end_padding=end,
+    )
+    return made.marked(shape, x.dtype)
+
+
+def at_least(x: Any, rank: int) -> Tensor:
+    """A view of at least so many dimensions, new ones where NumPy's atleast_3d has them."""
+    tensor = asarray(x)
+    missing = max(0, rank - tensor.ndim)
+    behind = int(rank == 3 and 0 < tensor.ndim < 3)
+    return tensor.reshape((*(1,) * (missing - behind), *tensor.shape, *(1,) * behind))
 
 
 def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
@@ -190,18 +278,6 @@ def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Tensor:
             parts = [made[(*whole, slice(cut, None))], made[(*whole, slice(cut))]]
             made = concat(parts, axis=place)
     return made if made is not tensor else tensor.copy()
-
-
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
-    """The elements at these positions along an axis; a tensor of one dimension needs none."""
-    tensor = asarray(x)
-    if axis is None:
-        if tensor.ndim != 1:
-            raise InvalidDescError(f"take: axis is None; x has {tensor.ndim} dimensions, not 1")
-        axis = 0
-    if isinstance(indices, Tensor) and indices.dtype.kind not in "iu":
-        raise InvalidTypeError(f"take: indices have type {indices.dtype}; they must be integers")
-    return tensor.take(indices, axis)
 
 
 def diff(

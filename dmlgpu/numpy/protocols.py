@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from dmlgpu.array.functions import FUNCTIONS
+from dmlgpu.desc import views
 from dmlgpu.device import Device
-from dmlgpu.errors import InvalidTypeError
+from dmlgpu.errors import AxisError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
-from dmlgpu.numpy import creation, manipulation, statistics
+from dmlgpu.numpy import creation, indexing, manipulation, statistics
 from dmlgpu.numpy.like import CREATION
 from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS
 from dmlgpu.numpy.waiting import WAITING
@@ -110,7 +111,7 @@ def _of_method(name: str) -> Callable[..., Any]:
     """NumPy's function of the method's name."""
 
     def function(a: Any, *args: Any, **named: Any) -> Any:
-        tensor = creation.asarray(a)
+        tensor = creation.asarray(a, device=device_of(a, *args))
         given = {k: v for k, v in named.items() if v is not None and v is not np._NoValue}
         if "ddof" in given:
             given["correction"] = given.pop("ddof")
@@ -158,12 +159,6 @@ def _transpose(a: Any, axes: Any = None) -> Tensor:
     return creation.asarray(a).transpose(axes)
 
 
-def _where(condition: Any, *chosen: Any) -> Tensor:
-    if len(chosen) != 2:
-        raise _refused("np.where(condition)", "nonzero")
-    return statistics.where(condition, *chosen)
-
-
 def _flip(m: Any, axis: Any = None) -> Tensor:
     return creation.asarray(m).flip(axis)
 
@@ -172,13 +167,81 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     return manipulation.roll(a, shift, axis=axis)
 
 
-def _repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
-    return manipulation.repeat(a, repeats, axis=axis)
-
-
 def _diff(a: Any, n: int = 1, axis: int = -1, **named: Any) -> Tensor:
     given = {k: v for k, v in named.items() if v is not np._NoValue}
     return manipulation.diff(a, n=n, axis=axis, **given)
+
+
+def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
+    made = manipulation.diff(creation.asarray(ary).reshape(-1))
+    given = [x for x in (to_begin, to_end) if x is not None]
+    for x in given:
+        edge = creation.asarray(x, device=made.device).reshape(-1).astype(made.dtype, copy=False)
+        made = manipulation.concat([edge, made] if x is to_begin else [made, edge])
+    return made
+
+
+def _each_at_least(rank: int) -> Callable[..., Any]:
+    def function(*arys: Any) -> Any:
+        made = tuple(manipulation.at_least(x, rank) for x in arys)
+        return made[0] if len(made) == 1 else made
+
+    return function
+
+
+def _stacked(rank: int, axis: int) -> Callable[..., Tensor]:
+    """`hstack`, `vstack` and `dstack`: along an axis of arrays of at least so many dimensions."""
+
+    def function(tup: Sequence[Any]) -> Tensor:
+        device = device_of(*tup)
+        given = [manipulation.at_least(creation.asarray(x, device=device), rank) for x in tup]
+        flat = rank == 1 and given and given[0].ndim == 1
+        return manipulation.concat(given, axis=0 if flat else axis)
+
+    return function
+
+
+def _column_stack(tup: Sequence[Any]) -> Tensor:
+    device = device_of(*tup)
+    given = [creation.asarray(x, device=device) for x in tup]
+    wide = [x if x.ndim > 1 else x.reshape(-1, 1) for x in given]
+    return manipulation.concat(wide, axis=1)
+
+
+def _split_along(axis: int) -> Callable[..., list[Tensor]]:
+    """`vsplit`, `hsplit` and `dsplit`."""
+
+    def function(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+        flat = axis == 1 and ary.ndim == 1
+        return manipulation.split(ary, indices_or_sections, axis=0 if flat else axis)
+
+    return function
+
+
+def _rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
+    tensor = creation.asarray(a)
+    rank = tensor.ndim
+    first = views.axis_of("rollaxis", axis, rank)
+    if not -rank <= start <= rank:
+        raise AxisError(start, rank + 1, "rollaxis: start")
+    place = start + rank if start < 0 else start
+    return manipulation.moveaxis(tensor, first, place - (first < place))
+
+
+def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
+    return creation.asarray(a, device=device_of(a, indices)).take(indices, axis, mode)
+
+
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", **named: Any) -> Tensor:
+    if named.pop("reflect_type", "even") != "even":
+        raise UnsupportedError("np.pad: reflect_type is not even; a tensor has no other")
+    return manipulation.pad(array, pad_width, mode, **named)
+
+
+def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    if not isinstance(a, Tensor) or mode != "raise":
+        raise InvalidTypeError("np.put: a must be a Tensor, and mode must be raise")
+    a.put(ind, v)
 
 
 def _triangle(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -217,10 +280,17 @@ def _outer(a: Any, b: Any) -> Tensor:
 
 METHODS = (
     *("all", "any", "argmax", "argmin", "astype", "copy", "cumprod", "cumsum", "max", "mean"),
-    *("min", "prod", "ravel", "reshape", "round", "squeeze", "std", "sum", "swapaxes", "take"),
-    "var",
+    *("min", "nonzero", "prod", "ravel", "repeat", "reshape", "round", "squeeze", "std", "sum"),
+    *("swapaxes", "var"),
 )
 FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for name in METHODS} | {
+    "argwhere": lambda a: indexing.argwhere(a),
+    "array_split": lambda ary, indices_or_sections, axis=0: manipulation.array_split(
+        ary, indices_or_sections, axis=axis
+    ),
+    "atleast_1d": _each_at_least(1),
+    "atleast_2d": _each_at_least(2),
+    "atleast_3d": _each_at_least(3),
     "amax": _of_method("max"),
     "amin": _of_method("min"),
     "around": _of_method("round"),
@@ -228,6 +298,8 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "broadcast_arrays": lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*args)),
     "broadcast_to": lambda array, shape, subok=False: manipulation.broadcast_to(array, shape),
     "clip": _clip,
+    "column_stack": _column_stack,
+    "compress": lambda condition, a, axis=None: indexing.compress(condition, a, axis=axis),
     "concatenate": _split_axis(manipulation.concat),
     "count_nonzero": lambda a, axis=None, *, keepdims=False: statistics.count_nonzero(
         a, axis=axis, keepdims=keepdims
@@ -235,32 +307,55 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "cumulative_prod": statistics.cumulative_prod,
     "cumulative_sum": statistics.cumulative_sum,
     "diff": _diff,
+    "dsplit": _split_along(2),
+    "dstack": _stacked(3, 2),
+    "ediff1d": _ediff1d,
     "empty_like": _like(creation.empty_like),
     "expand_dims": manipulation.expand_dims,
+    "extract": lambda condition, arr: indexing.compress(
+        creation.asarray(condition, device=device_of(condition, arr)).reshape(-1), arr
+    ),
+    "flatnonzero": lambda a: indexing.flatnonzero(a),
     "flip": _flip,
     "fliplr": lambda m: creation.asarray(m).flip(1),
     "flipud": lambda m: creation.asarray(m).flip(0),
     "full_like": _like(creation.full_like, numbers=1),
+    "hsplit": _split_along(1),
+    "hstack": _stacked(1, 1),
     "isclose": _isclose,
     "matrix_transpose": manipulation.matrix_transpose,
     "meshgrid": lambda *xi, indexing="xy", **_: tuple(creation.meshgrid(*xi, indexing=indexing)),
-    "moveaxis": manipulation.moveaxis,
+    "moveaxis": lambda a, source, destination: manipulation.moveaxis(a, source, destination),
     "ndim": lambda a: a.ndim,
     "ones_like": _like(creation.ones_like),
     "outer": _outer,
+    "pad": _pad,
     "permute_dims": manipulation.permute_dims,
-    "repeat": _repeat,
+    "put": _put,
+    "put_along_axis": lambda arr, indices, values, axis: indexing.put_along_axis(
+        arr, indices, values, axis
+    ),
     "roll": _roll,
+    "rollaxis": _rollaxis,
     "shape": _shape,
     "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    "split": lambda ary, indices_or_sections, axis=0: manipulation.split(
+        ary, indices_or_sections, axis=axis
+    ),
     "stack": _split_axis(manipulation.stack),
+    "take": _take,
+    "take_along_axis": lambda arr, indices, axis=-1: indexing.take_along_axis(
+        arr, indices, axis=axis
+    ),
     "tile": lambda A, reps: manipulation.tile(A, reps),  # noqa: N803 - NumPy's name
     "transpose": _transpose,
     "tril": _triangle(creation.tril),
     "triu": _triangle(creation.triu),
     "unstack": _split_axis(manipulation.unstack),
     "vecdot": statistics.vecdot,
-    "where": _where,
+    "vsplit": _split_along(0),
+    "vstack": _stacked(2, 0),
+    "where": statistics.where,
     "zeros_like": _like(creation.zeros_like),
     **NAN_FUNCTIONS,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from dmlgpu import reductions
 from dmlgpu.array.promotion import dtype_of, wide_sum
@@ -77,9 +77,17 @@ def count_nonzero(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Te
     return reductions.count_nonzero(asarray(x), axis, keepdims)
 
 
-def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
-    """Elements of x1 where the condition is True, else of x2."""
-    return device_of(condition, x1, x2).select(condition, x1, x2)
+@overload
+def where(condition: Any, /) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Any, x1: Any, x2: Any, /) -> Tensor: ...
+def where(condition: Any, /, *chosen: Any) -> Tensor | tuple[Tensor, ...]:
+    """Elements of x1 where the condition is True, else of x2; without both, `nonzero`."""
+    if not chosen:
+        return asarray(condition).nonzero()
+    if len(chosen) != 2:
+        raise InvalidDescError("where: either both or neither of x1 and x2 should be given")
+    return device_of(condition, *chosen).select(condition, *chosen)
 
 
 def cumulative_sum(

@@ -123,8 +123,8 @@ class Info:
         self._default = default
 
     def capabilities(self) -> dict[str, Any]:
-        """Masks and shapes that depend on data are not built yet."""
-        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 8}
+        """Masks, shapes that depend on values, and the most dimensions."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 8}
 
     def default_device(self) -> Device:
         """The device of calls that name none."""

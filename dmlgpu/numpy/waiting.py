@@ -8,16 +8,13 @@ from dmlgpu.errors import UnsupportedError
 
 MATRICES = "matrix products (GEMM)"
 SORTING = "the sorting operators (TOP_K)"
-INDEXING = "the index operators (GATHER_ELEMENTS)"
 DYNAMIC = "shapes that depend on values (NONZERO_COORDINATES)"
 
 WAITING = {
     "argsort": SORTING,
     "matmul": MATRICES,
-    "nonzero": DYNAMIC,
     "searchsorted": SORTING,
     "sort": SORTING,
-    "take_along_axis": INDEXING,
     "tensordot": MATRICES,
     "unique_all": DYNAMIC,
     "unique_counts": DYNAMIC,
@@ -42,11 +39,6 @@ def matmul(x1: Any, x2: Any, /) -> NoReturn:
     raise _waits("matmul")
 
 
-def nonzero(x: Any, /) -> NoReturn:
-    """Not built yet."""
-    raise _waits("nonzero")
-
-
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> NoReturn:
     """Not built yet."""
     raise _waits("searchsorted")
@@ -55,11 +47,6 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> NoReturn:
     """Not built yet."""
     raise _waits("sort")
-
-
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> NoReturn:
-    """Not built yet."""
-    raise _waits("take_along_axis")
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> NoReturn:

@@ -25,14 +25,14 @@ TABLE = "winners"
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Updates put into an output that is else a copy of the input.
+    """Updates put into an output that is else a copy of the input, or what it was.
 
     `positions` are the loops over the index tuples, row by row, and `kept` those over the block
     that one tuple moves; a loop steps through the output, the updates and the tuples. Steps of
     `positions` through the output and the table are for coordinates that no tuple names.
     """
 
-    source: TensorDesc
+    source: TensorDesc | None  # None: what is not updated stays as it is
     indices: TensorDesc
     updates: TensorDesc
     output: TensorDesc
@@ -44,9 +44,17 @@ class Scatter:
     strides: tuple[int, ...]
     table_strides: tuple[int, ...]
     table_size: int
+    base: int = 0  # element of the output where the loops start
 
     def plan(self, adapter: Adapter) -> Plan:
         """The copy, then the claims, then what the winners write."""
+        most = max(1, adapter.max_binding // 4)
+        dispatches: list[Dispatch] = []
+        for first in range(0, self.table_size, most):
+            dispatches += self._turn(first, min(most, self.table_size - first))
+        made = Plan(tuple(dispatches), {TABLE: 4 * min(most, self.table_size)})
+        if self.source is None:
+            return made
         steps = zip(
             self.output.sizes,
             self.output.effective_strides,
@@ -54,11 +62,6 @@ class Scatter:
             strict=True,
         )
         copy = Move(self.source, self.output, tuple(Dim(*step) for step in steps)).plan(adapter)
-        most = max(1, adapter.max_binding // 4)
-        dispatches: list[Dispatch] = []
-        for first in range(0, self.table_size, most):
-            dispatches += self._turn(first, min(most, self.table_size - first))
-        made = Plan(tuple(dispatches), {TABLE: 4 * min(most, self.table_size)})
         return joined([copy, made], [{}, {}])
 
     def _turn(self, first: int, size: int) -> list[Dispatch]:
@@ -97,7 +100,7 @@ class Scatter:
         dims = (*self.positions, *kept)
         grouped = 1
         if kept:
-            bits, dims, grouped = widen(bits, dims, *self.strides)
+            bits, dims, grouped = widen(bits, dims, self.base, *self.strides)
         order = packed_strides(tuple(d.size for d in self.positions))
         made = count(dims)
         params: dict[str, Value] = {
@@ -105,6 +108,7 @@ class Scatter:
             "count": made,
             "sizes": eight([d.size for d in dims]),
             "tuple_strides": eight([d.tuple_ for d in dims]),
+            "out_base": self.base // grouped,
             "positions": eight(order),
             "out_strides": eight([d.out for d in dims]),
             "source_strides": eight([d.source for d in dims]),
@@ -124,13 +128,18 @@ class Scatter:
         return Dispatch("scatter/write", groups, params, bindings, slots, constants)
 
     def traffic(self) -> dict[str, int]:
-        """All of the input and the output, the indices and the updates."""
-        return {
-            "input_tensor": all_read(self.source),
+        """The indices and the updates, and all of the input and the output where it is copied."""
+        moved = {
             "indices_tensor": all_read(self.indices),
             "updates_tensor": all_read(self.updates),
+        }
+        if self.source is None:
+            return moved | {"output_tensor": moved["updates_tensor"]}
+        copied = {
+            "input_tensor": all_read(self.source),
             "output_tensor": bytes_written(self.output),
         }
+        return moved | copied
 
 
 def table_of(sizes: tuple[int, ...]) -> tuple[tuple[int, ...], int]:

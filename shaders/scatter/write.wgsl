@@ -4,6 +4,7 @@ struct Params {
   index_step: u32, // index elements between the coordinates of one tuple
   table_first: u32, // place that the table begins with
   table_size: u32,
+  out_base: u32, // element of the output where the loops start
   sizes: array<vec4<u32>, 2>,
   tuple_strides: array<vec4<u32>, 2>,
   table_strides: array<vec4<u32>, 2>,
@@ -33,7 +34,7 @@ fn main(
   var tuple_at = 0u;
   var place = 0u;
   var position = 0u;
-  var address = 0u;
+  var address = params.out_base;
   var source = 0u;
   for (var k = 0u; k < RANK; k++) {
     let d = RANK - 1u - k;

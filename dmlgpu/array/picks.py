@@ -1,0 +1,106 @@
+"""Elements picked by index tuples, and written where they say: what indexing with arrays runs.
+
+DirectML's gathers and scatters take whole tensors, and scatters make new ones. These start within
+a tensor, step through it as slices do, and write in place; the plans are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from dmlgpu.desc.catalogue import Entry
+from dmlgpu.desc.description import Description, Field
+from dmlgpu.desc.levels import FeatureLevel
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.plan.index_values import IndexValues
+from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.move import Gather, Move
+from dmlgpu.plan.operator import Operator
+from dmlgpu.plan.scatter import Scatter, table_of
+
+
+class Picks(Description):
+    """Loops over a tensor from element `start` on, to which index tuples add coordinates."""
+
+    indices: TensorDesc
+    index_step: int  # elements of the indices from one coordinate of a tuple to the next
+    sizes: tuple[int, ...]  # of the dimensions that the coordinates select from
+    strides: tuple[int, ...]
+    start: int
+
+    def index_values(self) -> IndexValues:
+        """The coordinates of a tuple select from the sizes in turn."""
+        return IndexValues("indices_tensor", self.indices, self.sizes)
+
+
+class Take(Picks):
+    """The elements of a source, in the order of the loops."""
+
+    source: TensorDesc
+    output: TensorDesc
+    loops: tuple[Dim, ...]
+    kept: int  # how many of the last loops step through the block that one tuple picks
+
+    _entry: ClassVar[Entry] = Entry("take", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {})
+    _fields: ClassVar[tuple[Field, ...]] = ()
+
+    def inputs(self) -> Mapping[str, TensorDesc]:
+        """By the names that plans have for them."""
+        return {"input_tensor": self.source, "indices_tensor": self.indices}
+
+    def outputs(self) -> Mapping[str, TensorDesc]:
+        """What is picked."""
+        return {"output_tensor": self.output}
+
+    def work(self) -> Move:
+        """One gather."""
+        gather = Gather(self.indices, self.index_step, self.sizes, self.strides, self.kept)
+        return Move(self.source, self.output, self.loops, self.start, gather)
+
+
+class Put(Picks):
+    """Updates written to a target, of whose elements the others stay as they are."""
+
+    updates: TensorDesc
+    target: TensorDesc
+    positions: tuple[Dim, ...]  # over the index tuples
+    kept: tuple[Dim, ...]  # over the block that one tuple names
+
+    _entry: ClassVar[Entry] = Entry("put", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {})
+    _fields: ClassVar[tuple[Field, ...]] = ()
+
+    def inputs(self) -> Mapping[str, TensorDesc]:
+        """By the names that plans have for them."""
+        return {"indices_tensor": self.indices, "updates_tensor": self.updates}
+
+    def outputs(self) -> Mapping[str, TensorDesc]:
+        """What is written to."""
+        return {"output_tensor": self.target}
+
+    def work(self) -> Scatter:
+        """A scatter without the copy."""
+        table, entries = table_of(self.sizes)
+        return Scatter(
+            source=None,
+            indices=self.indices,
+            updates=self.updates,
+            output=self.target,
+            positions=self.positions or (Dim(1, 0, 0),),
+            kept=self.kept,
+            table_steps=(0,) * max(1, len(self.positions)),
+            index_step=self.index_step,
+            sizes=self.sizes,
+            strides=self.strides,
+            table_strides=table,
+            table_size=entries,
+            base=self.start,
+        )
+
+
+def _nothing(given: Any) -> Mapping[str, TensorDesc]:
+    return {}
+
+
+TAKE: Operator[Take] = Operator(Take, _nothing, Take.work, index_values=Take.index_values)
+PUT: Operator[Put] = Operator(Put, _nothing, Put.work, index_values=Put.index_values)

@@ -1,0 +1,248 @@
+"""Indexing with arrays of integers and masks: elements read and written where they say.
+
+A mask stands for the positions where it is True, which NONZERO_COORDINATES finds; how many there
+are is read back, for it makes the shape. All arrays of an index become one tensor of index tuples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dmlgpu.array.picks import PUT, TAKE, Picks, Put, Take
+from dmlgpu.array.promotion import BOOL, INT32, INT64, DType, check_fits, data_type_of
+from dmlgpu.compiled import CompiledOperator
+from dmlgpu.desc.indexing import Arrays, Window, coordinates, is_mask, lie_together, positions
+from dmlgpu.desc.tensor import DataType, packed_strides
+from dmlgpu.desc.views import packed
+from dmlgpu.elements import broadcast_shapes, check_value, check_writable, given
+from dmlgpu.errors import IndexRangeError, InvalidDescError, InvalidIndexError
+from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.operator import Operator
+from dmlgpu.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dmlgpu.device import Device
+
+Positions = Tensor | npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One coordinate of every index tuple, and the neighbouring axes that it selects from."""
+
+    values: Positions
+    axes: tuple[int, ...]
+
+
+def nonzero(device: Device, x: Tensor) -> tuple[Tensor, ...]:
+    """The coordinates of the elements that are not 0, a tensor for each axis."""
+    if not x.ndim:
+        raise InvalidDescError(
+            "nonzero: a tensor of no dimensions has no coordinates; use atleast_1d(x).nonzero()"
+        )
+    flat = _found(device, x)
+    dtype = INT32 if x.size <= 2**31 else INT64
+    if isinstance(flat, np.ndarray):
+        return tuple(Tensor.without_elements(device, (0,), dtype) for _ in x.shape)
+    # What is found lies in memory for all elements, of which no more is held than is needed.
+    columns = [flat.copy()] if x.ndim == 1 else coordinates(flat, x.shape)
+    if dtype == INT64:
+        return tuple(column.astype(dtype) for column in columns)
+    return tuple(column.view(packed(DataType.INT32, column.shape)) for column in columns)
+
+
+def _found(device: Device, x: Positions) -> Positions:
+    """The positions, among all elements in order, of those that are not 0, as uint32."""
+    if isinstance(x, np.ndarray):
+        return np.flatnonzero(x).astype(np.uint32)
+    if not x.size:
+        return np.empty(0, np.uint32)
+    truth = x.astype(BOOL) if x.itemsize == 8 else x  # DirectML looks at no wider elements
+    found, rows = device.run("NONZERO_COORDINATES", truth.reshape(-1))
+    count = int(found.numpy()[0])
+    return rows.view(packed(DataType.UINT32, (count,))) if count else np.empty(0, np.uint32)
+
+
+def take(device: Device, x: Tensor, index: Arrays) -> Tensor:
+    """What an index with arrays names."""
+    columns, picked = _columns(device, x, index)
+    shape = index.shape(picked)
+    if not columns:
+        return x.sliced(index.without_arrays(picked))
+    if 0 in shape:
+        return Tensor.without_elements(device, shape, x.dtype)
+    tuples, steps, facts = _tuples(device, x, columns, picked)
+    out = packed_strides(shape)
+    kept = [(n, step, 0) for n, step in index.steps(x.desc)]
+    rows = [(n, 0, step) for n, step in zip(picked, steps, strict=True)]
+    walked = [*kept[: index.place], *rows, *kept[index.place :]]
+    desc = Take(
+        **facts,
+        start=index.start(x.desc),
+        source=x.desc,
+        output=packed(x.desc.data_type, shape or (1,)),
+        loops=tuple(Dim(n, o, s, t) for (n, s, t), o in zip(walked, out, strict=True)),
+        kept=len(kept) - index.place,
+    )
+    made: Tensor = _compiled(device, TAKE, desc)(x, tuples)
+    return made.marked(shape, x.dtype)
+
+
+def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
+    """Writes a value, broadcast, to what an index with arrays names; of repeated ones, the last."""
+    (source,) = given(device, (value,))
+    mask = index.leading_mask(x.shape)
+    if mask is not None and _is_alike_in_rows(source, x.ndim - mask.ndim):
+        _put_masked(device, x, mask, source)
+        return
+    columns, picked = _columns(device, x, index)
+    shape = index.shape(picked)
+    check_value(source, shape)
+    if not columns:
+        device.assign(x, index.without_arrays(picked), source)
+        return
+    if 0 in shape:
+        return
+    check_writable(x)
+    updates = _as_tensor(device, source, x.dtype)
+    if updates.storage is x.storage:
+        updates = updates.copy()
+    extra = max(0, updates.ndim - len(shape))
+    updates = updates.reshape(updates.shape[extra:]).broadcast_to(shape)
+    tuples, steps, facts = _tuples(device, x, columns, picked)
+    if tuples.storage is x.storage:
+        tuples = tuples.copy()
+        steps = packed_strides(picked)
+        facts["indices"] = tuples.desc
+    sources = updates.desc.effective_strides
+    before, behind = index.place, index.place + len(picked)
+    rows = zip(picked, sources[before:behind], steps, strict=True)
+    kept = zip(index.steps(x.desc), (*sources[:before], *sources[behind:]), strict=False)
+    desc = Put(
+        **facts,
+        start=index.start(x.desc),
+        updates=updates.desc,
+        target=x.desc,
+        positions=tuple(Dim(n, 0, s, t) for n, s, t in rows),
+        kept=tuple(Dim(n, step, s) for (n, step), s in kept),
+    )
+    _compiled(device, PUT, desc)(tuples, updates, out=x)
+
+
+def _put_masked(device: Device, x: Tensor, mask: Positions, source: Any) -> None:
+    """One value wherever the mask is True needs no positions."""
+    rest = x.shape[mask.ndim :]
+    check_value(source, (1, *rest))
+    if not x.size:
+        return
+    if isinstance(source, Tensor) and source.ndim > len(rest):
+        source = source.reshape(source.shape[source.ndim - len(rest) :])
+    if isinstance(source, Tensor) or (isinstance(source, float) and x.dtype.kind != "f"):
+        source = _as_tensor(device, source, x.dtype)
+    elif x.dtype == BOOL:
+        source = bool(source)
+    condition = mask.reshape(mask.shape + (1,) * len(rest))
+    device.select(condition, source, x, out=x)
+
+
+def _is_alike_in_rows(source: Any, rest: int) -> bool:
+    """Whether a value is the same for every place of a mask, behind which are `rest` axes."""
+    if not isinstance(source, Tensor):
+        return True
+    return source.ndim <= rest or all(n == 1 for n in source.shape[: source.ndim - rest])
+
+
+def _as_tensor(device: Device, source: Any, dtype: DType) -> Tensor:
+    """A value in the type of the tensor that it is assigned to."""
+    if isinstance(source, Tensor):
+        return source.astype(dtype, copy=False)
+    check_fits(source, dtype)
+    return device.full((), dtype, bool(source) if dtype == BOOL else source)
+
+
+def _columns(device: Device, x: Tensor, index: Arrays) -> tuple[list[Column], tuple[int, ...]]:
+    """The coordinates of all index tuples, and the shape that the arrays have together."""
+    columns: list[Column] = []
+    shapes: list[tuple[int, ...]] = []
+    for array, axes in zip(index.arrays, index.selected, strict=True):
+        if not axes:  # a mask of no dimensions is one row or none
+            shapes.append((int(bool(array)),))
+        elif is_mask(array):
+            flat = _found(device, array)
+            shapes.append(flat.shape)
+            if not x.size or lie_together(x.desc, axes):
+                columns.append(Column(flat, axes))
+            else:
+                found = coordinates(flat, array.shape)
+                columns += [Column(c, (axis,)) for c, axis in zip(found, axes, strict=True)]
+        else:
+            shapes.append(array.shape)
+            columns.append(Column(_checked(array, axes[0], x.shape[axes[0]]), axes))
+    try:
+        return columns, broadcast_shapes("index", shapes)
+    except InvalidDescError:
+        told = " ".join(map(str, shapes))
+        raise InvalidIndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {told}"
+        ) from None
+
+
+def _checked(array: Positions, axis: int, size: int) -> Positions:
+    """Index values of one axis; those in host memory are looked at."""
+    if isinstance(array, np.ndarray):
+        return positions(array, axis, size)
+    if not size and array.size:
+        raise IndexRangeError(f"every index is out of bounds for axis {axis} with size 0")
+    return array.astype(np.int32) if array.dtype.itemsize < 4 else array
+
+
+def _tuples(
+    device: Device, x: Tensor, columns: list[Column], shape: tuple[int, ...]
+) -> tuple[Tensor, tuple[int, ...], dict[str, Any]]:
+    """Index tuples as a tensor, the steps through it for each dimension, and facts of it."""
+    arrays = [column.values for column in columns]
+    first = arrays[0]
+    if len(arrays) == 1 and isinstance(first, Tensor):
+        made = first.broadcast_to(shape)
+        steps = made.desc.effective_strides[: len(shape)]
+    else:
+        made = _rows(device, arrays, shape, max(prod(x.shape[a] for a in c.axes) for c in columns))
+        steps = tuple(n * len(arrays) for n in packed_strides(shape))
+    strides = x.desc.effective_strides
+    facts = {
+        "indices": made.desc,
+        "index_step": 1,
+        "sizes": tuple(prod(x.shape[a] for a in c.axes) for c in columns),
+        "strides": tuple(strides[c.axes[-1]] for c in columns),
+    }
+    return made, steps, facts
+
+
+def _rows(device: Device, arrays: list[Positions], shape: tuple[int, ...], largest: int) -> Tensor:
+    """A row with one coordinate of each array for every place of their common shape."""
+    if all(isinstance(array, np.ndarray) for array in arrays):
+        wide = [np.broadcast_to(np.asarray(array), shape) for array in arrays]
+        return device.tensor(np.stack(wide, -1).reshape(-1, len(arrays)))
+    dtypes = [array.dtype for array in arrays if isinstance(array, Tensor)]
+    signed = any(dtype.kind == "i" for dtype in dtypes)
+    wide_ones = largest > 2**31 or np.dtype(np.uint32) in dtypes
+    bits = 64 if max(d.itemsize for d in dtypes) == 8 or (signed and wide_ones) else 32
+    dtype = np.dtype(f"{'int' if signed else 'uint'}{bits}")
+    count = prod(shape)
+    made = device.empty(packed(data_type_of(dtype), (count, len(arrays))))
+    for i, array in enumerate(arrays):
+        column = array if isinstance(array, Tensor) else device.tensor(array)
+        if signed and column.dtype == np.uint64:  # what the signed type lacks is out of range
+            column = device.elementwise("minimum", column, 2**63 - 1)
+        place = Window((0, i), (count, 1), (1, 1), (count,))
+        device.assign(made, place, column.broadcast_to(shape).reshape(-1))
+    return made
+
+
+def _compiled(device: Device, operator: Operator[Any], desc: Picks) -> CompiledOperator:
+    return device.kept(desc, lambda: CompiledOperator(device, operator, desc))

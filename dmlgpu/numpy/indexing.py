@@ -1,0 +1,116 @@
+"""Elements by their positions, and the positions of elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dmlgpu.desc import views
+from dmlgpu.desc.host import as_array
+from dmlgpu.elements import broadcast_shapes
+from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError
+from dmlgpu.functions import device_of
+from dmlgpu.numpy.creation import asarray
+from dmlgpu.numpy.manipulation import stack
+from dmlgpu.tensor import Tensor
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
+    """The elements at these positions along an axis, or in the flattened array."""
+    return asarray(x, device=device_of(x, indices)).take(indices, axis)
+
+
+def nonzero(x: Any, /) -> tuple[Tensor, ...]:
+    """The coordinates of the elements that are not 0, an array for each axis, as int32.
+
+    How many there are is read back, for it makes the shape.
+    """
+    return asarray(x).nonzero()
+
+
+def flatnonzero(x: Any, /) -> Tensor:
+    """The positions, in the flattened array, of the elements that are not 0."""
+    (found,) = asarray(x).reshape(-1).nonzero()
+    return found
+
+
+def argwhere(x: Any, /) -> Tensor:
+    """The coordinates of the elements that are not 0, a row for each."""
+    tensor = asarray(x)
+    if not tensor.ndim:
+        return Tensor.without_elements(tensor.device, (int(bool(tensor)), 0), np.dtype(np.int32))
+    return stack(tensor.nonzero(), axis=-1)
+
+
+def compress(condition: Any, x: Any, /, *, axis: int | None = None) -> Tensor:
+    """What lies along an axis, or in the flattened array, where a condition is not 0."""
+    return asarray(x, device=device_of(x, condition)).compress(condition, axis)
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int | None = -1) -> Tensor:
+    """Each element by an index of its own along an axis: GATHER_ELEMENTS.
+
+    The other axes are broadcast against each other.
+    """
+    tensor = asarray(x, device=device_of(x, indices))
+    if axis is None:
+        tensor, axis = tensor.reshape(-1), 0
+    given, place = _along("take_along_axis", tensor, indices, axis)
+    size = tensor.shape[place]
+    shapes = [_with(given.shape, place, 1), _with(tensor.shape, place, 1)]
+    try:
+        lines = broadcast_shapes("take_along_axis", shapes)
+    except InvalidDescError as error:
+        raise InvalidIndexError(str(error)) from None
+    shape = _with(lines, place, given.shape[place])
+    if 0 in shape:
+        return Tensor.without_elements(tensor.device, shape, tensor.dtype)
+    if not size:
+        raise InvalidIndexError(f"take_along_axis: axis {place} has size 0; there is no index")
+    source = tensor.broadcast_to(_with(lines, place, size))
+    made: Tensor = tensor.device.run(
+        "GATHER_ELEMENTS", source, np.broadcast_to(given, shape), axis=place
+    )
+    return made.marked(shape, tensor.dtype)
+
+
+def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -1) -> None:
+    """Writes each value to an index of its own along an axis: SCATTER_ELEMENTS."""
+    if not isinstance(x, Tensor):
+        raise InvalidTypeError(f"put_along_axis: x is {type(x).__name__}; it must be a Tensor")
+    if axis is None:
+        put_along_axis(x.reshape(-1, copy=False), indices, values, 0)
+        return
+    given, place = _along("put_along_axis", x, indices, axis)
+    shape = _with(x.shape, place, given.shape[place])
+    if any(n not in (1, m) for n, m in zip(given.shape, shape, strict=True)):
+        raise InvalidIndexError(
+            f"put_along_axis: indices of shape {given.shape} cannot be broadcast to {shape}"
+        )
+    updates = asarray(values, device=x.device).astype(x.dtype, copy=False).broadcast_to(shape)
+    if 0 in shape:
+        return
+    wide = np.broadcast_to(given, shape)
+    made = x.device.run("SCATTER_ELEMENTS", x, wide, updates, axis=place)
+    x[...] = made.marked(x.shape, x.dtype)
+
+
+def _along(what: str, x: Tensor, indices: Any, axis: int) -> tuple[Any, int]:
+    """Indices of an axis in a type that the operators take, and the axis."""
+    given = indices if isinstance(indices, Tensor) else as_array(f"{what}: indices", indices)
+    if given.dtype.kind not in "iu":
+        raise InvalidIndexError(
+            f"{what}: indices have type {given.dtype}; `indices` must be an integer array"
+        )
+    place = views.axis_of(what, axis, x.ndim)
+    if given.ndim != x.ndim:
+        raise InvalidDescError(
+            f"{what}: indices have {given.ndim} dimensions and x has {x.ndim}; both must have the "
+            "same number of dimensions"
+        )
+    return given.astype(np.int32) if given.dtype.itemsize < 4 else given, place
+
+
+def _with(sizes: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+    return (*sizes[:axis], size, *sizes[axis + 1 :])
