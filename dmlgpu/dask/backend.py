@@ -26,12 +26,13 @@ from dask.array.dispatch import (
 from dask.sizeof import sizeof
 from dask.utils import Dispatch
 
+from dmlgpu import numpy as dnp
 from dmlgpu import reductions
 from dmlgpu.array.promotion import DType
 from dmlgpu.device import Device
 from dmlgpu.errors import UnsupportedError
 from dmlgpu.functions import default_device
-from dmlgpu.numpy import creation, manipulation, waiting
+from dmlgpu.numpy import creation, manipulation
 from dmlgpu.tensor import Tensor
 
 NAME = "dmlgpu"  # of the backend: dask.config.set({"array.backend": "dmlgpu"})
@@ -90,7 +91,7 @@ def concatenate(arrays: Any, axis: int = 0) -> Tensor:
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """`np.tensordot` of chunks."""
-    return waiting.tensordot(a, b, axes=axes)
+    return dnp.tensordot(a, b, axes=axes)
 
 
 def _refused(name: str) -> Callable[..., Any]:
@@ -164,7 +165,8 @@ def _created(name: str, *args: Any, dtype: Any = None, **named: Any) -> da.Array
         named.pop(chunk_type, None)
     with config.set({"array.backend": "numpy"}):
         made = from_array(getattr(da, name)(*args, dtype=dtype, **named))
-    return made.astype(on_gpu(made.dtype)) if dtype is None else made
+    # Dask gives Python's own type where a number says it all.
+    return made.astype(on_gpu(made.dtype)) if dtype is None or dtype is float else made
 
 
 class DmlgpuBackendEntrypoint(ArrayBackendEntrypoint):

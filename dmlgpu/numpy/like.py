@@ -13,9 +13,9 @@ from dmlgpu.tensor import Tensor
 def _made(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """`np.zeros(shape, dtype, like=x)`: what NumPy creates, on the device of `x`."""
 
-    def made(device: Device, *args: Any, dtype: Any = None, **named: Any) -> Tensor:
-        given = {k: v for k, v in named.items() if k not in ("order", "subok", "ndmin")}
-        return function(*args, dtype=dtype, device=device, **given)
+    def made(on: Device, /, *args: Any, dtype: Any = None, **named: Any) -> Tensor:
+        given = {k: v for k, v in named.items() if k not in ("device", "order", "subok", "ndmin")}
+        return function(*args, dtype=dtype, device=on, **given)
 
     return made
 
