@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 LIMIT = "dmlgpu.device-memory-limit"  # in Dask's configuration
 SHARE = 0.8  # of a GPU's memory, for chunks: the rest is for the inside of calls
 WATCH_MS = 200
+RESTART = "180s"
 
 
 class OnHost(NamedTuple):
@@ -256,6 +257,11 @@ class LocalCluster(distributed.LocalCluster):
         if not self.asynchronous:
             self.scale(len(chosen) if n_workers is None else n_workers)
             self.sync(self._correct_state)
+
+    def _update_worker_status(self, op: str, msg: Any) -> None:
+        # A worker that starts again opens its device first, which may take longer than Dask waits.
+        with dask.config.set({"distributed.deploy.lost-worker-timeout": RESTART}):
+            super()._update_worker_status(op, msg)
 
     def new_worker_spec(self) -> dict[Any, Any]:
         """The next worker, bound to the next adapter."""
