@@ -192,9 +192,11 @@ class DevicePlugin(WorkerPlugin):
                     break
 
     def transition(self, key: Any, start: Any, finish: Any, **kwargs: Any) -> None:
-        """Called before the scheduler hears of a failed task."""
+        """Called before the scheduler hears of a task that has ended."""
         if finish == "error" and not self.device.is_usable:
             restart(f"the device was lost while {key!r} ran")
+        if finish == "memory" and self.device.is_usable:
+            self.device.flush()  # the GPU works on it while the worker prepares the next one
 
 
 def restart(why: str) -> None:
