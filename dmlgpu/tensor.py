@@ -174,11 +174,6 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             return 0
         return -(-self.size * self.desc.data_type.bits // 8)
 
-    @property
-    def base(self) -> None:
-        """NumPy's name for the array whose memory this one shows: none, for an index copies."""
-        return
-
     def tobytes(self) -> bytes:
         """All total_tensor_size_in_bytes, padding included, as they lie on the device."""
         if not self.size:

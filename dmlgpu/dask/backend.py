@@ -156,6 +156,8 @@ def register() -> None:
     nannumel_lookup.register(Tensor, count_valid)
     to_numpy_dispatch.register(Tensor, to_numpy)
     sizeof.register(Tensor, lambda x: int(x.nbytes))
+    # Dask's other way to rechunk, which it prefers in clusters, writes NumPy's arrays to files.
+    config.update_defaults({"array": {"rechunk": {"method": "tasks"}}})
     to_dmlgpu_dispatch.register((np.ndarray, Tensor), to_tensor)
 
 
