@@ -17,6 +17,7 @@ import zict
 from dask.sizeof import sizeof
 from dask.utils import parse_bytes
 from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.system import MEMORY_LIMIT
 from distributed.worker import Worker
 from tornado.ioloop import PeriodicCallback
 
@@ -248,16 +249,18 @@ class LocalCluster(distributed.LocalCluster):
         self._limit = "none" if device_memory_limit is None else str(device_memory_limit)
         preload = [*named.pop("preload", ()), "dmlgpu.dask"]
         environment = named.pop("env", None) or {}
+        count = len(chosen) if n_workers is None else n_workers
+        named.setdefault("memory_limit", MEMORY_LIMIT // max(1, count))
         super().__init__(
             n_workers=0,
             threads_per_worker=threads_per_worker,
             preload=preload,
             env=environment,
-            memory_limit=named.pop("memory_limit", "auto"),
             **named,
         )
-        if not self.asynchronous:
-            self.scale(len(chosen) if n_workers is None else n_workers)
+        for _ in range(count):
+            self.worker_spec.update(self.new_worker_spec())
+        if not self.asynchronous:  # else `await` starts them
             self.sync(self._correct_state)
 
     def _update_worker_status(self, op: str, msg: Any) -> None:
