@@ -3,7 +3,7 @@
 DmlError
 ├── InvalidDescError (ValueError)      a description or argument breaks a rule
 │   ├── InvalidTypeError (TypeError)   an array or argument of a type that cannot be used
-│   ├── InvalidIndexError (IndexError) an index in brackets that is not basic indexing
+│   ├── InvalidIndexError (IndexError) an index in brackets that is none
 │   └── AxisError (NumPy's AxisError)  an axis that the tensor does not have
 ├── UnsupportedError (ValueError)      an operator, type or rank above the feature level
 ├── BindingError (ValueError)          wrong count, size, alignment, device or overlap of tensors
@@ -47,7 +47,7 @@ class InvalidTypeError(InvalidDescError, TypeError):
 
 
 class InvalidIndexError(InvalidDescError, IndexError):
-    """What stands in the brackets of a tensor is not basic indexing."""
+    """What stands in the brackets of a tensor is no index of it."""
 
 
 class AxisError(InvalidDescError, NumpyAxisError):

@@ -76,6 +76,25 @@ def take(device: Device, x: Tensor, index: Arrays) -> Tensor:
         return x.sliced(index.without_arrays(picked))
     if 0 in shape:
         return Tensor.without_elements(device, shape, x.dtype)
+    alone = columns[0].values
+    if len(columns) == 1 and isinstance(alone, Tensor) and alone.shape == picked:
+        key = ("take", x.key[2], alone.key[2], picked, columns[0].axes, index.window, index.place)
+        known = device.remembered.get(key)
+        if known is None:
+            known, _ = _taking(device, x, index, columns, picked)
+            device.remember(key, known)
+        found: Tensor = known(x, alone)
+        return found.marked(shape, x.dtype)
+    op, tuples = _taking(device, x, index, columns, picked)
+    made: Tensor = op(x, tuples)
+    return made.marked(shape, x.dtype)
+
+
+def _taking(
+    device: Device, x: Tensor, index: Arrays, columns: list[Column], picked: tuple[int, ...]
+) -> tuple[CompiledOperator, Tensor]:
+    """What takes the elements that an index names, and its index tuples."""
+    shape = index.shape(picked)
     tuples, steps, facts = _tuples(device, x, columns, picked)
     out = packed_strides(shape)
     kept = [(n, step, 0) for n, step in index.steps(x.desc)]
@@ -89,15 +108,14 @@ def take(device: Device, x: Tensor, index: Arrays) -> Tensor:
         loops=tuple(Dim(n, o, s, t) for (n, s, t), o in zip(walked, out, strict=True)),
         kept=len(kept) - index.place,
     )
-    made: Tensor = _compiled(device, TAKE, desc)(x, tuples)
-    return made.marked(shape, x.dtype)
+    return _compiled(device, TAKE, desc), tuples
 
 
 def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
     """Writes a value, broadcast, to what an index with arrays names; of repeated ones, the last."""
     (source,) = given(device, (value,))
     mask = index.leading_mask(x.shape)
-    if mask is not None and _is_alike_in_rows(source, x.ndim - mask.ndim):
+    if mask is not None and mask.size and _is_alike_in_rows(source, x.ndim - mask.ndim):
         _put_masked(device, x, mask, source)
         return
     columns, picked = _columns(device, x, index)
@@ -178,7 +196,7 @@ def _columns(device: Device, x: Tensor, index: Arrays) -> tuple[list[Column], tu
             if not x.size or lie_together(x.desc, axes):
                 columns.append(Column(flat, axes))
             else:
-                found = coordinates(flat, array.shape)
+                found = coordinates(flat, tuple(x.shape[a] for a in axes))
                 columns += [Column(c, (axis,)) for c, axis in zip(found, axes, strict=True)]
         else:
             shapes.append(array.shape)

@@ -22,7 +22,7 @@ from dmlgpu.array.promotion import (
 from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import AxisDirection
 from dmlgpu.desc.host import as_array, host_memory, strided_view
-from dmlgpu.desc.indexing import Arrays, Window, read
+from dmlgpu.desc.indexing import Arrays, Index, Window, read
 from dmlgpu.desc.tensor import MAX_RANK, TensorDesc, packed_strides
 from dmlgpu.errors import (
     DmlError,
@@ -404,7 +404,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             )
         return self._seen(views.broadcast(self.desc, sizes or (1,)), sizes)
 
-    def __getitem__(self, index: Any) -> Tensor:
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
         parts = index if isinstance(index, tuple) else (index,)
         key: Any = ()
         known = None
@@ -449,7 +449,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             return result
         return result.marked(shape, self.dtype)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index | tuple[Index, ...], value: Any) -> None:
         """Writes to the elements that an index names; of repeated ones the last value stays.
 
         >>> y = x.copy()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.layouts import small_bindings
 
 import dmlgpu as dml
 from dmlgpu.array.promotion import DTYPES
@@ -230,6 +231,14 @@ def test_masks(device: dml.Device, array: np.ndarray) -> None:
         same(x[given(leading), given(ROWS[:1])], array[leading, ROWS[:1]])
         same(x.T[given(full.T)], array.T[full.T])
         same(x[given(np.zeros((3, 4, 5), bool))], array[:0, 0, 0])
+    for shape in ((0,), (3, 0), (0, 4, 5)):  # without elements they match axes of any size
+        nothing = np.zeros(shape, bool)
+        for given in (nothing, device.tensor(nothing)):
+            same(x[given], array[nothing])
+            x[given] = 1
+    leading = np.zeros((4, 0), bool)
+    same(x.T[:1, leading], array.T[:1, leading])
+    same(x, array)
     same(x[x > 30], array[array > 30])
     for truth in (True, False):
         same(x[truth], array[truth])
@@ -359,10 +368,42 @@ def test_more_dimensions_than_eight_are_refused(device: dml.Device) -> None:
     same(device.tensor([[7]])[device.tensor(deep), device.tensor(deep)], deep.astype(np.int32) + 7)
 
 
+def test_no_dimensions_and_eight(device: dml.Device) -> None:
+    for index in (True, False, (..., True), (True, None)):
+        point, x = np.array(3, np.float32), device.tensor(np.array(3, np.float32))
+        point[index], x[index] = [5], [5]
+        same(x, point)
+        same(x[index], point[index])
+    a = np.zeros((2,) * 8, np.float16)
+    x, mask = device.tensor(a), np.random.default_rng(1).random(a.shape) < 0.4
+    a.T[mask], x.T[device.tensor(mask)] = np.arange(mask.sum()), np.arange(mask.sum())
+    corners = (np.array([1, 0]),) * 8
+    a[corners] += 1
+    x[tuple(map(device.tensor, corners))] += 1
+    same(x, a)
+
+
 def test_an_element_apart_from_its_word(device: dml.Device) -> None:
     for dtype in (np.uint8, np.float16, bool):
         a = (np.arange(35) % 2).reshape(5, 7).astype(dtype)
         x = device.tensor(a)
         a[[4, 0], 1:6:2] = a[[1, 2], 2:5]
         x[[4, 0], 1:6:2] = x[[1, 2], 2:5]
+        same(x, a)
+
+
+@pytest.mark.slow
+def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
+    with small_bindings(device, 8192) as small:
+        a = (np.arange(12000) % 251).astype(np.uint8).reshape(30, 400)
+        x = small.tensor(a)
+        rows, columns = np.arange(35) * 7 % 30, np.arange(350) * 9 % 400
+        down, along = small.tensor(rows), small.tensor(columns)
+        same(x[down[:, None], along], a[rows[:, None], columns])
+        same(x[5:, along, None], a[5:, columns, None])
+        few = a[:, :100]  # whose positions fit the bindings of every adapter
+        same(x[:, :100][small.tensor(few > 200)], few[few > 200])
+        value = np.arange(30 * 350).astype(np.uint8).reshape(30, 350)
+        a[:, columns], x[:, along] = value, value
+        a[rows, ::-3], x[down, ::-3] = value[0, :134], value[0, :134]
         same(x, a)

@@ -111,9 +111,11 @@ def test_refused_without_a_device(name: str) -> None:
 
 
 ON_DEVICE: dict[str, tuple[Callable[[dml.Device, dml.Tensor], Any], type[dml.DmlError], str]] = {
-    "an index array": (lambda d, x: x[np.array([0, 1])], BAD_DESC, "index of axis 0 is ndarray"),
-    "an index array of one": (lambda d, x: x[np.array([0])], BAD_DESC, "is ndarray"),
-    "a float as index": (lambda d, x: x[np.array(1.5)], BAD_DESC, "index of axis 0 is ndarray"),
+    "an index array of floats": (lambda d, x: x[np.array([0.5])], BAD_DESC, "index 0 is an array"),
+    "an index array of objects": (lambda d, x: x[[None, "a"]], BAD_DESC, "index 0 is an array of"),
+    "a ragged index": (lambda d, x: x[0, [[0], [1, 2]]], BAD_DESC, "index 1 is .*, not an array"),
+    "an index array too long to print": (lambda d, x: x[[HUGE]], BAD_DESC, "index 0 is an array"),
+    "a float as index": (lambda d, x: x[np.array(1.5)], BAD_DESC, "index 0 is an array of float64"),
     "an index too long to print": (lambda d, x: x[HUGE], BAD_INDEX, "index an integer of"),
     "an index whose conversion raises": (
         lambda d, x: x[Hostile("__index__")],

@@ -45,7 +45,7 @@ def test_wrong_types_are_found(tmp_path: Path) -> None:
         'y: str = x.numpy_async()  # has type "Coroutine\n'
         'z: int = x.shape  # has type "tuple[int, ...]"\n'
         "x.cumsum(axis=0.5)  # incompatible type\n"
-        "x[[0, 1]]  # Invalid index type\n"
+        "x['a']  # Invalid index type\n"
         'x.nothing  # "Tensor" has no attribute "nothing"\n'
     )
     path = tmp_path / "wrong.py"

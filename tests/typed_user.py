@@ -51,6 +51,9 @@ def arrays(x: dml.Tensor) -> npt.NDArray[Any]:
     made: list[dml.Tensor] = [
         x[0],
         x[..., None, ::-1],
+        x[[[0], [1]], x.argmax(0)],
+        x[np.array([0, -1]), None],
+        x[x > 0],
         x.T,
         x.copy(),
         x.reshape(-1),

@@ -6,7 +6,8 @@ import operator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
-from typing import Any
+from types import EllipsisType
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ from dmlgpu.errors import (
     InvalidTypeError,
     shown,
 )
+
+# For one axis or several, or a new one; a tensor of integers is one too.
+Index: TypeAlias = SupportsIndex | slice | EllipsisType | npt.NDArray[Any] | list[Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +243,9 @@ def _integer(part: Any, place: int) -> int:
 
 
 def _check_mask(mask: tuple[int, ...], shape: tuple[int, ...], axis: int) -> None:
+    """Sizes are those of the axes; a mask without elements selects nothing from any axis."""
     for i, (have, want) in enumerate(zip(mask, shape[axis:], strict=False), start=axis):
-        if have != want:
+        if have not in (0, want):
             raise InvalidIndexError(
                 f"boolean index did not match indexed array along axis {i}; size of axis is {want} "
                 f"but size of corresponding boolean axis is {have}"

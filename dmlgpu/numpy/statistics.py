@@ -81,13 +81,13 @@ def count_nonzero(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Te
 def where(condition: Any, /) -> tuple[Tensor, ...]: ...
 @overload
 def where(condition: Any, x1: Any, x2: Any, /) -> Tensor: ...
-def where(condition: Any, /, *chosen: Any) -> Tensor | tuple[Tensor, ...]:
+def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Tensor | tuple[Tensor, ...]:
     """Elements of x1 where the condition is True, else of x2; without both, `nonzero`."""
-    if not chosen:
+    if x1 is None and x2 is None:
         return asarray(condition).nonzero()
-    if len(chosen) != 2:
+    if x1 is None or x2 is None:
         raise InvalidDescError("where: either both or neither of x1 and x2 should be given")
-    return device_of(condition, *chosen).select(condition, *chosen)
+    return device_of(condition, x1, x2).select(condition, x1, x2)
 
 
 def cumulative_sum(
