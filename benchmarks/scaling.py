@@ -106,7 +106,8 @@ def points(kept: dict[str, Any]) -> Iterator[tuple[str, int, float, float]]:
 
 # Eight GPUs in a machine, and eight such machines. A worker's bytes go to host memory, over TCP and
 # up again; within a machine PCIe bounds it, between machines its network card, which eight share.
-GPU = {"sum": 4.0e12, "scan": 1.7e12, "rechunk": 1.4e12}  # docs/performance.md, H200
+# None of these numbers was measured with Dask: the rates are of the order of an H200's kernels.
+GPU = {"sum": 4.0e12, "scan": 1.7e12, "rechunk": 1.4e12}
 GPU["0.1 s of work"] = (1 << 30) / 0.1  # on each chunk, within it
 TCP = 2.5e9  # one Dask connection between processes of one machine, a core each
 NETWORK = 200e9 / 8 / 8  # 200 Gbit/s of a machine, for each of its eight workers
