@@ -236,7 +236,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         return Tensor.namespace.array_ufunc(ufunc, method, inputs, named)
 
     def __array_function__(self, func: Any, types: Any, args: Any, named: Any) -> Any:
-        return Tensor.namespace.array_function(func, args, named)
+        return Tensor.namespace.array_function(func, args, named, self.device)
 
     def to_device(self, device: Device, /, *, stream: Any = None) -> Tensor:
         """The tensor itself if it is there already, else a copy through host memory."""
@@ -694,6 +694,10 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         return self.copy()
+
+    def __dask_tokenize__(self) -> tuple[str, npt.NDArray[Any]]:
+        """What Dask names a result after: the elements, which it hashes."""
+        return "dmlgpu.Tensor", self.numpy()
 
     def __reduce__(self) -> NoReturn:
         raise InvalidTypeError("a Tensor is pickled by dmlgpu.functions; import dmlgpu first")

@@ -177,7 +177,10 @@ def adapters() -> list[AdapterInfo]:
 
 
 def choose(wanted: AdapterInfo | str | None) -> tuple[AdapterInfo, classes.GPUAdapter]:
-    """The adapter asked for, by entry or part of a name; else DMLGPU_ADAPTER's, else the best."""
+    """The adapter asked for, by entry, part of a name or place in the list ("#1").
+
+    Else the one that DMLGPU_ADAPTER names so, else the best.
+    """
     listed = _listed()
     if not listed:
         raise DeviceError(
@@ -191,6 +194,8 @@ def choose(wanted: AdapterInfo | str | None) -> tuple[AdapterInfo, classes.GPUAd
         return min(listed, key=lambda pair: _PREFERENCE.index(pair[0].kind))
     if isinstance(wanted, AdapterInfo):
         matches = [pair for pair in listed if pair[0] == wanted]
+    elif isinstance(wanted, str) and wanted.startswith("#"):  # names may be equal, places are not
+        matches = [pair for pair in listed if wanted == f"#{pair[0].index}"]
     elif isinstance(wanted, str):
         matches = [pair for pair in listed if wanted.lower() in str(pair[0]).lower()]
     else:

@@ -6,15 +6,19 @@ Nothing goes through host memory unasked: `np.asarray(x)` is the way there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dmlgpu.array.functions import FUNCTIONS
 from dmlgpu.desc import views
+from dmlgpu.device import Device
 from dmlgpu.errors import AxisError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import creation, indexing, manipulation, sorting, statistics
+from dmlgpu.numpy.like import CREATION
+from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS
 from dmlgpu.numpy.waiting import WAITING
 from dmlgpu.tensor import Tensor
 
@@ -28,6 +32,7 @@ UFUNCS = {
     "arctan": "atan",
     "arctan2": "atan2",
     "arctanh": "atanh",
+    "conjugate": "positive",
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
     "mod": "remainder",
@@ -134,14 +139,24 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, **named: Any) -> Tensor:
     )
 
 
-def _like(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def made(a: Any, *args: Any, dtype: Any = None, **named: Any) -> Tensor:
-        wrong = [k for k in named if k not in ("order", "subok", "shape", "device")]
-        if wrong or named.get("shape") is not None:
-            raise InvalidTypeError(f"np.{function.__name__}: a tensor takes no argument shape")
-        return function(a, *args, dtype=dtype)
+def _like(function: Callable[..., Tensor], numbers: int = 0) -> Callable[..., Tensor]:
+    def like(a: Any, *args: Any, dtype: Any = None, shape: Any = None, **named: Any) -> Tensor:
+        if len(args) > numbers:  # NumPy's `dtype` may be given by position
+            args, dtype = args[:numbers], args[numbers]
+        given = {k: v for k, v in named.items() if k not in ("order", "subok", "device")}
+        source = creation.asarray(a)
+        if shape is None:
+            return function(source, *args, dtype=dtype, **given)
+        anew = getattr(creation, function.__name__.removesuffix("_like"))
+        wanted = source.dtype if dtype is None else dtype
+        made: Tensor = anew(shape, *args, dtype=wanted, device=source.device, **given)
+        return made
 
-    return made
+    return like
+
+
+def _transpose(a: Any, axes: Any = None) -> Tensor:
+    return creation.asarray(a).transpose(axes)
 
 
 def _flip(m: Any, axis: Any = None) -> Tensor:
@@ -282,10 +297,27 @@ def _unique(
     return (runs.values(), *more) if more else runs.values()
 
 
+def _isclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    device = device_of(a, b)
+    run = device.elementwise
+    x, y = (creation.asarray(v, device=device) for v in (a, b))
+    near = run("less_equal", run("abs", x - y), run("abs", y) * rtol + atol)
+    made = (near & run("isfinite", y)) | (x == y)
+    return made | (run("isnan", x) & run("isnan", y)) if equal_nan else made
+
+
+def _outer(a: Any, b: Any) -> Tensor:
+    device = device_of(a, b)
+    x, y = (creation.asarray(v, device=device).reshape(-1) for v in (a, b))
+    return x.reshape(-1, 1) * y
+
+
 METHODS = (
     *("all", "any", "argmax", "argmin", "astype", "copy", "cumprod", "cumsum", "max", "mean"),
     *("min", "nonzero", "prod", "ravel", "repeat", "reshape", "round", "squeeze", "std", "sum"),
-    *("swapaxes", "transpose", "var"),
+    *("swapaxes", "var"),
 )
 FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for name in METHODS} | {
     "argwhere": lambda a: indexing.argwhere(a),
@@ -324,14 +356,16 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "flip": _flip,
     "fliplr": lambda m: creation.asarray(m).flip(1),
     "flipud": lambda m: creation.asarray(m).flip(0),
-    "full_like": _like(creation.full_like),
+    "full_like": _like(creation.full_like, numbers=1),
     "hsplit": _split_along(1),
     "hstack": _stacked(1, 1),
+    "isclose": _isclose,
     "matrix_transpose": manipulation.matrix_transpose,
     "meshgrid": lambda *xi, indexing="xy", **_: tuple(creation.meshgrid(*xi, indexing=indexing)),
     "moveaxis": lambda a, source, destination: manipulation.moveaxis(a, source, destination),
     "ndim": lambda a: a.ndim,
     "ones_like": _like(creation.ones_like),
+    "outer": _outer,
     "pad": _pad,
     "permute_dims": manipulation.permute_dims,
     "put": _put,
@@ -353,6 +387,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
         arr, indices, axis=axis
     ),
     "tile": lambda A, reps: manipulation.tile(A, reps),  # noqa: N803 - NumPy's name
+    "transpose": _transpose,
     "tril": _triangle(creation.tril),
     "triu": _triangle(creation.triu),
     "unique": _unique,
@@ -366,13 +401,16 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "vstack": _stacked(2, 0),
     "where": statistics.where,
     "zeros_like": _like(creation.zeros_like),
+    **NAN_FUNCTIONS,
 }
 
 
-def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """`np.sum(x)`, `np.concatenate([x, y])` and their like."""
+def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any], device: Device) -> Any:
+    """`np.sum(x)`, `np.concatenate([x, y])` and their like, on the device of one of the tensors."""
     name = func.__name__
     known = FUNCTIONS_OF_NUMPY.get(name) if func is getattr(np, name, None) else None
+    if known is None and name in CREATION:
+        known = partial(CREATION[name], device)
     module = getattr(func, "__module__", "numpy") or "numpy"
     told = f"{module.replace('numpy', 'np', 1)}.{name}"
     if known is None:

@@ -1,0 +1,34 @@
+"""NumPy's functions that create arrays, whose argument `like` is a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dmlgpu.device import Device
+from dmlgpu.numpy import creation
+from dmlgpu.tensor import Tensor
+
+
+def _made(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`np.zeros(shape, dtype, like=x)`: what NumPy creates, on the device of `x`."""
+
+    def made(on: Device, /, *args: Any, dtype: Any = None, **named: Any) -> Tensor:
+        given = {k: v for k, v in named.items() if k not in ("device", "order", "subok", "ndmin")}
+        return function(*args, dtype=dtype, device=on, **given)
+
+    return made
+
+
+CREATION: dict[str, Callable[..., Tensor]] = {
+    "arange": _made(creation.arange),
+    "array": _made(creation.array),
+    "asanyarray": _made(creation.asarray),
+    "asarray": _made(creation.asarray),
+    "ascontiguousarray": _made(creation.asarray),
+    "empty": _made(creation.empty),
+    "eye": _made(creation.eye),
+    "full": _made(creation.full),
+    "ones": _made(creation.ones),
+    "zeros": _made(creation.zeros),
+}
