@@ -27,8 +27,8 @@ from dask.sizeof import sizeof
 from dask.utils import Dispatch
 
 from dmlgpu import numpy as dnp
-from dmlgpu import reductions
 from dmlgpu.array.promotion import DType
+from dmlgpu.array.reductions import Reduced
 from dmlgpu.device import Device
 from dmlgpu.errors import UnsupportedError
 from dmlgpu.functions import default_device
@@ -125,10 +125,9 @@ def empty(shape: Any, dtype: Any = None, **_: Any) -> Tensor:
 def count(x: Tensor, **named: Any) -> Any:
     """How many elements a sum over these axes has, as a tensor that sums can be divided by."""
     axis, keepdims = named.get("axis"), bool(named.get("keepdims", False))
-    axes = reductions.axes_of("numel", axis, x)
-    shape = reductions.shape_of(x, axes, keepdims)
-    number = prod(x.shape[a] for a in axes)
-    return x.device.full(shape, on_gpu(named.get("dtype", np.float64)), number)
+    counted = Reduced.of("any", x.shape, x.dtype, axis, keepdims)
+    number = prod(x.shape[a] for a in counted.axes)
+    return x.device.full(counted.shape, on_gpu(named.get("dtype", np.float64)), number)
 
 
 def count_valid(x: Tensor, **named: Any) -> Tensor:
