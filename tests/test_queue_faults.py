@@ -572,6 +572,16 @@ def test_types_read_at_once_are_those_cffi_reads_one_by_one() -> None:
         assert read == found, name
 
 
+def test_a_buffer_that_could_not_be_filled_is_not_given_out(fresh: dml.Device) -> None:
+    """Whoever gets it has no other way to know."""
+    buffer = fresh.wgpu_device.create_buffer(size=32, usage=USAGE)
+    fresh.wgpu_device.queue.write_buffer(buffer, 0, ROW)
+    sums = fresh.wrap(buffer, LINE).cumsum(0)
+    buffer.destroy()
+    with pytest.raises(dml.BindingError, match="destroyed"):
+        sums.buffer  # noqa: B018
+
+
 @pytest.mark.slow
 def test_random_programs() -> None:
     cases, failed = fuzz_foreign.fuzz(seed=0, seconds=60, least=6)

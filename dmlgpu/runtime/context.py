@@ -12,7 +12,7 @@ from itertools import count
 from typing import Protocol
 
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.errors import DeviceError, DeviceLostError, DmlError, OutOfMemoryError
+from dmlgpu.errors import DeviceError, DeviceLostError, OutOfMemoryError
 from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
@@ -150,15 +150,16 @@ class Context:
         """The buffer behind a tensor, for someone outside.
 
         What is recorded with it is submitted, so that what they submit comes after; and from now
-        on the buffer is theirs as well: it is never used for another tensor.
+        on the buffer is theirs as well: it is never used for another tensor. Raises where reading
+        would: they could not know that the buffer does not hold what it should.
         """
         storage = lease.storage
         if not storage.shared and self.is_usable:
             with self.lock:
                 if self.is_recorded(storage):
                     self.recording.mark_risky()
-                    with contextlib.suppress(DmlError):  # the next call that submits says it
-                        self.recording.submit()
+                    self.recording.submit()
+                    check(storage, "the tensor")
                 self.pool.show(lease)
         return storage.buffer
 
