@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parents[1] / "docs" / "scaling.md"
-RESULTS = Path(__file__).parent / "results" / "dask-scaling.json"
+RESULTS = Path(__file__).with_suffix(".json")
 WORKERS = (1, 2, 4)
 SHAPE = (4096, 8192)  # of int32: 128 MiB
 ROWS = 256  # of a chunk: 8 MiB

@@ -29,7 +29,7 @@ EXTRAS = set(
         re.M,
     )
 )
-OTHERS = {"apt-get", "ls", "cd", "git"}  # of the system
+OTHERS = {"apt-get", "ls", "cd", "git", "dask"}  # of the system and of Dask
 THEIRS = "program.py"  # of the reader
 
 
@@ -66,7 +66,8 @@ def fault(words: list[str]) -> str:
         return "" if there else f"no file {rest[0]}"
     if head == "dmlgpu":
         try:
-            cli._parser().parse_args([rest[0], "--help"] if len(rest) == 1 else rest)
+            named_alone = not any(word.startswith("-") for word in rest)
+            cli._parser().parse_args([*rest, "--help"] if named_alone else rest)
         except SystemExit as stopped:
             return f"exit status {stopped.code}" if stopped.code else ""
         return ""

@@ -10,7 +10,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask import config
-from dask.array.backends import ArrayBackendEntrypoint
+from dask.array.backends import ArrayBackendEntrypoint, array_creation_dispatch
 from dask.array.dispatch import (
     concatenate_lookup,
     divide_lookup,
@@ -158,6 +158,7 @@ def register() -> None:
     # Dask's other way to rechunk, which it prefers in clusters, writes NumPy's arrays to files.
     config.update_defaults({"array": {"rechunk": {"method": "tasks"}}})
     to_dmlgpu_dispatch.register((np.ndarray, Tensor), to_tensor)
+    array_creation_dispatch.register_backend("dmlgpu", DmlgpuBackendEntrypoint())
 
 
 def _created(name: str, *args: Any, dtype: Any = None, **named: Any) -> da.Array:
