@@ -32,10 +32,8 @@ def main(folder: Path) -> None:
     points = scan(60000)
     x, kept = (p[(p[:, 2] > 0) & (p[:, 2] < 14)] for p in (dml.tensor(points), points))
     print(f"{len(kept)} of {len(points)} points kept, as NumPy does: {bool((x == kept).all())}")
-    layer = (x[:, 2] * 2).astype(np.int32)
-    order = layer.argsort()  # the points layer by layer, else in their order
-    x, layer = x[order], layer[order]
-    kept = kept[np.argsort((kept[:, 2] * 2).astype(int), kind="stable")]
+    order = (layer := (x[:, 2] * 2).astype(np.int32)).argsort()  # equal ones stay in order
+    x, layer, kept = x[order], layer[order], kept[np.argsort((kept[:, 2] * 2) // 1, kind="stable")]
     counts = dnp.diff(dnp.searchsorted(layer, dnp.arange(LAYERS + 1, dtype=np.int32)))
     print(f"sorted into {LAYERS} layers, as NumPy does: {bool((x == kept).all())}")
     heights = dnp.full((CELLS, CELLS), np.nan)

@@ -31,6 +31,7 @@ FORBIDDEN = {
 }
 ALLOWED = {
     "bench.py": {"subprocess"},  # the project's own benchmarks
+    "workers.py": {"subprocess"},  # nvidia-smi, which tells a Dask worker how large its GPU is
     "adapters.py": {"ctypes"},  # the C library's on_exit, in a forked child
 }
 

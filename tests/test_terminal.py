@@ -145,7 +145,7 @@ def test_where_no_table_fits_a_row_is_a_list(
 @pytest.mark.usefixtures("device")
 def test_bench_shows_a_bar_to_a_person_and_lines_to_a_file() -> None:
     sent = on_terminal(*SMALL_BENCH)
-    assert re.search(r"\r\x1b\[K\[#+\.+\] \d/9 \d+ s  CUMULATIVE_SUMMATION", sent)
+    assert re.search(r"\r\x1b\[K\[#+\.+\] \d+/\d+ \d+ s  CUMULATIVE_SUMMATION", sent)
     done = off_terminal(*SMALL_BENCH)
     assert done.returncode == 0
     assert "\r" not in done.stdout + done.stderr
@@ -211,7 +211,7 @@ def test_an_interrupt_is_quiet(seconds: float) -> None:
     )
     assert process.stderr
     first = process.stderr.readline()
-    while not first.startswith("[1/9"):  # drivers may complain before
+    while not re.match(r"\[ *1/", first):  # drivers may complain before
         assert first
         first = process.stderr.readline()
     time.sleep(seconds)

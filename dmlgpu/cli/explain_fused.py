@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import operator
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +22,34 @@ from dmlgpu.plan.operator import Operator
 
 # An operator, a description of it, and what is said of this where it is not its fields.
 Described = tuple[Operator[Any], Any, dict[str, Any] | None]
+
+
+LIBRARIES = {"np": np, "dnp": dnp, "dml": dml}
+UNARY: dict[type, Any] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
+BINARY: dict[type, Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 class Paper(Device):
@@ -58,14 +89,45 @@ def _named(text: str) -> tuple[str, TensorDesc]:
     return name, tensor(desc)
 
 
+def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """What an expression is worth: arithmetic, comparisons, numbers, calls and what has a name.
+
+    Nothing else that Python can say is understood, and no name that begins with an underscore.
+    """
+    match node:
+        case ast.Constant(value):
+            return value
+        case ast.Name(name) if name in names:
+            return names[name]
+        case ast.Tuple(parts) | ast.List(parts):
+            return tuple(_value(part, names) for part in parts)
+        case ast.Attribute(of, name) if not name.startswith("_"):
+            return getattr(_value(of, names), name)
+        case ast.UnaryOp(op, of) if type(op) in UNARY:
+            return UNARY[type(op)](_value(of, names))
+        case ast.BinOp(left, op, right) if type(op) in BINARY:
+            return BINARY[type(op)](_value(left, names), _value(right, names))
+        case ast.Compare(left, [op], [right]) if type(op) in BINARY:
+            return BINARY[type(op)](_value(left, names), _value(right, names))
+        case ast.Call(called, args, keywords) if all(k.arg for k in keywords):
+            named = {str(k.arg): _value(k.value, names) for k in keywords}
+            return _value(called, names)(*(_value(arg, names) for arg in args), **named)
+    raise InvalidDescError(
+        f"explain fuse: {ast.unparse(node)!r} is not understood; an expression has tensors, "
+        "numbers, arithmetic, comparisons and functions of np, dnp and dml"
+    )
+
+
 def described(args: argparse.Namespace) -> Described:
     """The chain of the expression, its sources by the names that the dispatches bind."""
     tensors: dict[str, TensorDesc] = dict(args.tensors)
     leaves = [Leaf(desc, desc.sizes, desc.data_type.numpy) for desc in tensors.values()]
     try:
-        function = eval(  # the words of the one who types them
-            f"lambda {', '.join(tensors)}: ({args.expression})", {"np": np, "dnp": dnp, "dml": dml}
-        )
+        tree = ast.parse(args.expression.strip(), mode="eval").body
+
+        def function(*given: Any) -> Any:
+            return _value(tree, {**LIBRARIES, **dict(zip(tensors, given, strict=True))})
+
         function.__name__ = args.expression
         made = drawn(function, Paper(), leaves, {})
     except DmlError:

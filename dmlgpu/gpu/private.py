@@ -412,7 +412,7 @@ class HostMap:
         self._buffer = buffer
         self._requested: list[Any] = []  # has an entry from the request until the end
         self._open = [True]  # while copies may begin
-        self._parts: list[tuple[Bytes, Any, Bytes]] = []
+        self._parts: list[tuple[Bytes, Any, Bytes] | None] = []
         self._total = 0
         self._done: list[None] = []
 
@@ -464,7 +464,7 @@ class HostMap:
             (target[at : at + step], ..., source[at : at + step]) for at in range(0, size, step)
         ]
         self._total = len(parts)
-        self._parts = parts
+        self._parts = [*(None for _ in parts), *parts]  # each worker ends at a None of its own
         with contextlib.suppress(RuntimeError):  # the system has no more threads
             for _ in parts[1:]:
                 threading.Thread(target=self._work, daemon=True).start()
@@ -474,18 +474,23 @@ class HostMap:
         return len(self._done) == self._total
 
     def _work(self) -> None:
-        """Copies parts until none is left: asking, taking one and copying it are one step."""
+        """Copies parts until none is left: asking, taking one and copying it are one step.
+
+        No exception says that none is left: Python 3.11 keeps one that is being handled, and all
+        that its traceback holds, when a signal handler raises at the end of handling it.
+        """
         may: Iterator[int] = iter(self._open.__len__, 0)
         taken: Iterable[Any] = map(mul, may, iter(self._parts.pop, None))
-        with contextlib.suppress(IndexError):
-            self._done.extend(starmap(setitem, taken))
+        self._done.extend(starmap(setitem, taken))
 
     def end(self) -> None:
         """Unmaps, or calls off a map that is pending; does nothing the second time."""
         self._open.clear()
-        while len(self._done) < self._total - len(self._parts):  # other threads still copy
-            time.sleep(20e-6)
+        while len(self._done) < self._total - max(0, len(self._parts) - self._total):
+            time.sleep(20e-6)  # other threads still copy
+        if not self._requested:
+            return
         lib = native().lib
         call = (handle(self._buffer),)
-        with contextlib.suppress(IndexError):
+        with contextlib.suppress(IndexError):  # something has interrupted this and ended it
             list(starmap(lib.wgpuBufferUnmap, compress((call,), iter(self._requested.pop, None))))

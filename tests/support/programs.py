@@ -10,7 +10,7 @@ from pathlib import Path
 
 FORKING = "ignore:This process:DeprecationWarning"  # that threads do not survive a fork is tested
 START = """
-import atexit, logging, os, signal, sys, threading, time
+import atexit, gc, logging, os, signal, sys, threading, time
 import numpy as np
 import dmlgpu as dml
 
