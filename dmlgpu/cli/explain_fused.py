@@ -99,6 +99,10 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
             return value
         case ast.Name(name) if name in names:
             return names[name]
+        case ast.Name(name):
+            raise InvalidDescError(f"explain fuse: name {name!r} is not defined; see --tensor")
+        case ast.Subscript(of, index):
+            return _value(of, names)[_value(index, names)]
         case ast.Tuple(parts) | ast.List(parts):
             return tuple(_value(part, names) for part in parts)
         case ast.Attribute(of, name) if not name.startswith("_"):
