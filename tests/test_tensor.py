@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 from typing import Any
 
 import numpy as np
@@ -165,6 +167,19 @@ def test_an_output_that_overlaps_itself_is_refused(strides: tuple[int, int]) -> 
     with pytest.raises(dml.InvalidDescError, match=r"^SLICE: output_tensor.*strides"):
         dml.validate(identity(good, TensorDesc(T.FLOAT32, (2, 3), strides)))
     dml.validate(identity(TensorDesc(T.FLOAT32, (2, 3), strides), good))
+
+
+def test_layouts_made_to_be_hard_are_refused_soon() -> None:
+    """Whether they overlap is not found out by trying: a few milliseconds each, not seconds."""
+    rng = random.Random(1)
+    hard = (4, 4, 3, 3, 8, 8, 551, 583)
+    most = 2**32 // (sum(hard) + 1)
+    began = time.process_time()
+    for _ in range(40):
+        strides = tuple(rng.randint(most // 3, most) | 1 for _ in hard)
+        assert TensorDesc(T.UINT8, hard, strides).overlaps_itself
+    assert TensorDesc(T.UINT8, (2**10, 2**10, 2**10), (3, 5, 7)).overlaps_itself
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(

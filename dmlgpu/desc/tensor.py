@@ -270,13 +270,15 @@ def _collides(dims: list[tuple[int, int]]) -> bool:
     while len(dims) > 2:
         stride, size = dims.pop()
         left = sum((n - 1) * s for s, n in dims)
-        found = set()
+        found: set[tuple[int, bool]] = set()
         for total, moved in sums:
             low = max(1 - size, -((left + total) // stride))
             high = min(size - 1, (left - total) // stride)
             # The first difference that is not zero may be taken as positive.
-            for step in range(low if moved else 0, high + 1):
-                found.add((total + step * stride, moved or step != 0))
+            steps = range(low if moved else 0, high + 1)
+            if len(found) > _SEARCH_LIMIT or len(steps) > _SEARCH_LIMIT:
+                return True
+            found |= {(total + step * stride, moved or step != 0) for step in steps}
         if len(found) > _SEARCH_LIMIT:
             return True
         sums = found
