@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from typing import Any
 
@@ -169,17 +168,16 @@ def test_an_output_that_overlaps_itself_is_refused(strides: tuple[int, int]) -> 
     dml.validate(identity(TensorDesc(T.FLOAT32, (2, 3), strides), good))
 
 
-def test_layouts_made_to_be_hard_are_refused_soon() -> None:
-    """Whether they overlap is not found out by trying: a few milliseconds each, not seconds."""
-    rng = random.Random(1)
-    hard = (4, 4, 3, 3, 8, 8, 551, 583)
-    most = 2**32 // (sum(hard) + 1)
+def test_a_layout_made_to_be_hard_is_refused_soon() -> None:
+    """Whether it overlaps itself is not found out by trying millions of sums."""
+    hard = TensorDesc(
+        T.UINT8,
+        (8, 20, 8, 3, 551, 583),
+        (2606525, 2004785, 2988689, 1347305, 1845135, 1704315),
+    )
     began = time.process_time()
-    for _ in range(40):
-        strides = tuple(rng.randint(most // 3, most) | 1 for _ in hard)
-        assert TensorDesc(T.UINT8, hard, strides).overlaps_itself
-    assert TensorDesc(T.UINT8, (2**10, 2**10, 2**10), (3, 5, 7)).overlaps_itself
-    assert time.process_time() - began < 10
+    assert hard.overlaps_itself
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
