@@ -463,8 +463,8 @@ class HostMap:
         parts = [
             (target[at : at + step], ..., source[at : at + step]) for at in range(0, size, step)
         ]
-        self._total = len(parts)
-        self._parts = [*(None for _ in parts), *parts]  # each worker ends at a None of its own
+        self._parts = [*[None] * len(parts), *parts]  # each worker ends at a None of its own
+        self._total = len(parts)  # after them: `end` may come in between, and waits for none then
         with contextlib.suppress(RuntimeError):  # the system has no more threads
             for _ in parts[1:]:
                 threading.Thread(target=self._work, daemon=True).start()
