@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(
 
 
 def test_constants_tell_files_apart() -> None:
-    shader = Shader("slice.wgsl", "fn main() {}\n", (), (), 0)
+    shader = Shader("slice.wgsl", "fn main() {}\n", (), (), 0, ())
     one = Dispatch("slice", 1, {}, {}, constants={"WG_SIZE": 64})
     two = Dispatch("slice", 1, {}, {}, constants={"WG_SIZE": 128})
     assert dumped(shader, one) != dumped(shader, two)

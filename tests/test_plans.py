@@ -31,7 +31,7 @@ def test_every_dispatch_fits_its_shader() -> None:
             if key not in assembled:
                 assembled[key] = assemble(dispatch.shader, dispatch.slots)
             shader = assembled[key]
-            pack_params(shader.label, shader.text, dispatch.params)
+            pack_params(shader.label, shader.params, dispatch.params)
             assert all(f"override {name}:" in shader.text for name in dispatch.constants)
             assert f"\nfn {dispatch.entry}(" in shader.text
             assert set(dispatch.bindings) <= {slot.name for slot in shader.slots}

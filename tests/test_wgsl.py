@@ -13,7 +13,7 @@ from dmlgpu.plan.dispatch import eight
 from dmlgpu.wgsl import assembly as wgsl
 from dmlgpu.wgsl import source
 from dmlgpu.wgsl.assembly import Access, Shader, Slot, assemble
-from dmlgpu.wgsl.params import pack_params, params_layout
+from dmlgpu.wgsl.params import declaration, layout_of, pack_params
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,8 @@ def test_every_line_of_the_file_keeps_its_number() -> None:
 
 def test_snippets_follow_the_kernel() -> None:
     after = made().text.splitlines()[len(FILES["unit"].splitlines()) :]
-    assert after == FILES["unit_body"].splitlines()
+    assert after[:-1] == FILES["unit_body"].splitlines()
+    assert after[-1].startswith("struct Params { count: u32, bias: i32, } ")
 
 
 def test_bindings_are_numbered_in_order_of_appearance() -> None:
@@ -107,7 +108,7 @@ def test_kernels_and_snippets_repeat_without_moving_other_lines() -> None:
     shader = made("repeat")
     lines = shader.text.splitlines()
     kernel, snippet = FILES["repeat"].splitlines(), FILES["four"].splitlines()
-    assert len(lines) == len(kernel) + len(snippet)
+    assert len(lines) == len(kernel) + len(snippet) + 1  # and the parameters
     for number, line in enumerate(kernel + snippet):
         if "#" not in line:
             assert lines[number] == line
@@ -166,43 +167,65 @@ def test_windows_are_consecutive_bindings() -> None:
     assert made() == made(input=Access(windows=1))
 
 
-PARAMS = """
-struct Params {
-  count: u32, // elements
-  scale: f32,
-  bias: i32,
-  strides: array<vec4<u32>, 2>,
-  last: u32,
-  sizes: array<vec4<u32>, 2>,
-}
-"""
+PARAMS = layout_of(
+    [
+        "#param count: u32 // elements",
+        "#param scale: f32",
+        "fn main() {}",
+        "#param strides: array<vec4<u32>, 2>",
+        "#param bias: i32",
+        "#param count: u32",
+        "#param last: u32",
+        "#param more: u32",
+        "#param sizes: array<vec4<u32>, 2> // of the loops",
+    ]
+)
 VALUES: dict[str, Any] = {
     "count": 0xFFFFFFFE,
     "scale": 1.5,
     "bias": -3,
     "strides": eight([-2, 5, -(2**31)]),
     "last": 7,
+    "more": 8,
     "sizes": eight([2, 3], fill=1),
 }
 
 
 def test_params_layout_follows_wgsls_uniform_rules() -> None:
-    assert params_layout(PARAMS) == (
+    assert PARAMS == (
         ("count", "u32", 0),
         ("scale", "f32", 4),
         ("bias", "i32", 8),
-        ("strides", "array<vec4<u32>, 2>", 16),
-        ("last", "u32", 48),
+        ("last", "u32", 12),
+        ("more", "u32", 16),
+        ("strides", "array<vec4<u32>, 2>", 32),
         ("sizes", "array<vec4<u32>, 2>", 64),
     )
+    assert declaration(PARAMS) == (
+        "struct Params { count: u32, scale: f32, bias: i32, last: u32, more: u32, "
+        "strides: array<vec4<u32>, 2>, sizes: array<vec4<u32>, 2>, } "
+        "@group(0) @binding(0) var<uniform> params: Params;"
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["#param a: vec3<u32>"], "the parameter a is of type vec3<u32>, which cannot be packed"),
+        (["#param a: u32", "#param a: f32"], "the parameter a is both u32 and f32"),
+    ],
+)
+def test_params_that_cannot_be_laid_out_are_refused(lines: list[str], said: str) -> None:
+    with pytest.raises(dml.DeviceError, match=f"^{re.escape(said)}$"):
+        layout_of(lines)
 
 
 def test_params_are_packed_byte_for_byte() -> None:
     expected = bytes.fromhex(
-        "feffffff 0000c03f fdffffff 00000000"  # count, scale, bias, padding
+        "feffffff 0000c03f fdffffff 07000000"  # count, scale, bias, last
+        "08000000 00000000 00000000 00000000"  # more, padding
         "feffffff 05000000 00000080 00000000"  # strides, two's complement
         "00000000 00000000 00000000 00000000"
-        "07000000 00000000 00000000 00000000"  # last, padding
         "02000000 03000000 01000000 01000000"  # sizes
         "01000000 01000000 01000000 01000000"
     )
@@ -210,8 +233,8 @@ def test_params_are_packed_byte_for_byte() -> None:
 
 
 def test_params_are_whole_16_byte_units() -> None:
-    text = "struct Params {\n  a: u32,\n}"
-    assert pack_params("a.wgsl", text, {"a": 1}) == bytes.fromhex("01000000" + 12 * "00")
+    layout = layout_of(["#param a: u32"])
+    assert pack_params("a.wgsl", layout, {"a": 1}) == bytes.fromhex("01000000" + 12 * "00")
 
 
 @pytest.mark.parametrize("change", ["missing", "extra", "misspelt"])
@@ -221,6 +244,6 @@ def test_params_and_plan_must_name_the_same_fields(change: str) -> None:
         del values["last"]
     if change != "missing":
         values["lest"] = 1
-    expected = f"a.wgsl: Params has {sorted(VALUES)}; the plan gave {sorted(values)}"
+    expected = f"a.wgsl has the parameters {sorted(VALUES)}; the plan gave {sorted(values)}"
     with pytest.raises(dml.DeviceError, match=f"^{re.escape(expected)}$"):
         pack_params("a.wgsl", PARAMS, values)

@@ -15,7 +15,6 @@ from dmlgpu.plan.dispatch import Adapter, Dispatch, Value
 from dmlgpu.plan.operator import Operator
 from dmlgpu.runtime.reach import grid
 from dmlgpu.wgsl.assembly import assemble
-from dmlgpu.wgsl.params import params_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +82,7 @@ def _dispatch(
         "workgroups": dispatch.workgroups,
         "workgroup_size": _workgroup_size(text, dispatch),
         "grid": list(grid(dispatch.workgroups, target.max_groups, operator.name)),
-        "uniforms": {
-            name: _uniform(name, dispatch.params[name]) for name, *_ in params_layout(text)
-        },
+        "uniforms": {name: _uniform(name, value) for name, value in dispatch.params.items()},
         "spans": {field: list(span) for field, span in dispatch.spans.items()},
         "bytes": sum(_reached(sizes, field, dispatch) for field in dispatch.bindings.values()),
     }

@@ -22,8 +22,8 @@ from dmlgpu.plan.values import (
     half_slots,
     in_groups,
     merged,
+    param_lines,
     parameter_words,
-    params_struct,
     places,
     wgsl_type,
     words_of,
@@ -140,7 +140,7 @@ class ElementWise:
             bindings,
             half_slots(every, shape.hardware_halves),
             {"WG_SIZE": WG_SIZE},
-            code="\n".join([*params_struct(params), *self._code(shape)]),
+            code="\n".join([*param_lines(params), *self._code(shape)]),
         )
 
     def _code(self, shape: Shape) -> list[str]:

@@ -23,7 +23,7 @@ from dmlgpu.plan.values import (
     element_bits,
     folded,
     half_slots,
-    params_struct,
+    param_lines,
     places,
     words_of,
 )
@@ -143,7 +143,7 @@ class ByLine:
             {"source": "input_tensor", "made": "output_tensor"},
             half_slots([self.source.data_type], adapter.exact_halves),
             {"WG_SIZE": WG_SIZE},
-            code="\n".join([*params_struct(params), *self._code(len(keeps), lanes, held, unit)]),
+            code="\n".join([*param_lines(params), *self._code(len(keeps), lanes, held, unit)]),
         )
         return Plan((dispatch,))
 

@@ -33,8 +33,8 @@ from dmlgpu.plan.values import (
     half_slots,
     merged,
     named,
+    param_lines,
     parameter_words,
-    params_struct,
     places,
     wgsl_type,
     words_of,
@@ -177,7 +177,7 @@ class Reduction:
             bindings,
             half_slots(halves, adapter.exact_halves),
             {"WG_SIZE": wg},
-            code="\n".join([*params_struct(params), *self._code(shape, ends, wg)]),
+            code="\n".join([*param_lines(params), *self._code(shape, ends, wg)]),
         )
 
     def _code(self, shape: Shape, ends: bool, wg: int) -> list[str]:

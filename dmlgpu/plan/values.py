@@ -350,15 +350,10 @@ def places(
     return lines
 
 
-def params_struct(params: Mapping[str, Value]) -> list[str]:
-    """The struct that holds the parameters of a dispatch: single words first."""
-    words = [f"  {name}: u32," for name, value in params.items() if not isinstance(value, tuple)]
-    eights = [
-        f"  {name}: array<vec4<u32>, 2>,"
-        for name, value in params.items()
-        if isinstance(value, tuple)
-    ]
-    return ["struct Params {", *words, *eights, "}"]
+def param_lines(params: Mapping[str, Value]) -> list[str]:
+    """The lines that declare the parameters of a dispatch."""
+    kinds = {True: "array<vec4<u32>, 2>", False: "u32"}
+    return [f"#param {name}: {kinds[isinstance(v, tuple)]}" for name, v in params.items()]
 
 
 def parameter_words(parameters: Sequence[Parameter]) -> dict[str, Value]:

@@ -215,7 +215,7 @@ class Executable:
             )
         pipeline, shader = self.context.pipeline(dispatch, access)
         if number not in self._uniforms:
-            data = pack_params(shader.label, shader.text, dispatch.params)
+            data = pack_params(shader.label, shader.params, dispatch.params)
             self._uniforms[number] = gpu.uniform(data)
         uniforms = [(0, self._uniforms[number])]
         if shader.ranges:

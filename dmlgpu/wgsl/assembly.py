@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlgpu.errors import DeviceError
+from dmlgpu.wgsl.params import Param, declaration, layout_of
 from dmlgpu.wgsl.source import expanded
 
 _BIND = re.compile(r"^#bind (read|write|atomic) (\w+): (u32|vec4<u32>)$")
@@ -48,6 +49,7 @@ class Shader:
     slots: tuple[Slot, ...]
     ranges: tuple[str, ...]  # names in the order of the `tensor_ranges` uniform
     ranges_binding: int
+    params: tuple[Param, ...]
 
 
 def assemble(
@@ -82,8 +84,12 @@ def assemble(
             f"@group(0) @binding({ranges_binding}) "
             f"var<uniform> tensor_ranges: array<vec4<u32>, {len(ranges)}>;"
         )
+    params = layout_of(lines)
+    lines = ["" if line.startswith("#param ") else line for line in lines]
+    if params:
+        lines.append(declaration(params))
     text = "\n".join(lines) + "\n"
-    return Shader(f"{shader}.wgsl", text, tuple(made), ranges, ranges_binding)
+    return Shader(f"{shader}.wgsl", text, tuple(made), ranges, ranges_binding, params)
 
 
 def binds(shader: str, slots: Mapping[str, str], code: str = "") -> dict[str, tuple[str, str]]:

@@ -1,50 +1,72 @@
-"""The uniform buffer of a shader: laid out as its `struct Params` says, packed by field name."""
+"""The parameters of a shader: `#param` lines laid out as a uniform buffer, packed by name."""
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from dmlgpu.errors import DeviceError
 from dmlgpu.plan.dispatch import Value
 
-_FIELD = re.compile(r"(\w+)\s*:\s*(u32|i32|f32|array<vec4<u32>, 2>)")
-_PARAMS = re.compile(r"struct Params \{(.*?)\}", re.S)
+EIGHT = "array<vec4<u32>, 2>"
+_PARAM = re.compile(r"#param (\w+): (\S.*?)\s*(?://.*)?")
+_WORDS = {"u32": "<I", "i32": "<i", "f32": "<f"}
 
 
-@cache
-def params_layout(text: str) -> tuple[tuple[str, str, int], ...]:
-    """(name, type, byte offset) of each field of `struct Params`."""
-    match = _PARAMS.search(text)
-    layout: list[tuple[str, str, int]] = []
-    at = 0
-    body = re.sub(r"//[^\n]*", "", match[1]) if match else ""
-    for entry in filter(None, (part.strip() for part in re.split(r",(?![^<]*>)", body))):
-        field = _FIELD.fullmatch(entry)
-        if field is None:
-            raise DeviceError(f"Params has the field {entry!r}, whose type cannot be packed")
-        name, kind = field[1], field[2]
-        if kind.startswith("array"):
-            at = -(-at // 16) * 16
-        layout.append((name, kind, at))
-        at += 32 if kind.startswith("array") else 4
-    return tuple(layout)
+class Param(NamedTuple):
+    """One parameter, and where it lies in the uniform buffer."""
+
+    name: str
+    kind: str  # its WGSL type
+    offset: int  # in bytes
+
+    @property
+    def end(self) -> int:
+        """The byte behind it."""
+        return self.offset + (32 if self.kind == EIGHT else 4)
 
 
-def pack_params(label: str, text: str, values: Mapping[str, Value]) -> bytes:
-    """The uniform buffer of `struct Params`, each field found by its name."""
-    layout = params_layout(text)
-    names = {name for name, _, _ in layout}
+def layout_of(lines: Iterable[str]) -> tuple[Param, ...]:
+    """What the `#param` lines among some lines declare, each name once: words, then eights."""
+    declared: dict[str, str] = {}
+    for line in lines:
+        found = _PARAM.fullmatch(line)
+        if found is None:
+            continue
+        name, kind = found.groups()
+        if kind not in (*_WORDS, EIGHT):
+            raise DeviceError(f"the parameter {name} is of type {kind}, which cannot be packed")
+        if declared.setdefault(name, kind) != kind:
+            raise DeviceError(f"the parameter {name} is both {declared[name]} and {kind}")
+    words = [name for name, kind in declared.items() if kind != EIGHT]
+    eights = [name for name, kind in declared.items() if kind == EIGHT]
+    start = -(-len(words) // 4) * 16
+    return (
+        *(Param(name, declared[name], 4 * n) for n, name in enumerate(words)),
+        *(Param(name, EIGHT, start + 32 * n) for n, name in enumerate(eights)),
+    )
+
+
+def declaration(layout: Iterable[Param]) -> str:
+    """WGSL that declares the parameters as `params`, as one line."""
+    fields = " ".join(f"{param.name}: {param.kind}," for param in layout)
+    return f"struct Params {{ {fields} }} @group(0) @binding(0) var<uniform> params: Params;"
+
+
+def pack_params(label: str, layout: tuple[Param, ...], values: Mapping[str, Value]) -> bytes:
+    """The uniform buffer, each value put where its name lies."""
+    names = {param.name for param in layout}
     if names != set(values):
-        raise DeviceError(f"{label}: Params has {sorted(names)}; the plan gave {sorted(values)}")
-    size = max((at + (32 if kind.startswith("array") else 4) for _, kind, at in layout), default=0)
-    packed = bytearray(-(-size // 16) * 16)
-    for name, kind, at in layout:
+        raise DeviceError(
+            f"{label} has the parameters {sorted(names)}; the plan gave {sorted(values)}"
+        )
+    packed = bytearray(-(-max((param.end for param in layout), default=0) // 16) * 16)
+    for name, kind, offset in layout:
         value = values[name]
         if isinstance(value, tuple):
-            struct.pack_into("<8I", packed, at, *value)
+            struct.pack_into("<8I", packed, offset, *value)
         else:
-            struct.pack_into({"u32": "<I", "i32": "<i", "f32": "<f"}[kind], packed, at, value)
+            struct.pack_into(_WORDS[kind], packed, offset, value)
     return bytes(packed)

@@ -8,6 +8,7 @@ those of the file:
     #repeat 4: v$ = load($u);       the text once for each $ = 0 .. 3: loops over registers, which
                                     drivers keep in registers only when they are written out
     #bind read input: u32           a storage binding; see assembly.py
+    #param axis_size: u32           a number that the plan gives, `params.axis_size`; see params.py
 
 Snippets go behind the kernel. Functions of the libraries number/ and math/ need no import: a call
 of `i64_add` or `math_exp` brings in number/i64.wgsl or math/exp.wgsl.

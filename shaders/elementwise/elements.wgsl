@@ -1,8 +1,7 @@
-// Element-wise work: one invocation makes one group of neighbouring output elements. `struct Params`,
+// Element-wise work: one invocation makes one group of neighbouring output elements. The parameters,
 // the bindings and `make_group` are written by dmlgpu/plan/elementwise.py, because they depend on how
 // many tensors there are, of which types, and on the operator's expression.
 override WG_SIZE: u32 = 128;
-@group(0) @binding(0) var<uniform> params: Params;
 
 @compute @workgroup_size(WG_SIZE)
 fn main(

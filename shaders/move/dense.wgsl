@@ -1,6 +1,6 @@
 // Copies elements into an output whose addresses name their coordinates: one invocation owns 16
 // bytes of the output, gaps between elements included, so no two invocations share a word.
-// Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride and resolve.
+// Needs tuple_stride and resolve.
 // The innermost loop steps through the output one element at a time.
 #bind read input: u32
 #bind write output: vec4<u32>

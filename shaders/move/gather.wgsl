@@ -1,20 +1,13 @@
 // Gathers: an output address names an index tuple, and an element of the block that the tuple picks.
 override TUPLE: u32 = 1; // coordinates per tuple
 
-struct Params {
-  count: u32,
-  source_base: u32,
-  run: u32, // how kernels for CPU adapters divide the work
-  team: u32,
-  index_step: u32, // index elements between the coordinates of one tuple
-  sizes: array<vec4<u32>, 2>,
-  out_strides: array<vec4<u32>, 2>,
-  source_strides: array<vec4<u32>, 2>,
-  tuple_strides: array<vec4<u32>, 2>,
-  gather_sizes: array<vec4<u32>, 2>, // of the input dimensions the coordinates select from
-  gather_strides: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
+#param run: u32 // how kernels for CPU adapters divide the work
+#param team: u32
+#param index_step: u32 // index elements between the coordinates of one tuple
+#param tuple_strides: array<vec4<u32>, 2>
+#param gather_sizes: array<vec4<u32>, 2> // of the input dimensions the coordinates select from
+#param gather_strides: array<vec4<u32>, 2>
+#import loops
 #import move
 #import index
 #import indices

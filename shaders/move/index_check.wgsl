@@ -5,14 +5,11 @@ override RANK: u32 = 1;
 override WORDS: u32 = 1;
 override SIGNED: bool = false;
 
-struct Params {
-  count: u32,
-  coordinates: u32,
-  sizes: array<vec4<u32>, 2>,
-  strides: array<vec4<u32>, 2>,
-  gather_sizes: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
+#param count: u32
+#param coordinates: u32
+#param sizes: array<vec4<u32>, 2>
+#param strides: array<vec4<u32>, 2>
+#param gather_sizes: array<vec4<u32>, 2>
 #bind read indices: u32
 #bind atomic report: u32
 

@@ -1,13 +1,6 @@
 // JOIN and others that make a part of an output: only the part's own elements are written.
-struct Params {
-  count: u32,
-  source_base: u32,
-  out_base: u32,
-  sizes: array<vec4<u32>, 2>,
-  out_strides: array<vec4<u32>, 2>,
-  source_strides: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
+#param out_base: u32
+#import loops
 #import move
 override WG_SIZE: u32 = 256;
 override RANK: u32 = 1;

@@ -1,5 +1,5 @@
 // Which source element an output address takes, by dividing the address by the strides in turn.
-// Needs params.{source_base, sizes, out_strides, source_strides} and tuple_stride.
+// Needs tuple_stride.
 override RANK: u32 = 1;
 
 struct Place {

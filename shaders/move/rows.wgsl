@@ -1,8 +1,7 @@
 // Copies long rows on a CPU adapter: a team of invocations owns a piece of a row of the output, so
 // that addresses are found once and the loop does nothing but load, shift and store. Such drivers
 // run both sides of every branch, so there is none in that loop but for stores.
-// Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride and resolve;
-// params.team invocations share a piece of at most params.run units.
+// Needs tuple_stride and resolve; params.team invocations share at most params.run units of a row.
 // A row is the innermost loop; it holds at least two units and steps by STEP through the source.
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>

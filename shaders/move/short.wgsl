@@ -1,7 +1,7 @@
 // Copies short rows of whole units on a CPU adapter. Neighbouring invocations take neighbouring
 // rows, so that as many places of the source are waited for at once; each walks its rows without a
 // division or a branch. There are one or two loops.
-// Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride and resolve.
+// Needs tuple_stride and resolve.
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 override WG_SIZE: u32 = 64;

@@ -1,7 +1,6 @@
 // Copies elements into an output of any layout: one invocation moves one element and writes only
 // its bits, atomically where elements share a word, so gaps keep what they held.
-// Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride
-// and resolve.
+// Needs tuple_stride and resolve.
 #bind read input: u32
 #bind atomic output: u32
 override WG_SIZE: u32 = 256;

@@ -2,16 +2,9 @@
 // order of the output, so that both are walked along neighbouring addresses whatever the layouts.
 // The plan writes `Tile`, `tile_at` and, for each side, where run `r` of a tile begins and where its
 // `t`-th element lies: from_source_run, from_source_step, from_output_run and from_output_step.
-struct Params {
-  count: u32, // tiles
-  source_base: u32,
-  out_base: u32,
-  sizes: array<vec4<u32>, 2>,
-  counts: array<vec4<u32>, 2>, // tiles along each loop
-  out_strides: array<vec4<u32>, 2>,
-  source_strides: array<vec4<u32>, 2>, // without their signs
-}
-@group(0) @binding(0) var<uniform> params: Params;
+#param out_base: u32
+#param counts: array<vec4<u32>, 2> // tiles along each loop
+#import loops
 #import take_in
 #import put_out
 override WG_SIZE: u32 = 256;

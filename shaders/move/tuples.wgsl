@@ -1,6 +1,6 @@
 // Gathers elements that each have an index tuple of their own into one row, on a CPU adapter: the
 // tuples lie side by side and are loaded 16 bytes at a time.
-// Needs params.{count, source_base, sizes, source_strides} and the declarations of gather.wgsl.
+// Needs the declarations of gather.wgsl.
 #bind read input: u32
 #bind write output: vec4<u32>
 #import tuple_words

@@ -1,7 +1,7 @@
 // Copies 16 bytes at a time, for layouts in which every run starts and ends on whole units: all
 // strides are in units. One invocation owns one or two units of the
 // output, gaps included.
-// Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride and resolve.
+// Needs tuple_stride and resolve.
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 #import place

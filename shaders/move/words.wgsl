@@ -1,7 +1,7 @@
 // Gathers elements that each have an index tuple of their own, on a GPU: one invocation makes one
 // word of the output, gaps between elements included, or an element of 64 bits. Neighbours read
 // neighbouring tuples, and all loads of an invocation are under way at once.
-// Needs params.{count, source_base, sizes, out_strides, source_strides}, tuple_stride and resolve.
+// Needs tuple_stride and resolve.
 #bind read input: u32
 #bind write output: u32
 #import place

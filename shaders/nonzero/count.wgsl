@@ -1,10 +1,4 @@
 // NONZERO_COORDINATES, first of three: how many elements of each block are not zero.
-struct Params {
-  count: u32,
-  sizes: array<vec4<u32>, 2>,
-  strides: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
 #import elements
 #bind write blocks: u32
 var<workgroup> total: atomic<u32>;

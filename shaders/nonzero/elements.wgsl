@@ -1,5 +1,7 @@
 // Which elements are not zero, by their place row by row.
-// Needs params.{count, sizes, strides}.
+#param count: u32
+#param sizes: array<vec4<u32>, 2>
+#param strides: array<vec4<u32>, 2>
 #bind read input: u32
 override WG_SIZE: u32 = 256;
 override RANK: u32 = 1;

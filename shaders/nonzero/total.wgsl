@@ -1,8 +1,5 @@
 // NONZERO_COORDINATES, second of three: how many are found before each block, and in all.
-struct Params {
-  blocks: u32,
-}
-@group(0) @binding(0) var<uniform> params: Params;
+#param blocks: u32
 #bind write blocks: u32
 #bind write total: u32
 #import scan

@@ -1,14 +1,8 @@
 // NONZERO_COORDINATES, last of three: the coordinates of each element that is not zero, in order.
-struct Params {
-  count: u32,
-  columns: u32, // coordinates in a row
-  row: u32, // steps through the output
-  column: u32,
-  sizes: array<vec4<u32>, 2>,
-  strides: array<vec4<u32>, 2>,
-  column_sizes: array<vec4<u32>, 2>, // of the dimensions that the coordinates are of
-}
-@group(0) @binding(0) var<uniform> params: Params;
+#param columns: u32 // coordinates in a row
+#param row: u32 // steps through the output
+#param column: u32
+#param column_sizes: array<vec4<u32>, 2> // of the dimensions that the coordinates are of
 #import elements
 #bind read blocks: u32
 #bind write output: u32

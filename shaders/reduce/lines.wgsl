@@ -1,8 +1,7 @@
 // Reductions: a workgroup reduces segments of lines, LANES invocations to a line, and each of them
-// COLUMNS lines side by side. `struct Params`, the bindings, the accumulator and `reduce_segment` are
+// COLUMNS lines side by side. The parameters, the bindings, the accumulator and `reduce_segment` are
 // written by dmlgpu/plan/reduce.py, because they depend on the function, the types and the layout.
 override WG_SIZE: u32 = 256;
-@group(0) @binding(0) var<uniform> params: Params;
 
 @compute @workgroup_size(WG_SIZE)
 fn main(

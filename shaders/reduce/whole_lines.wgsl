@@ -2,7 +2,6 @@
 // units of it. Every element is read once and written once; what the invocations of a line know of it
 // is joined through workgroup memory. The rest is written by dmlgpu/plan/normalize.py.
 override WG_SIZE: u32 = 256;
-@group(0) @binding(0) var<uniform> params: Params;
 
 @compute @workgroup_size(WG_SIZE)
 fn main(

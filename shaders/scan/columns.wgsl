@@ -1,36 +1,14 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT along an outer axis: one invocation walks the axis with
 // 16 bytes of neighbouring lines, so neighbours read neighbours.
 override WG_SIZE: u32 = 128;
-override EXCLUSIVE: bool = false;
 const AHEAD = 8u; // loads in flight
 
-struct Params {
-  columns: u32,
-  axis_size: u32,
-  in_base: u32,
-  in_step: u32,
-  out_base: u32,
-  out_step: u32,
-  sizes: array<vec4<u32>, 2>,
-  in_strides: array<vec4<u32>, 2>,
-  out_strides: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
+#param columns: u32
 #import num
 #import fold
 #import lines
 #import columns
-
-// Writes one step of a column and returns the running values behind it.
-fn step_down(at: Address, columns: Columns, sum: Nums, unit: vec4<u32>) -> Nums {
-  let next = side_by_side(sum, unpack(unit));
-  if (EXCLUSIVE) {
-    store_columns(at, columns, pack(sum));
-  } else {
-    store_columns(at, columns, pack(next));
-  }
-  return next;
-}
+#import step_down
 
 @compute @workgroup_size(WG_SIZE)
 fn main(

@@ -9,30 +9,17 @@ override WG_SIZE: u32 = 256;
 override ROWS: u32 = WG_SIZE / COLUMNS;
 override STEPS: u32 = 16; // of one invocation; at most 28
 override BLOCK: u32 = 16; // tiles down
-override EXCLUSIVE: bool = false;
 const COLUMNS = 8u;
 const LINES = COLUMNS * PER_UNIT; // of a tile
 
-struct Params {
-  columns: u32,
-  tiles_across: u32,
-  tiles_down: u32,
-  places: u32,
-  axis_size: u32,
-  in_base: u32,
-  in_step: u32,
-  out_base: u32,
-  out_step: u32,
-  sizes: array<vec4<u32>, 2>,
-  in_strides: array<vec4<u32>, 2>,
-  out_strides: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
-#bind atomic status: u32
+#param columns: u32
+#param tiles_across: u32
+#param tiles_down: u32
 #import num
 #import fold
 #import lines
 #import columns
+#import step_down
 #import lift
 #import publish
 
@@ -40,17 +27,6 @@ var<workgroup> wg_ticket: u32;
 var<workgroup> wg_totals: array<array<Nums, COLUMNS>, 32>; // of each subgroup
 var<workgroup> wg_flow: array<Num, 64>; // of each line: the sum of a tile, then what is above it
 var<workgroup> wg_shares: array<Num, WG_SIZE>; // of what is above in the block
-
-// Writes one step of a column and returns the running values behind it.
-fn step_down(at: Address, columns: Columns, sum: Nums, unit: vec4<u32>) -> Nums {
-  let next = side_by_side(sum, unpack(unit));
-  if (EXCLUSIVE) {
-    store_columns(at, columns, pack(sum));
-  } else {
-    store_columns(at, columns, pack(next));
-  }
-  return next;
-}
 
 // Where an invocation is. Lanes are numbered along a row of the tile, then down.
 struct Spot {

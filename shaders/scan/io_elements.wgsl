@@ -1,4 +1,4 @@
-// Element by element, for lines of any layout. Needs params.{axis_size, in_step, out_step}, num.
+// Element by element, for lines of any layout. Needs num.
 #bind read input: u32
 #import put
 override BITS: u32 = 32;

@@ -1,6 +1,6 @@
 // 16 bytes at a time, for lines side by side in memory that start and end anywhere in a unit. A unit
 // that holds the end of one line and the beginning of the next is written with the former, whole.
-// Needs params.{axis_size, sizes, in_base, out_base}, num, fold and EXCLUSIVE.
+// Needs num, fold and EXCLUSIVE.
 #import whole_units
 override SHIFTED: bool = true; // false for one line from a whole unit on
 

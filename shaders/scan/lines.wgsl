@@ -1,4 +1,12 @@
-// The lines of a scan. Needs params.{in_base, out_base, sizes, in_strides, out_strides}.
+// The lines of a scan.
+#param axis_size: u32 // elements of a line
+#param in_base: u32 // addresses of the first element of the first line
+#param out_base: u32
+#param in_step: u32 // from one element of a line to the next
+#param out_step: u32
+#param sizes: array<vec4<u32>, 2> // of the dimensions beside the axis
+#param in_strides: array<vec4<u32>, 2>
+#param out_strides: array<vec4<u32>, 2>
 override RANK: u32 = 1; // dimensions beside the axis
 
 struct Line {

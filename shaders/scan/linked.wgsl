@@ -4,21 +4,7 @@
 // started, and not for ever: it computes by itself what does not arrive. So it must not run in place.
 override WG_SIZE: u32 = 256;
 
-struct Params {
-  tiles: u32, // of a line
-  places: u32, // tiles of all lines
-  axis_units: u32,
-  axis_size: u32,
-  in_base: u32,
-  in_step: u32,
-  out_base: u32,
-  out_step: u32,
-  sizes: array<vec4<u32>, 2>,
-  in_strides: array<vec4<u32>, 2>,
-  out_strides: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
-#bind atomic status: u32
+#param tiles: u32 // of a line
 #import num
 #import fold
 #import io

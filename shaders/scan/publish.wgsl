@@ -3,7 +3,9 @@
 // Each place holds a value in pieces of 16 bits, every piece with a flag of its call. Flags come
 // again after 4,096 calls; by then none is left of those, for a call publishes through every place
 // that it has and wipes a share of the others.
-// Needs num, fold, params.places and the atomic binding status.
+// Needs num and fold.
+#param places: u32 // of all that is published
+#bind atomic status: u32
 override SPINS: u32 = 16384; // 0: act as if nothing were published in time, for tests
 const PIECES = 2u * NUM_WORDS;
 const COUNT_BITS = 20u;

@@ -6,19 +6,8 @@ override WG_SIZE: u32 = 256;
 override LINE_ROUNDS: u32 = 4; // of each line: 4, 2, or 1 for lines side by side
 const ROUNDS = 4u;
 
-struct Params {
-  lines: u32,
-  axis_units: u32,
-  axis_size: u32,
-  in_base: u32,
-  in_step: u32,
-  out_base: u32,
-  out_step: u32,
-  sizes: array<vec4<u32>, 2>,
-  in_strides: array<vec4<u32>, 2>,
-  out_strides: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
+#param lines: u32
+#param axis_units: u32
 #import num
 #import fold
 #import io

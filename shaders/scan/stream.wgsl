@@ -9,24 +9,10 @@ override AHEAD: u32 = 640; // tiles; enough that the sums have arrived when they
 override FAN: u32 = 32; // tiles of a block, blocks of a superblock; no more than lanes
 const PARTS = 4u; // of what comes before a tile
 
-struct Params {
-  tiles: u32, // of a line
-  blocks: u32, // whole ones of a line
-  line_places: u32,
-  places: u32, // of all lines
-  all_tiles: u32,
-  axis_units: u32,
-  axis_size: u32,
-  in_base: u32,
-  in_step: u32,
-  out_base: u32,
-  out_step: u32,
-  sizes: array<vec4<u32>, 2>,
-  in_strides: array<vec4<u32>, 2>,
-  out_strides: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
-#bind atomic status: u32
+#param tiles: u32 // of a line
+#param blocks: u32 // whole ones of a line
+#param line_places: u32
+#param all_tiles: u32
 #import num
 #import fold
 #import io

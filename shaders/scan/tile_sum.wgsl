@@ -1,6 +1,7 @@
 // The sum of a tile of a line, by a whole workgroup: ROUNDS units of each lane, one subgroup after the
 // other. A workgroup that stands in for another one adds up the same values in the same order.
-// Needs num, fold, io, lines, lanes, tile, params.axis_units and WG_SIZE.
+// Needs num, fold, io, lines, lanes, tile and WG_SIZE.
+#param axis_units: u32
 const ROUNDS = 4u;
 var<workgroup> wg_sums: array<Num, 64>; // of each subgroup
 

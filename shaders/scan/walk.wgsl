@@ -4,21 +4,10 @@
 override WG_SIZE: u32 = 64;
 override EXCLUSIVE: bool = false;
 
-struct Params {
-  lines: u32,
-  segments: u32,
-  segment_units: u32,
-  axis_units: u32,
-  axis_size: u32,
-  in_base: u32,
-  in_step: u32,
-  out_base: u32,
-  out_step: u32,
-  sizes: array<vec4<u32>, 2>,
-  in_strides: array<vec4<u32>, 2>,
-  out_strides: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
+#param lines: u32
+#param segments: u32
+#param segment_units: u32
+#param axis_units: u32
 #import num
 #import partials
 #import fold

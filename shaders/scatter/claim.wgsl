@@ -1,16 +1,4 @@
 // Scatters, first half: every index tuple claims its place, and the last one in order gets it.
-struct Params {
-  count: u32,
-  index_step: u32, // index elements between the coordinates of one tuple
-  table_first: u32, // place that the table begins with
-  table_size: u32,
-  sizes: array<vec4<u32>, 2>,
-  tuple_strides: array<vec4<u32>, 2>,
-  table_strides: array<vec4<u32>, 2>,
-  gather_sizes: array<vec4<u32>, 2>, // of the dimensions the coordinates select from
-  gather_table: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
 #bind read indices: u32
 #bind atomic winners: u32
 #import target

@@ -1,21 +1,9 @@
 // Scatters, second half: updates whose tuple has won its place are written there.
-struct Params {
-  count: u32,
-  index_step: u32, // index elements between the coordinates of one tuple
-  table_first: u32, // place that the table begins with
-  table_size: u32,
-  out_base: u32, // element of the output where the loops start
-  sizes: array<vec4<u32>, 2>,
-  tuple_strides: array<vec4<u32>, 2>,
-  table_strides: array<vec4<u32>, 2>,
-  gather_sizes: array<vec4<u32>, 2>, // of the dimensions the coordinates select from
-  gather_table: array<vec4<u32>, 2>,
-  positions: array<vec4<u32>, 2>, // how the loops count the tuples
-  out_strides: array<vec4<u32>, 2>,
-  source_strides: array<vec4<u32>, 2>,
-  gather_out: array<vec4<u32>, 2>,
-}
-@group(0) @binding(0) var<uniform> params: Params;
+#param out_base: u32 // element of the output where the loops start
+#param positions: array<vec4<u32>, 2> // how the loops count the tuples
+#param out_strides: array<vec4<u32>, 2>
+#param source_strides: array<vec4<u32>, 2>
+#param gather_out: array<vec4<u32>, 2>
 #bind read indices: u32
 #bind read winners: u32
 #import target

@@ -6,11 +6,8 @@ import dmlgpu as dml
 
 KERNEL = """\
 // Adds params.bias to every word.
-struct Params {
-  count: u32, // elements
-  bias: i32,
-}
-@group(0) @binding(0) var<uniform> params: Params;
+#param count: u32 // elements
+#param bias: i32
 #bind read input: ELEMENT
 #import body
 #bind write output: ELEMENT
@@ -26,8 +23,7 @@ BODY = """\
 fn changed(v: ELEMENT) -> ELEMENT { return v + ELEMENT(bitcast<u32>(params.bias)); }
 """
 REPORT = """\
-struct Params { count: u32, }
-@group(0) @binding(0) var<uniform> params: Params;
+#param count: u32
 #bind atomic report: u32
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -39,8 +35,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 """
 MIXED = """\
-struct Params { count: u32, }
-@group(0) @binding(0) var<uniform> params: Params;
+#param count: u32
 #bind read input: u32
 #bind write output: vec4<u32>
 @compute @workgroup_size(64)
@@ -51,8 +46,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 """
 REPEAT = """\
-struct Params { count: u32, bias: i32, }
-@group(0) @binding(0) var<uniform> params: Params;
+#param count: u32
+#param bias: i32
 #bind read input: u32
 #import four
 #bind write output: u32
