@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from dmlgpu.plan import across
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.parts import Walk, joined, split
 from dmlgpu.plan.traffic import all_read, bytes_written
@@ -62,6 +63,8 @@ class ElementWise:
         if self.lookups:
             most = 1 if adapter.is_cpu else LOOKUPS
         shape = _shape(loops, self.operands, len(self.outputs), adapter, most)
+        if not self.lookups:
+            shape = _tiled(shape, adapter)
         named = [o for o in self.operands if o.field]
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
         alone = not self.lookups and len({o.field for o in named}) == len(self.operands)
@@ -116,15 +119,21 @@ class ElementWise:
         return joined(plans, spans)
 
     def _dispatch(self, shape: Shape, starts: Sequence[int]) -> Dispatch:
-        loops = shape.loops
+        loops, tile = shape.loops, shape.tile
         count = prod(d.size for d in loops[:-1]) * -(-loops[-1].size // shape.group)
         if shape.is_linear:
             count = -(-prod(d.size for d in loops) // shape.group)
+        kernel, groups, wg_size = "elementwise/elements", -(-count // WG_SIZE), WG_SIZE
+        if tile:
+            count = prod(tile.counts(loops))
+            kernel, groups, wg_size = "elementwise/tiles", count, across.WG_SIZE
         params: dict[str, Value] = {
             "count": count,
             "elements": prod(d.size for d in loops),
             "sizes": eight([d.size for d in loops]),
         }
+        if tile:
+            params["counts"] = eight(tile.counts(loops))
         for t, start in enumerate(starts):
             params[f"start{t}"] = start
             params[f"strides{t}"] = eight([d.steps[t] for d in loops])
@@ -134,12 +143,12 @@ class ElementWise:
         bindings |= {f"out{t}": o.field for t, (o, _) in enumerate(self.outputs)}
         every = [o.data_type for o in (*self.operands, *self.lookups.values())]
         return Dispatch(
-            "elementwise/elements",
-            -(-count // WG_SIZE),
+            kernel,
+            groups,
             params,
             bindings,
             half_slots(every, shape.hardware_halves),
-            {"WG_SIZE": WG_SIZE},
+            {"WG_SIZE": wg_size},
             code="\n".join([*param_lines(params), *self._code(shape)]),
         )
 
@@ -166,10 +175,14 @@ class ElementWise:
         return lines + self._group(shape)
 
     def _group(self, shape: Shape) -> list[str]:
-        lines = ["fn make_group(number: u32) {"]
         group, rank = shape.group, len(shape.loops)
         tensors = range(len(self.operands))
-        for k in range(group if shape.is_linear else 1):
+        lines = ["fn make_group(number: u32) {"]
+        if shape.tile:
+            lines = across.code(shape.tile, shape.reading, rank, len(tensors))
+            lines.append("fn make_group(number: u32, tile: Tile) {")
+            lines += across.places(shape.tile, group, rank, len(tensors))
+        for k in range(0 if shape.tile else group if shape.is_linear else 1):
             index, suffix = "number", ""
             if shape.is_linear:
                 index = f"min(number * {group}u + {k}u, params.elements - 1u)"
@@ -198,6 +211,7 @@ class Shape:
     reading: Reading
     stores: tuple[str, ...]
     hardware_halves: bool
+    tile: across.Tile | None = None  # of what lies across, where the work is done in tiles
 
     @property
     def group(self) -> int:
@@ -254,6 +268,19 @@ def _shape(
         return Shape(loops, Reading.scattered(read, least), ("words",) * outputs, halves)
     stores = tuple("merge" if o.bits < 32 else "words" for o in made)
     return Shape(loops, Reading.along(read, loops, 1, stride), stores, halves)
+
+
+def _tiled(shape: Shape, adapter: Adapter) -> Shape:
+    """The same work in tiles, where operands lie across the output.
+
+    Its row is "add a transposed operand". A CPU's caches hold what is read again.
+    """
+    if adapter.is_cpu or shape.is_linear or adapter.max_workgroup_size < across.WG_SIZE:
+        return shape
+    reading = shape.reading
+    storage = adapter.max_workgroup_storage
+    tile = across.tile_of(shape.loops, reading.operands, shape.group, storage)
+    return replace(shape, tile=tile, reading=across.held_by(reading, tile)) if tile else shape
 
 
 def _is_packed(loops: tuple[Loop, ...], t: int) -> bool:

@@ -170,8 +170,9 @@ class Reading:
 
     A tensor is loaded in `units` of 16 bytes, as `half` of a unit that two invocations load, in
     `words` side by side, element by element (`each`), or once for the whole group where it is
-    broadcast (`splat`); a `place` is calculated, not loaded. The group of tensor `t` begins at
-    `at{t}_`; its elements become the values `x{t}_0`, `x{t}_1`, ....
+    broadcast (`splat`); a `place` is calculated, not loaded, and what is `held` lies in workgroup
+    memory, from `held{t}[spot]` on. The group of tensor `t` begins at `at{t}_`; its elements become
+    the values `x{t}_0`, `x{t}_1`, ....
     """
 
     operands: tuple[Operand, ...]
@@ -214,6 +215,10 @@ class Reading:
         count = len(self.operands)
         return [x for k in range(self.group) for t in range(count) for x in self._load(t, k)]
 
+    def load_of(self, t: int) -> str:
+        """The function that reads tensor `t`."""
+        return f"load_in{self._binding(t)}"
+
     def _binding(self, t: int) -> int:
         """The first tensor that is the same, so that it is bound once; -1 for a place."""
         keys = [
@@ -224,11 +229,7 @@ class Reading:
 
     def _load(self, t: int, k: int) -> list[str]:
         operand, access = self.operands[t], self.access[t]
-        bits, name, load = (
-            operand.bits,
-            operand.data_type.name.lower(),
-            f"load_in{self._binding(t)}",
-        )
+        bits, name, load = operand.bits, operand.data_type.name.lower(), self.load_of(t)
         value, word = f"x{t}_{k}", k * bits // 32
         lines = []
         if access == "splat" and k > 0:
@@ -246,6 +247,9 @@ class Reading:
                 odd = f"at{t}_ % {per}u != 0u"
                 lines.append(f"  let h{t} = select(u{t}.xy, u{t}.zw, {odd});")
             decoded = element_bits(bits, k, f"h{t}")
+        elif access == "held":
+            high = f"held{t}_high[spot + {k}u]" if bits == 64 else "0u"
+            decoded = f"vec2<u32>(held{t}[spot + {k}u], {high})"
         elif access == "words" and self.group * bits >= 32:
             base = f"at{t}_ * {bits // 32}u" if bits >= 32 else f"at{t}_ / {32 // bits}u"
             if k * bits % 32 == 0:
