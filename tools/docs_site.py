@@ -64,8 +64,8 @@ def listed(entry: Any) -> list[str]:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Adds the pages that are made, and what pages link to outside docs/."""
-    for place, text in pages.family_pages().items():
+    """Adds the pages and pictures that are made, and what pages link to outside docs/."""
+    for place, text in (pages.family_pages() | pages.example_pictures()).items():
         files.append(File.generated(config, place, content=text))
     wanted = {page for page in listed(config.nav) if files.get_file_from_path(page) is None}
     wanted = {page for page in wanted if (ROOT / page).is_file()}

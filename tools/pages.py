@@ -2,8 +2,9 @@
 
 tools/docs_site.py asks for it: a page for each family, and on pages written by hand whatever stands
 for `<!-- made: name -->`. Nothing made is kept in the repository, so a new operator is on the site
-without a change to any page. A page docs/operators/x.md, where someone wrote one, has the worked
-example of the operator X; its fields, rules and levels are made here too.
+without a change to any page. The pictures of examples are those of tools/worked.py. A page
+docs/operators/x.md, where someone wrote one, has the worked example of the operator X; its fields,
+rules and levels are made here too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 import reference
+import worked
 
 import dmlgpu as dml
 from dmlgpu.cli.catalogue import columns
@@ -31,6 +33,10 @@ MANUAL = "https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml
 MARK = re.compile(r"^<!-- made: (\w+) -->$", re.M)
 # Of a field without a line in the docstring.
 MEANING = {"in": "what is read.", "out": "what is written.", "attribute": ""}
+EXAMPLES = (
+    "A value that is moved keeps its colour; white elements are not moved, or made anew. The "
+    "programs begin with `import dmlgpu as dml` and `import numpy as np`."
+)
 FIELD = re.compile(r"(\w+) \(([^)]*)\): (.*)")
 
 
@@ -60,7 +66,7 @@ def told(operator: Operator[Any]) -> Told:
 def _parts(kind: type[Any]) -> tuple[str, list[str], list[str]]:
     """What is said, the fields and the rules of a class's own docstring."""
     head, _, rest = inspect.cleandoc(vars(kind).get("__doc__") or "").partition("\nFields:\n")
-    listed, _, rules = rest.partition("\nRules:\n")
+    listed, _, rules = rest.partition("\nExample:\n")[0].partition("\nRules:\n")
     fields = [" ".join(item.split()) for item in re.split(r"^ {4}(?=\w)", listed, flags=re.M)]
     items = re.split(r"^ *- ", rules, flags=re.M)[1:]
     return head, fields, [" ".join(item.split()) for item in items]
@@ -168,7 +174,8 @@ def family_page(family: ModuleType) -> str:
     rows = []
     for operator in operators:
         page = page_of(operator)
-        more = f" [Worked example]({page})." if page else ""
+        more = f" [Example](#{operator.name.lower()})." if worked.example(operator) else ""
+        more = f" [Worked example]({page})." if page else more
         rows.append([f"`{signature(operator)}`", told(operator).title + more])
     parts = [
         f"# {family_title(family)}",
@@ -177,6 +184,7 @@ def family_page(family: ModuleType) -> str:
         "Each function stands for DirectML's operator of the same name in capitals. It also takes "
         "`output_data_type` and `output_sizes`, for results of which the inputs do not say it.",
     ]
+    parts += examples(operators)
     formulas = [(o.name, told(o).meaning) for o in operators if "    " in told(o).meaning]
     if formulas:
         parts.append("## Formulas")
@@ -205,6 +213,16 @@ def family_page(family: ModuleType) -> str:
         parts += [f"**{', '.join(names)}**", table(["from level", "ranks", "data types"], levels)]
     parts += ["## In place", in_place(operators, prefix)]
     return "\n\n".join(parts) + "\n"
+
+
+def examples(operators: list[Operator[Any]]) -> list[str]:
+    """The examples of some operators with their pictures, under a heading."""
+    parts: list[str] = []
+    for shown in filter(None, map(worked.example, operators)):
+        picture = f"../{picture_file(shown.name)}"
+        parts += [f"### {shown.name}", f"![Input and output of {shown.name}]({picture})"]
+        parts += [f"```python\n{shown.program}```", f"```text\n{shown.printed}```"]
+    return ["## Examples", EXAMPLES, *parts] if parts else []
 
 
 def in_place(operators: list[Operator[Any]], prefix: str) -> str:
@@ -263,6 +281,17 @@ def table(head: list[str], rows: Iterable[Iterable[str]]) -> str:
 def family_pages() -> dict[str, str]:
     """The pages of all families, by their place from docs/."""
     return {family_file(family): family_page(family) for family in FAMILIES}
+
+
+def picture_file(name: str) -> str:
+    """Where the picture of an operator's example is, from docs/."""
+    return f"pictures/examples/{name.lower()}.svg"
+
+
+def example_pictures() -> dict[str, str]:
+    """The pictures of all examples, by their place from docs/."""
+    shown = filter(None, map(worked.example, OPERATORS))
+    return {picture_file(each.name): worked.picture(each) for each in shown}
 
 
 def filled(page: str, text: str) -> str:
