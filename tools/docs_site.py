@@ -25,6 +25,10 @@ import pages  # noqa: E402
 
 WIDE = ("performance.md",)  # their tables need the room of the table of contents
 LINK = re.compile(r"(\]\()([^)\s#]+)")
+CELL = re.compile(r"<td.*?</td>", re.S)
+WORD_END = re.compile(
+    r"(?:(?<=[a-z\d]_)(?=[a-z\d])|(?<=[A-Z]_)(?=[A-Z\d])|(?<=[a-z]{2})(?=[A-Z][a-z]))(?![^<]*>)"
+)
 SOURCE = re.compile(r"(?:^\[\S+\]\(\S+\)\n)?^<!-- source: (\S+) -->$", re.M)
 
 
@@ -94,6 +98,15 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return match[1] + (posixpath.relpath(path, here) if path else link)
 
     return SOURCE.sub(shown, LINK.sub(moved, pages.filled(page.file.src_uri, markdown)))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Long names in tables may go on in the next line where a word of them ends."""
+
+    def broken(cell: re.Match[str]) -> str:
+        return WORD_END.sub("<wbr>", cell[0])
+
+    return CELL.sub(broken, html)
 
 
 def shown(match: re.Match[str]) -> str:

@@ -129,15 +129,21 @@ def field_table(operators: list[Operator[Any]]) -> str:
         for field in operator.fields:
             meaning = said.get(field.name, (field.kind, MEANING[field.direction]))
             owners.setdefault((field.name, *meaning), []).append(operator.name)
-    prefix = common_words([operator.name for operator in operators])
     rows = []
     for (name, kind, meaning), having in owners.items():
-        others = [o.name for o in operators if o.name not in having]
-        word, few = ("Of", having) if len(having) <= len(others) else ("Not of", others)
-        of = f" {word} {', '.join(n.removeprefix(prefix) for n in few)}." if others else ""
+        of = of_some(operators, having)
         in_directml = "".join(part.capitalize() for part in name.split("_"))
-        rows.append([f"`{name}`", f"`{in_directml}`", kind, sentence(meaning) + of])
-    return table(["field", "in DirectML", "type", "meaning"], rows)
+        rows.append([f"`{name}`", f"`{in_directml}`, {kind}", sentence(meaning) + of])
+    return table(["field", "in DirectML", "meaning"], rows)
+
+
+def of_some(operators: list[Operator[Any]], having: list[str]) -> str:
+    """A sentence that says which operators something holds for, empty where it is all of them."""
+    names = [operator.name for operator in operators]
+    others = [name for name in names if name not in having]
+    word, few = ("Of", having) if len(having) <= len(others) else ("Not of", others)
+    prefix = common_words(names)
+    return f" {word} {', '.join(n.removeprefix(prefix) for n in few)}." if others else ""
 
 
 def common_words(names: list[str]) -> str:
@@ -196,7 +202,11 @@ def family_page(family: ModuleType) -> str:
         for o in operators
         if told(o).meaning and "    " not in told(o).meaning
     ]
-    rules = dict.fromkeys(rule for o in operators for rule in told(o).rules)
+    having: dict[str, list[str]] = {}
+    for operator in operators:
+        for rule in told(operator).rules:
+            having.setdefault(rule, []).append(operator.name)
+    rules = [rule + of_some(operators, names) for rule, names in having.items()]
     if rules or notes:
         parts += ["## Rules", bullets([*rules, *notes])]
     parts += [

@@ -15,9 +15,9 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "examples.jsonl"
-CELL = 30
+CELL = 28
 TITLE = 26  # height of the line above a grid
-MARGIN = 14
+MARGIN = 10
 GAP = 84  # between grids, for an arrow
 PLAIN, INK, SOFT = "#ffffff", "#1f2933", "#5f6c7b"
 TINTS = ("#ffd166", "#8ecae6", "#b5e48c", "#f4a5ae", "#cdb4db", "#ffb38a")

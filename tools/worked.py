@@ -20,7 +20,7 @@ from pictures import CELL, MARGIN, PLAIN, TITLE, Canvas
 import dmlgpu as dml
 from dmlgpu.plan.operator import Operator
 
-SPACE = 14  # between grids
+SPACE = 9  # between grids
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def picture(shown: Example) -> str:
     rows = max(len(grid) for side in sides for _, grid in side)
     for k, side in enumerate(sides):
         if k:
-            length = 7 * len(shown.name) + 20
+            length = 7 * len(shown.name) + 12
             middle = MARGIN + TITLE + rows * CELL / 2
             canvas.arrow(x, middle, x + length, middle, shown.name)
             x += length + SPACE
