@@ -85,6 +85,23 @@ def signature(operator: Operator[Any]) -> str:
     return name + re.sub(r"(, \*)?, output_data_type=None(, output_sizes=None)?\)$", ")", shown)
 
 
+def asked(operators: list[Operator[Any]]) -> str:
+    """A sentence on the arguments that `signature` leaves out."""
+    names = [operator.name.lower() for operator in operators]
+    without = [
+        f"`{name}`"
+        for name in names
+        if "output_data_type" not in inspect.signature(getattr(dml, name)).parameters
+    ]
+    if len(without) == len(names):
+        return ""
+    which = f"All but {', '.join(without)} also take" if without else "Each also takes"
+    return (
+        f" {which} `output_data_type` and `output_sizes`, which say what the result is "
+        "where the inputs do not."
+    )
+
+
 def page_of(operator: Operator[Any]) -> str:
     """The page that someone wrote for an operator; empty where there is none."""
     name = f"{operator.name.lower()}.md"
@@ -131,19 +148,20 @@ def field_table(operators: list[Operator[Any]]) -> str:
             owners.setdefault((field.name, *meaning), []).append(operator.name)
     rows = []
     for (name, kind, meaning), having in owners.items():
-        of = of_some(operators, having)
+        excepted, few = few_of(operators, having)
+        of = f" {'Not of' if excepted else 'Of'} {few}." if few else ""
         in_directml = "".join(part.capitalize() for part in name.split("_"))
         rows.append([f"`{name}`", f"`{in_directml}`, {kind}", sentence(meaning) + of])
     return table(["field", "in DirectML", "meaning"], rows)
 
 
-def of_some(operators: list[Operator[Any]], having: list[str]) -> str:
-    """A sentence that says which operators something holds for, empty where it is all of them."""
+def few_of(operators: list[Operator[Any]], having: list[str]) -> tuple[bool, str]:
+    """The shorter list, of the operators named or of the others, and whether it is the others."""
     names = [operator.name for operator in operators]
     others = [name for name in names if name not in having]
-    word, few = ("Of", having) if len(having) <= len(others) else ("Not of", others)
     prefix = common_words(names)
-    return f" {word} {', '.join(n.removeprefix(prefix) for n in few)}." if others else ""
+    few = having if len(having) <= len(others) else others
+    return few is others, ", ".join(name.removeprefix(prefix) for name in few)
 
 
 def common_words(names: list[str]) -> str:
@@ -187,8 +205,8 @@ def family_page(family: ModuleType) -> str:
         f"# {family_title(family)}",
         sentence(re.sub(r"^DML_OPERATOR_[^:]*: ", "", head)),
         table(["function", "result"], rows),
-        "Each function stands for DirectML's operator of the same name in capitals. It also takes "
-        "`output_data_type` and `output_sizes`, for results of which the inputs do not say it.",
+        "Each function stands for DirectML's operator of the same name in capitals."
+        + asked(operators),
     ]
     parts += examples(operators)
     formulas = [(o.name, told(o).meaning) for o in operators if "    " in told(o).meaning]
@@ -206,12 +224,16 @@ def family_page(family: ModuleType) -> str:
     for operator in operators:
         for rule in told(operator).rules:
             having.setdefault(rule, []).append(operator.name)
-    rules = [rule + of_some(operators, names) for rule, names in having.items()]
+    rules = []
+    for rule, names in having.items():
+        excepted, few = few_of(operators, names)
+        rules.append(f"**{'All but ' if excepted else ''}{few}**: {rule}" if few else rule)
     if rules or notes:
         parts += ["## Rules", bullets([*rules, *notes])]
     parts += [
         "## Feature levels",
-        "Other tensors are as the first one, unless they are named.",
+        "Ranks and data types are those of the first tensor; the others have the same, unless they "
+        "are named.",
     ]
     alike: dict[Any, list[str]] = {}
     for operator in operators:

@@ -79,8 +79,8 @@ class Canvas:
     def frame(self, x: float, y: float, columns: int, rows: int) -> None:
         """A dashed outline around cells."""
         self._shapes.append(
-            f'<rect x="{x - 4:g}" y="{y - 4:g}" width="{columns * CELL + 8}" '
-            f'height="{rows * CELL + 8}" rx="6" fill="none" stroke="#d1495b" stroke-width="2.5" '
+            f'<rect x="{x - 2:g}" y="{y - 2:g}" width="{columns * CELL + 4}" '
+            f'height="{rows * CELL + 4}" rx="6" fill="none" stroke="#d1495b" stroke-width="2.5" '
             'stroke-dasharray="7 5"/>'
         )
 
