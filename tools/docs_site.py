@@ -25,9 +25,11 @@ import pages  # noqa: E402
 
 WIDE = ("performance.md",)  # their tables need the room of the table of contents
 LINK = re.compile(r"(\]\()([^)\s#]+)")
+CODE = re.compile(r"(?<=<code>)[^<]+")
+OPTION = re.compile(r"(?<!\S)--?[a-z][\w-]*")
 CELL = re.compile(r"<td.*?</td>", re.S)
 WORD_END = re.compile(
-    r"(?:(?<=[a-z\d]_)(?=[a-z\d])|(?<=[A-Z]_)(?=[A-Z\d])|(?<=[a-z]{2})(?=[A-Z][a-z]))(?![^<]*>)"
+    r"(?:(?<=[a-z\d]_)(?=[a-z\d])|(?<=[A-Z]_)(?=[A-Z\d])|(?<=[a-z]{3})(?=[A-Z][a-z]{2}))(?![^<]*>)"
 )
 SOURCE = re.compile(r"(?:^\[\S+\]\(\S+\)\n)?^<!-- source: (\S+) -->$", re.M)
 
@@ -101,12 +103,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Long names in tables may go on in the next line where a word of them ends."""
-
-    def broken(cell: re.Match[str]) -> str:
-        return WORD_END.sub("<wbr>", cell[0])
-
-    return CELL.sub(broken, html)
+    """Long names in tables may go on in the next line where a word of them ends, options not."""
+    html = CELL.sub(lambda cell: WORD_END.sub("<wbr>", cell[0]), html)
+    return CODE.sub(lambda code: OPTION.sub(r"<span class='option'>\g<0></span>", code[0]), html)
 
 
 def shown(match: re.Match[str]) -> str:

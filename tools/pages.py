@@ -165,11 +165,13 @@ def few_of(operators: list[Operator[Any]], having: list[str]) -> tuple[bool, str
 
 
 def common_words(names: list[str]) -> str:
-    """The words with which all names begin, if there are several names."""
+    """The words with which all names begin, where leaving them out makes a list shorter."""
+    if len(names) < 4:
+        return ""
     first, *rest = [name.split("_") for name in names]
     shared: list[str] = []
     for i, word in enumerate(first[:-1]):
-        if not rest or any(other[: i + 1] != first[: i + 1] for other in rest):
+        if any(other[: i + 1] != first[: i + 1] for other in rest):
             break
         shared.append(word + "_")
     return "".join(shared)
@@ -289,7 +291,9 @@ def listing() -> str:
         listed = []
         for operator in family.OPERATORS:
             name = operator.name.removeprefix(prefix)
-            listed.append(f"[{name}]({page_of(operator)})" if page_of(operator) else name)
+            place = f"{page}#{operator.name.lower()}" if worked.example(operator) else ""
+            place = page_of(operator) or place
+            listed.append(f"[{name}]({place})" if place else name)
         start = f"{prefix}...: " if prefix else ""
         rows.append([f"[{family_title(family)}]({page})", start + ", ".join(listed)])
     text = f"{len(OPERATORS)} of DirectML's {len(all_names())} operators, by family:"
