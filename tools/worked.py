@@ -10,17 +10,19 @@ import ast
 import doctest
 import inspect
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any
 
 import numpy as np
-from pictures import CELL, MARGIN, PLAIN, TITLE, Canvas
+from pictures import CELL, MARGIN, PLAIN, SOFT, TITLE, Canvas
 
 import dmlgpu as dml
 from dmlgpu.plan.operator import Operator
 
 SPACE = 9  # between grids
+WIDEST = 342  # a phone shows it whole
 
 
 @dataclass(frozen=True)
@@ -84,26 +86,63 @@ def _inputs(operator: Operator[Any], program: str) -> dict[str, Any]:
 
 def picture(shown: Example) -> str:
     """Inputs, an arrow and outputs; a value that is moved keeps its colour on the way."""
-    sides = [_grids(shown.inputs), _grids(shown.outputs)]
-    before, after = ([v for _, g in side for v in g.flat] for side in sides)
-    moved = [value for value in dict.fromkeys(before) if value and value in after]
+    before, after = _grids(shown.inputs), _grids(shown.outputs)
+    made = {value for _, grid in after for value in grid.flat}
+    moved = dict.fromkeys(v for _, grid in before for v in grid.flat if v and v in made)
     # Neighbours lie far from each other on the wheel of colours.
     tints = {v: f"hsl({i * 137.5 % 360:g}, 75%, {86 - i % 3 * 5}%)" for i, v in enumerate(moved)}
-    canvas, x = Canvas(), float(MARGIN)
-    rows = max(len(grid) for side in sides for _, grid in side)
-    for k, side in enumerate(sides):
-        if k:
-            length = 7 * len(shown.name) + 12
-            middle = MARGIN + TITLE + rows * CELL / 2
-            canvas.arrow(x, middle, x + length, middle, shown.name)
-            x += length + SPACE
-        for title, grid in side:
-            fills = {at: tints.get(value, PLAIN) for at, value in np.ndenumerate(grid)}
-            width = max(grid.shape[1] * CELL, 7 * len(title))
-            left = x + (width - grid.shape[1] * CELL) / 2
-            canvas.grid(left, MARGIN + (rows - len(grid)) * CELL / 2, grid, title, fills)
-            x += width + SPACE
+    canvas, length = Canvas(), 7 * len(shown.name) + 12
+    if sum(map(_width, before + after)) + length + SPACE <= WIDEST:
+        rows = max(len(grid) for _, grid in before + after)
+        x, _ = _draw(canvas, MARGIN, MARGIN, before, tints, rows)
+        middle = MARGIN + TITLE + rows * CELL / 2
+        canvas.arrow(x, middle, x + length, middle, shown.name)
+        _draw(canvas, x + length + SPACE, MARGIN, after, tints, rows)
+    else:
+        y = float(MARGIN)
+        for line in _lines(before):
+            _, y = _draw(canvas, MARGIN, y, line, tints)
+        canvas.arrow(2 * MARGIN, y, 2 * MARGIN, y + CELL)
+        canvas.text(3 * MARGIN, y + CELL / 2 + 4, shown.name, size=12, anchor="start", fill=SOFT)
+        y += CELL + SPACE
+        for line in _lines(after):
+            _, y = _draw(canvas, MARGIN, y, line, tints)
     return canvas.svg(f"{shown.name}: the input and the output of the example")
+
+
+def _width(titled: tuple[str, Any]) -> float:
+    title, grid = titled
+    return max(grid.shape[1] * CELL, 7 * len(title)) + SPACE
+
+
+def _lines(grids: list[tuple[str, Any]]) -> Iterator[list[tuple[str, Any]]]:
+    """Grids beside each other as far as there is room."""
+    line: list[tuple[str, Any]] = []
+    for titled in grids:
+        if line and sum(map(_width, [*line, titled])) > WIDEST:
+            yield line
+            line = []
+        line.append(titled)
+    yield line
+
+
+def _draw(
+    canvas: Canvas,
+    x: float,
+    y: float,
+    grids: list[tuple[str, Any]],
+    tints: dict[Any, str],
+    rows: int = 0,
+) -> tuple[float, float]:
+    """Grids beside each other, in the middle of so many rows; returns where they end."""
+    rows = rows or max(len(grid) for _, grid in grids)
+    for title, grid in grids:
+        fills = {at: tints.get(value, PLAIN) for at, value in np.ndenumerate(grid)}
+        width = _width((title, grid))
+        left = x + (width - SPACE - grid.shape[1] * CELL) / 2
+        canvas.grid(left, y + (rows - len(grid)) * CELL / 2, grid, title, fills)
+        x += width
+    return x, y + TITLE + rows * CELL + SPACE
 
 
 def _grids(arrays: dict[str, Any]) -> list[tuple[str, Any]]:
