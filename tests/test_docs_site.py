@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.promises import ATTRIBUTES, METHODS
 
@@ -39,6 +40,19 @@ def test_the_pictures_are_what_the_code_draws(pages: Any) -> None:
     drawn = tool("pictures").drawn()
     stale = [name for name, svg in drawn.items() if svg != read(folder / f"{name}.svg")]
     assert stale == [], "run `python tools/pictures.py`"
+
+
+def test_every_example_has_a_picture_with_its_numbers(pages: Any) -> None:
+    """Each number of the program's arrays and of what it prints is in a cell."""
+    examples = [found for found in map(pages.worked.example, OPERATORS) if found]
+    drawn = pages.example_pictures()
+    assert len(drawn) == len(examples) >= 30
+    for example in examples:
+        svg = drawn[pages.picture_file(example.name)]
+        cells = sorted(re.findall(r">(-?\d+)</text>", svg))
+        arrays = [*example.inputs.values(), *example.outputs.values()]
+        assert cells == sorted(f"{value:g}" for array in arrays for value in np.ravel(array))
+        assert set(re.findall(r"-?\d+", example.printed)) <= set(cells)
 
 
 def read(path: Path) -> str:

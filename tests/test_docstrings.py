@@ -12,9 +12,22 @@ import pytest
 import dmlgpu as dml
 from dmlgpu import device as devices
 from dmlgpu import functions, tensor
+from dmlgpu.ops import (
+    fill,
+    fold,
+    gather_nd,
+    index,
+    movement,
+    nonzero,
+    padding,
+    scatter,
+    slice,
+    sort,
+)
 
 CLASSES = [name for name in dml.__all__ if isinstance(getattr(dml, name), type)]
-EXAMPLES = [tensor, devices, functions]
+MOVING = [gather_nd, slice, movement, padding, fill, fold, index, scatter, nonzero, sort]
+EXAMPLES = [tensor, devices, functions, *MOVING]
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -42,3 +55,10 @@ def test_the_examples_are_true(device: dml.Device, module: ModuleType) -> None:
     for test in examples:
         runner.run(test, out=report.append)
     assert not runner.failures, "".join(report)
+
+
+@pytest.mark.parametrize("family", MOVING, ids=lambda module: module.__name__)
+def test_every_operator_that_moves_elements_has_an_example(family: ModuleType) -> None:
+    """The site draws pictures from them."""
+    docs = {o.name: (o.desc.__doc__ or "").partition("Example:\n")[2] for o in family.OPERATORS}
+    assert [name for name, text in docs.items() if f"dml.{name.lower()}(" not in text] == []

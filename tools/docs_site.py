@@ -25,6 +25,12 @@ import pages  # noqa: E402
 
 WIDE = ("performance.md",)  # their tables need the room of the table of contents
 LINK = re.compile(r"(\]\()([^)\s#]+)")
+CODE = re.compile(r"(?<=<code>)[^<]+")
+OPTION = re.compile(r"(?<!\S)--?[a-z][\w-]*")
+CELL = re.compile(r"<td.*?</td>", re.S)
+WORD_END = re.compile(
+    r"(?:(?<=[a-z\d]_)(?=[a-z\d])|(?<=[A-Z]_)(?=[A-Z\d])|(?<=[a-z]{3})(?=[A-Z][a-z]{2}))(?![^<]*>)"
+)
 SOURCE = re.compile(r"(?:^\[\S+\]\(\S+\)\n)?^<!-- source: (\S+) -->$", re.M)
 
 
@@ -64,8 +70,8 @@ def listed(entry: Any) -> list[str]:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Adds the pages that are made, and what pages link to outside docs/."""
-    for place, text in pages.family_pages().items():
+    """Adds the pages and pictures that are made, and what pages link to outside docs/."""
+    for place, text in (pages.family_pages() | pages.example_pictures()).items():
         files.append(File.generated(config, place, content=text))
     wanted = {page for page in listed(config.nav) if files.get_file_from_path(page) is None}
     wanted = {page for page in wanted if (ROOT / page).is_file()}
@@ -94,6 +100,12 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return match[1] + (posixpath.relpath(path, here) if path else link)
 
     return SOURCE.sub(shown, LINK.sub(moved, pages.filled(page.file.src_uri, markdown)))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Long names in tables may go on in the next line where a word of them ends, options not."""
+    html = CELL.sub(lambda cell: WORD_END.sub("<wbr>", cell[0]), html)
+    return CODE.sub(lambda code: OPTION.sub(r"<span class='option'>\g<0></span>", code[0]), html)
 
 
 def shown(match: re.Match[str]) -> str:

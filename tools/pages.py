@@ -2,8 +2,9 @@
 
 tools/docs_site.py asks for it: a page for each family, and on pages written by hand whatever stands
 for `<!-- made: name -->`. Nothing made is kept in the repository, so a new operator is on the site
-without a change to any page. A page docs/operators/x.md, where someone wrote one, has the worked
-example of the operator X; its fields, rules and levels are made here too.
+without a change to any page. The pictures of examples are those of tools/worked.py. A page
+docs/operators/x.md, where someone wrote one, has the worked example of the operator X; its fields,
+rules and levels are made here too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 import reference
+import worked
 
 import dmlgpu as dml
 from dmlgpu.cli.catalogue import columns
@@ -31,6 +33,10 @@ MANUAL = "https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml
 MARK = re.compile(r"^<!-- made: (\w+) -->$", re.M)
 # Of a field without a line in the docstring.
 MEANING = {"in": "what is read.", "out": "what is written.", "attribute": ""}
+EXAMPLES = (
+    "A value that is moved keeps its colour; white elements are not moved, or made anew. The "
+    "programs begin with `import dmlgpu as dml` and `import numpy as np`."
+)
 FIELD = re.compile(r"(\w+) \(([^)]*)\): (.*)")
 
 
@@ -60,7 +66,7 @@ def told(operator: Operator[Any]) -> Told:
 def _parts(kind: type[Any]) -> tuple[str, list[str], list[str]]:
     """What is said, the fields and the rules of a class's own docstring."""
     head, _, rest = inspect.cleandoc(vars(kind).get("__doc__") or "").partition("\nFields:\n")
-    listed, _, rules = rest.partition("\nRules:\n")
+    listed, _, rules = rest.partition("\nExample:\n")[0].partition("\nRules:\n")
     fields = [" ".join(item.split()) for item in re.split(r"^ {4}(?=\w)", listed, flags=re.M)]
     items = re.split(r"^ *- ", rules, flags=re.M)[1:]
     return head, fields, [" ".join(item.split()) for item in items]
@@ -77,6 +83,23 @@ def signature(operator: Operator[Any]) -> str:
     name = operator.name.lower()
     shown = reference.arguments(getattr(dml, name))
     return name + re.sub(r"(, \*)?, output_data_type=None(, output_sizes=None)?\)$", ")", shown)
+
+
+def asked(operators: list[Operator[Any]]) -> str:
+    """A sentence on the arguments that `signature` leaves out."""
+    names = [operator.name.lower() for operator in operators]
+    without = [
+        f"`{name}`"
+        for name in names
+        if "output_data_type" not in inspect.signature(getattr(dml, name)).parameters
+    ]
+    if len(without) == len(names):
+        return ""
+    which = f"All but {', '.join(without)} also take" if without else "Each also takes"
+    return (
+        f" {which} `output_data_type` and `output_sizes`, which say what the result is "
+        "where the inputs do not."
+    )
 
 
 def page_of(operator: Operator[Any]) -> str:
@@ -123,23 +146,32 @@ def field_table(operators: list[Operator[Any]]) -> str:
         for field in operator.fields:
             meaning = said.get(field.name, (field.kind, MEANING[field.direction]))
             owners.setdefault((field.name, *meaning), []).append(operator.name)
-    prefix = common_words([operator.name for operator in operators])
     rows = []
     for (name, kind, meaning), having in owners.items():
-        others = [o.name for o in operators if o.name not in having]
-        word, few = ("Of", having) if len(having) <= len(others) else ("Not of", others)
-        of = f" {word} {', '.join(n.removeprefix(prefix) for n in few)}." if others else ""
+        excepted, few = few_of(operators, having)
+        of = f" {'Not of' if excepted else 'Of'} {few}." if few else ""
         in_directml = "".join(part.capitalize() for part in name.split("_"))
-        rows.append([f"`{name}`", f"`{in_directml}`", kind, sentence(meaning) + of])
-    return table(["field", "in DirectML", "type", "meaning"], rows)
+        rows.append([f"`{name}`", f"`{in_directml}`, {kind}", sentence(meaning) + of])
+    return table(["field", "in DirectML", "meaning"], rows)
+
+
+def few_of(operators: list[Operator[Any]], having: list[str]) -> tuple[bool, str]:
+    """The shorter list, of the operators named or of the others, and whether it is the others."""
+    names = [operator.name for operator in operators]
+    others = [name for name in names if name not in having]
+    prefix = common_words(names)
+    few = having if len(having) <= len(others) else others
+    return few is others, ", ".join(name.removeprefix(prefix) for name in few)
 
 
 def common_words(names: list[str]) -> str:
-    """The words with which all names begin, if there are several names."""
+    """The words with which all names begin, where leaving them out makes a list shorter."""
+    if len(names) < 4:
+        return ""
     first, *rest = [name.split("_") for name in names]
     shared: list[str] = []
     for i, word in enumerate(first[:-1]):
-        if not rest or any(other[: i + 1] != first[: i + 1] for other in rest):
+        if any(other[: i + 1] != first[: i + 1] for other in rest):
             break
         shared.append(word + "_")
     return "".join(shared)
@@ -168,15 +200,17 @@ def family_page(family: ModuleType) -> str:
     rows = []
     for operator in operators:
         page = page_of(operator)
-        more = f" [Worked example]({page})." if page else ""
+        more = f" [Example](#{operator.name.lower()})." if worked.example(operator) else ""
+        more = f" [Worked example]({page})." if page else more
         rows.append([f"`{signature(operator)}`", told(operator).title + more])
     parts = [
         f"# {family_title(family)}",
         sentence(re.sub(r"^DML_OPERATOR_[^:]*: ", "", head)),
         table(["function", "result"], rows),
-        "Each function stands for DirectML's operator of the same name in capitals. It also takes "
-        "`output_data_type` and `output_sizes`, for results of which the inputs do not say it.",
+        "Each function stands for DirectML's operator of the same name in capitals."
+        + asked(operators),
     ]
+    parts += examples(operators)
     formulas = [(o.name, told(o).meaning) for o in operators if "    " in told(o).meaning]
     if formulas:
         parts.append("## Formulas")
@@ -188,12 +222,20 @@ def family_page(family: ModuleType) -> str:
         for o in operators
         if told(o).meaning and "    " not in told(o).meaning
     ]
-    rules = dict.fromkeys(rule for o in operators for rule in told(o).rules)
+    having: dict[str, list[str]] = {}
+    for operator in operators:
+        for rule in told(operator).rules:
+            having.setdefault(rule, []).append(operator.name)
+    rules = []
+    for rule, names in having.items():
+        excepted, few = few_of(operators, names)
+        rules.append(f"**{'All but ' if excepted else ''}{few}**: {rule}" if few else rule)
     if rules or notes:
         parts += ["## Rules", bullets([*rules, *notes])]
     parts += [
         "## Feature levels",
-        "Other tensors are as the first one, unless they are named.",
+        "Ranks and data types are those of the first tensor; the others have the same, unless they "
+        "are named.",
     ]
     alike: dict[Any, list[str]] = {}
     for operator in operators:
@@ -205,6 +247,16 @@ def family_page(family: ModuleType) -> str:
         parts += [f"**{', '.join(names)}**", table(["from level", "ranks", "data types"], levels)]
     parts += ["## In place", in_place(operators, prefix)]
     return "\n\n".join(parts) + "\n"
+
+
+def examples(operators: list[Operator[Any]]) -> list[str]:
+    """The examples of some operators with their pictures, under a heading."""
+    parts: list[str] = []
+    for shown in filter(None, map(worked.example, operators)):
+        picture = f"../{picture_file(shown.name)}"
+        parts += [f"### {shown.name}", f"![Input and output of {shown.name}]({picture})"]
+        parts += [f"```python\n{shown.program}```", f"```text\n{shown.printed}```"]
+    return ["## Examples", EXAMPLES, *parts] if parts else []
 
 
 def in_place(operators: list[Operator[Any]], prefix: str) -> str:
@@ -239,7 +291,9 @@ def listing() -> str:
         listed = []
         for operator in family.OPERATORS:
             name = operator.name.removeprefix(prefix)
-            listed.append(f"[{name}]({page_of(operator)})" if page_of(operator) else name)
+            place = f"{page}#{operator.name.lower()}" if worked.example(operator) else ""
+            place = page_of(operator) or place
+            listed.append(f"[{name}]({place})" if place else name)
         start = f"{prefix}...: " if prefix else ""
         rows.append([f"[{family_title(family)}]({page})", start + ", ".join(listed)])
     text = f"{len(OPERATORS)} of DirectML's {len(all_names())} operators, by family:"
@@ -263,6 +317,17 @@ def table(head: list[str], rows: Iterable[Iterable[str]]) -> str:
 def family_pages() -> dict[str, str]:
     """The pages of all families, by their place from docs/."""
     return {family_file(family): family_page(family) for family in FAMILIES}
+
+
+def picture_file(name: str) -> str:
+    """Where the picture of an operator's example is, from docs/."""
+    return f"pictures/examples/{name.lower()}.svg"
+
+
+def example_pictures() -> dict[str, str]:
+    """The pictures of all examples, by their place from docs/."""
+    shown = filter(None, map(worked.example, OPERATORS))
+    return {picture_file(each.name): worked.picture(each) for each in shown}
 
 
 def filled(page: str, text: str) -> str:

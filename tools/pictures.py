@@ -15,9 +15,9 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "examples.jsonl"
-CELL = 38
+CELL = 28
 TITLE = 26  # height of the line above a grid
-MARGIN = 20
+MARGIN = 10
 GAP = 84  # between grids, for an arrow
 PLAIN, INK, SOFT = "#ffffff", "#1f2933", "#5f6c7b"
 TINTS = ("#ffd166", "#8ecae6", "#b5e48c", "#f4a5ae", "#cdb4db", "#ffb38a")
@@ -79,8 +79,8 @@ class Canvas:
     def frame(self, x: float, y: float, columns: int, rows: int) -> None:
         """A dashed outline around cells."""
         self._shapes.append(
-            f'<rect x="{x - 4:g}" y="{y - 4:g}" width="{columns * CELL + 8}" '
-            f'height="{rows * CELL + 8}" rx="6" fill="none" stroke="#d1495b" stroke-width="2.5" '
+            f'<rect x="{x - 2:g}" y="{y - 2:g}" width="{columns * CELL + 4}" '
+            f'height="{rows * CELL + 4}" rx="6" fill="none" stroke="#d1495b" stroke-width="2.5" '
             'stroke-dasharray="7 5"/>'
         )
 

@@ -30,12 +30,12 @@ CLASSES = (
 )
 INTERNAL = {
     dml.Device: (
-        "assign cast elementwise full is_observed keep kept operator read read_async remember run "
-        "select"
+        "argsort assign cast elementwise full is_observed keep kept nonzero operator put read "
+        "read_async reduce remember run select sort take"
     ),
     dml.Tensor: (
-        "context elements is_traced key lease marked namespace storage traced_step whole "
-        "without_elements"
+        "context elements identity is_traced key lease marked namespace sliced storage "
+        "traced_ending traced_step whole without_elements"
     ),
     dml.CompiledOperator: "drop_calls operator plan",
     dml.TensorDesc: "alignment extent overlaps_itself steps",

@@ -28,6 +28,15 @@ class FillValueConstantDesc(Description):
         output_tensor (tensor): what is written.
         value_data_type (DML_TENSOR_DATA_TYPE): the output's own.
         value (DML_SCALAR_UNION): the value.
+
+    Example:
+        >>> y = dml.fill_value_constant(
+        ...     value_data_type=dml.DataType.INT32, value=7, output_sizes=(3, 4)
+        ... )
+        >>> print(y.numpy())
+        [[7 7 7 7]
+         [7 7 7 7]
+         [7 7 7 7]]
     """
 
     output_tensor: Output
@@ -47,6 +56,18 @@ class FillValueSequenceDesc(Description):
         value_data_type (DML_TENSOR_DATA_TYPE): the output's own.
         value_start (DML_SCALAR_UNION): the first number.
         value_delta (DML_SCALAR_UNION): the step; integers wrap at the limits of their type.
+
+    Example:
+        >>> y = dml.fill_value_sequence(
+        ...     value_data_type=dml.DataType.INT32,
+        ...     value_start=10,
+        ...     value_delta=5,
+        ...     output_sizes=(3, 4),
+        ... )
+        >>> print(y.numpy())
+        [[10 15 20 25]
+         [30 35 40 45]
+         [50 55 60 65]]
     """
 
     output_tensor: Output
@@ -64,6 +85,12 @@ class DiagonalMatrixDesc(Description):
         output_tensor (tensor): matrices in the last two dimensions.
         offset (INT): which diagonal; positive ones lie above the main one.
         value (FLOAT): the value; truncated toward zero for integers.
+
+    Example:
+        >>> print(dml.diagonal_matrix(offset=1, value=7, output_sizes=(3, 4)).numpy())
+        [[0. 7. 0. 0.]
+         [0. 0. 7. 0.]
+         [0. 0. 0. 7.]]
     """
 
     output_tensor: Output
@@ -86,6 +113,20 @@ class DiagonalMatrix1Desc(Description):
         value (DML_SCALAR_UNION): the value.
         diagonal_fill_begin (INT): the first diagonal of the band.
         diagonal_fill_end (INT): the first one behind it.
+
+    Example:
+        >>> x = np.int32([[11, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]])
+        >>> y = dml.diagonal_matrix1(
+        ...     x,
+        ...     value_data_type=dml.DataType.INT32,
+        ...     value=7,
+        ...     diagonal_fill_begin=0,
+        ...     diagonal_fill_end=2,
+        ... )
+        >>> print(y.numpy())
+        [[ 7  7 13 14]
+         [21  7  7 24]
+         [31 32  7  7]]
     """
 
     input_tensor: TensorDesc | None = None

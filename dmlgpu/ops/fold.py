@@ -45,6 +45,22 @@ class UnfoldDesc(Description):
         - Windows, strides and dilations are at least 1, and a window fits the padded input.
         - There are `1 + (size + paddings - extent) // stride` windows per spatial dimension, with
           the extent `1 + (window - 1) * dilation`.
+
+    Example:
+        >>> x = [[[[11, 12, 13], [21, 22, 23], [31, 32, 33]]]]
+        >>> y = dml.unfold(
+        ...     x,
+        ...     window_sizes=(2, 2),
+        ...     strides=(1, 1),
+        ...     dilations=(1, 1),
+        ...     start_padding=(0, 0),
+        ...     end_padding=(0, 0),
+        ... )
+        >>> print(y.numpy())
+        [[[11 12 21 22]
+          [12 13 22 23]
+          [21 22 31 32]
+          [22 23 32 33]]]
     """
 
     input_tensor: TensorDesc
@@ -74,6 +90,20 @@ class FoldDesc(Description):
     Rules:
         - Those of UNFOLD, with input and output exchanged.
         - The order of additions is that of a window's elements; integers wrap.
+
+    Example:
+        >>> x = [[[11, 12], [21, 22], [31, 32]]]
+        >>> y = dml.fold(
+        ...     x,
+        ...     window_sizes=(3,),
+        ...     strides=(2,),
+        ...     dilations=(1,),
+        ...     start_padding=(0,),
+        ...     end_padding=(0,),
+        ...     output_sizes=(1, 1, 5),
+        ... )
+        >>> print(y.numpy())
+        [[[11 21 43 22 32]]]
     """
 
     input_tensor: TensorDesc

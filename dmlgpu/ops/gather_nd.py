@@ -43,6 +43,11 @@ class GatherNdDesc(Description):
           dimensions left whole; leading 1s fill up to the rank.
         - Index values of a signed type may be negative and count from the end. Values out of range
           are refused in arrays and with `Device(debug=True)`; else each coordinate is clamped.
+
+    Example:
+        >>> x = [[11, 12, 13], [21, 22, 23]]
+        >>> print(dml.gather_nd(x, indices=[[1, 0], [0, 2], [1, -1]]).numpy())
+        [21 13 23]
     """
 
     input_tensor: TensorDesc
@@ -78,6 +83,13 @@ class GatherNd1Desc(Description):
           dimensions left whole; leading 1s fill up to the rank.
         - Index values of a signed type may be negative and count from the end. Values out of range
           are refused in arrays and with `Device(debug=True)`; else each coordinate is clamped.
+
+    Example:
+        >>> x = [[11, 12, 13], [21, 22, 23]]
+        >>> indices = [[[2], [0]], [[1], [-1]]]
+        >>> print(dml.gather_nd1(x, indices, batch_dimension_count=1).numpy())
+        [[13 11]
+         [22 23]]
     """
 
     input_tensor: TensorDesc

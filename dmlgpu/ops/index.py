@@ -44,6 +44,13 @@ class GatherDesc(Description):
         - Dimensions of the indices before the ones meant have size 1.
         - Index values of a signed type may be negative and count from the end. Values out of range
           are refused in arrays and with `Device(debug=True)`; else they are clamped.
+
+    Example:
+        >>> x = [[11, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]]
+        >>> print(dml.gather(x, indices=[2, 0, -1], axis=1).numpy())
+        [[13 11 14]
+         [23 21 24]
+         [33 31 34]]
     """
 
     input_tensor: TensorDesc
@@ -69,6 +76,14 @@ class GatherElementsDesc(Description):
         - Output and indices have equal sizes, which are the input's but along `axis`.
         - Index values of a signed type may be negative and count from the end. Values out of range
           are refused in arrays and with `Device(debug=True)`; else they are clamped.
+
+    Example:
+        >>> x = [[11, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]]
+        >>> indices = [[3, 0], [1, 1], [-1, 2]]
+        >>> print(dml.gather_elements(x, indices, axis=1).numpy())
+        [[14 11]
+         [22 22]
+         [34 33]]
     """
 
     input_tensor: TensorDesc
@@ -94,6 +109,13 @@ class OneHotDesc(Description):
         - The values have at least two elements along their last dimension of more than one.
         - Index values of a signed type may be negative and count from the end; a line whose index
           is out of range is off everywhere.
+
+    Example:
+        >>> indices, values = [[2], [0], [-1]], [[0, 7]]
+        >>> print(dml.one_hot(indices, values, axis=1, output_sizes=(3, 4)).numpy())
+        [[0 0 7 0]
+         [7 0 0 0]
+         [0 0 0 7]]
     """
 
     indices_tensor: TensorDesc

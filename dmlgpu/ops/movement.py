@@ -32,6 +32,11 @@ class JoinDesc(Description):
     Rules:
         - All tensors have the same data type and rank, and equal sizes but along `axis`.
         - The output's size along `axis` is the sum of the inputs'.
+
+    Example:
+        >>> print(dml.join([[[11, 12], [21, 22]], [[13], [23]]], axis=1).numpy())
+        [[11 12 13]
+         [21 22 23]]
     """
 
     input_tensors: tuple[TensorDesc, ...]
@@ -50,6 +55,17 @@ class SplitDesc(Description):
     Rules:
         - All tensors have the same data type and rank, and equal sizes but along `axis`.
         - The outputs' sizes along `axis` add up to the input's.
+
+    Example:
+        >>> x = [[11, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]]
+        >>> for piece in dml.split(x, sizes=(1, 3), axis=1):
+        ...     print(piece.numpy())
+        [[11]
+         [21]
+         [31]]
+        [[12 13 14]
+         [22 23 24]
+         [32 33 34]]
     """
 
     input_tensor: TensorDesc
@@ -70,6 +86,13 @@ class TileDesc(Description):
     Rules:
         - Both tensors have the same data type and rank; `repeats` has one entry per dimension.
         - A repeat is at least 1; the output's size is the input's times the repeat.
+
+    Example:
+        >>> print(dml.tile([[11, 12], [21, 22]], repeats=(2, 3)).numpy())
+        [[11 12 11 12 11 12]
+         [21 22 21 22 21 22]
+         [11 12 11 12 11 12]
+         [21 22 21 22 21 22]]
     """
 
     input_tensor: TensorDesc
@@ -91,6 +114,11 @@ class DepthToSpaceDesc(Description):
 
     Rules:
         - The input's channels are a multiple of B * B.
+
+    Example:
+        >>> x = [[[[11, 12]], [[21, 22]], [[31, 32]], [[41, 42]]]]
+        >>> dml.depth_to_space(x, block_size=2).tolist()
+        [[[[11, 21, 12, 22], [31, 41, 32, 42]]]]
     """
 
     input_tensor: TensorDesc
@@ -110,6 +138,12 @@ class DepthToSpace1Desc(Description):
 
     Rules:
         - The input's channels are a multiple of B * B.
+
+    Example:
+        >>> x = [[[[11]], [[12]], [[13]], [[14]], [[15]], [[16]], [[17]], [[18]]]]
+        >>> order = dml.DepthSpaceOrder.COLUMN_ROW_DEPTH
+        >>> dml.depth_to_space1(x, block_size=2, order=order).tolist()
+        [[[[11, 12], [13, 14]], [[15, 16], [17, 18]]]]
     """
 
     input_tensor: TensorDesc
@@ -132,6 +166,11 @@ class SpaceToDepthDesc(Description):
 
     Rules:
         - The input's height and width are multiples of B.
+
+    Example:
+        >>> x = [[[[11, 12, 13, 14], [21, 22, 23, 24]]]]
+        >>> dml.space_to_depth(x, block_size=2).tolist()
+        [[[[11, 13]], [[12, 14]], [[21, 23]], [[22, 24]]]]
     """
 
     input_tensor: TensorDesc
@@ -151,6 +190,12 @@ class SpaceToDepth1Desc(Description):
 
     Rules:
         - The input's height and width are multiples of B.
+
+    Example:
+        >>> x = [[[[11, 12], [13, 14]], [[15, 16], [17, 18]]]]
+        >>> order = dml.DepthSpaceOrder.COLUMN_ROW_DEPTH
+        >>> dml.space_to_depth1(x, block_size=2, order=order).tolist()
+        [[[[11]], [[12]], [[13]], [[14]], [[15]], [[16]], [[17]], [[18]]]]
     """
 
     input_tensor: TensorDesc
@@ -173,6 +218,19 @@ class SliceGradDesc(Description):
         - Both tensors have the same data type and rank; each array has one entry per dimension.
         - A window has at least 1 element and lies inside the output; a stride is not 0.
         - The input has at most `1 + (window size - 1) // |stride|` elements per dimension.
+
+    Example:
+        >>> y = dml.slice_grad(
+        ...     [[11, 12], [21, 22]],
+        ...     input_window_offsets=(0, 1),
+        ...     input_window_sizes=(3, 3),
+        ...     input_window_strides=(-2, 2),
+        ...     output_sizes=(3, 4),
+        ... )
+        >>> print(y.numpy())
+        [[ 0 21  0 22]
+         [ 0  0  0  0]
+         [ 0 11  0 12]]
     """
 
     input_gradient_tensor: TensorDesc
@@ -198,6 +256,14 @@ class ReverseSubsequencesDesc(Description):
         - The three tensors have one rank; input and output have the same data type and sizes.
         - The lengths have size 1 along `axis` and else the input's sizes.
         - A length beyond the line means all of it.
+
+    Example:
+        >>> x = [[11, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]]
+        >>> lengths = np.uint32([[2], [3], [4]])
+        >>> print(dml.reverse_subsequences(x, lengths, axis=1).numpy())
+        [[12 11 13 14]
+         [23 22 21 24]
+         [34 33 32 31]]
     """
 
     input_tensor: TensorDesc

@@ -28,6 +28,16 @@ class NonzeroCoordinatesDesc(Description):
     Rules:
         - M is the number of the input's elements, and N at most its rank; the input's dimensions
           before the last N have size 1, and the outputs' leading dimensions too.
+
+    Example:
+        >>> x = np.int32([[0, 12, 0], [21, 0, 23]])
+        >>> count, coordinates = dml.nonzero_coordinates(x)
+        >>> print(count.numpy())
+        [3]
+        >>> print(coordinates[: count.item()].numpy())
+        [[0 1]
+         [1 0]
+         [1 2]]
     """
 
     input_tensor: TensorDesc

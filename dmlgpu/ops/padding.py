@@ -40,6 +40,13 @@ class PaddingDesc(Description):
         - Both tensors have the same data type and rank; each array has one entry per dimension.
         - The output's size is the input's plus both paddings; the pattern goes on where a padding
           is longer than the input.
+
+    Example:
+        >>> x = [[11, 12, 13], [21, 22, 23]]
+        >>> print(dml.padding(x, dml.PaddingMode.REFLECTION, 0, start=(1, 2), end=(0, 1)).numpy())
+        [[23 22 21 22 23 22]
+         [13 12 11 12 13 12]
+         [23 22 21 22 23 22]]
     """
 
     input_tensor: TensorDesc
@@ -66,6 +73,13 @@ class Padding1Desc(Description):
         - Both tensors have the same data type and rank; each array has one entry per dimension.
         - The output's size is the input's plus both paddings.
         - `padding_value_data_type` is the data type of the tensors.
+
+    Example:
+        >>> x = [[11, 12, 13], [21, 22, 23]]
+        >>> print(dml.padding1(x, dml.PaddingMode.CONSTANT, 7, start=(1, 2), end=(0, 1)).numpy())
+        [[ 7  7  7  7  7  7]
+         [ 7  7 11 12 13  7]
+         [ 7  7 21 22 23  7]]
     """
 
     input_tensor: TensorDesc
@@ -90,6 +104,15 @@ class Upsample2dDesc(Description):
     Rules:
         - Both tensors have the same data type and rank.
         - The output's height and width are the input's times the scale, the other sizes equal.
+
+    Example:
+        >>> x = np.float32([[[[11, 12], [21, 22]]]])
+        >>> scale, mode = dml.Size2D(width=3, height=2), dml.InterpolationMode.NEAREST_NEIGHBOR
+        >>> print(dml.upsample_2d(x, scale, mode).numpy())
+        [[[[11. 11. 11. 12. 12. 12.]
+           [11. 11. 11. 12. 12. 12.]
+           [21. 21. 21. 22. 22. 22.]
+           [21. 21. 21. 22. 22. 22.]]]]
     """
 
     input_tensor: TensorDesc

@@ -38,6 +38,14 @@ class ScatterDesc(Description):
         - Where several updates go to one place, the last one, row by row, stays.
         - Index values of a signed type may be negative and count from the end. Values out of range
           are refused in arrays and with `Device(debug=True)`; else their updates are dropped.
+
+    Example:
+        >>> x = [[11, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]]
+        >>> indices, updates = [[3], [0], [-2]], [[51], [52], [53]]
+        >>> print(dml.scatter_elements(x, indices, updates, axis=1).numpy())
+        [[11 12 13 51]
+         [52 22 23 24]
+         [31 32 53 34]]
     """
 
     input_tensor: TensorDesc
@@ -72,6 +80,14 @@ class ScatterNdDesc(Description):
         - Where several updates go to one place, the last one, row by row, stays.
         - Index values of a signed type may be negative and count from the end. Values out of range
           are refused in arrays and with `Device(debug=True)`; else their updates are dropped.
+
+    Example:
+        >>> x = [[11, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]]
+        >>> indices, updates = [[2], [0]], [[51, 52, 53, 54], [61, 62, 63, 64]]
+        >>> print(dml.scatter_nd(x, indices, updates).numpy())
+        [[61 62 63 64]
+         [21 22 23 24]
+         [51 52 53 54]]
     """
 
     input_tensor: TensorDesc

@@ -37,6 +37,12 @@ class SliceDesc(Description):
         - `output_tensor` has the sizes `sizes`.
         - A stride is at least 1.
         - The last element, `offsets + (sizes - 1) * strides`, lies inside the input.
+
+    Example:
+        >>> x = [[11, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]]
+        >>> print(dml.slice(x, offsets=(0, 1), sizes=(2, 2), strides=(2, 2)).numpy())
+        [[12 14]
+         [32 34]]
     """
 
     input_tensor: TensorDesc
@@ -66,6 +72,18 @@ class Slice1Desc(Description):
         - A stride is not 0.
         - The output has at most `1 + (window size - 1) // |stride|` elements per dimension, and may
           have fewer: the copy stops early.
+
+    Example:
+        >>> x = [[11, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]]
+        >>> y = dml.slice1(
+        ...     x,
+        ...     input_window_offsets=(0, 1),
+        ...     input_window_sizes=(3, 3),
+        ...     input_window_strides=(-2, 1),
+        ... )
+        >>> print(y.numpy())
+        [[32 33 34]
+         [12 13 14]]
     """
 
     input_tensor: TensorDesc

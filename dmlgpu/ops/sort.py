@@ -32,6 +32,15 @@ class TopKDesc(Description):
         - The outputs have the input's sizes, but `k` along `axis`.
         - Of equal elements the one with the lower index comes first. -0.0 and 0.0 are equal, and
           every NaN is above infinity and equal to every other.
+
+    Example:
+        >>> x = [[13, 34, 22, 41], [25, 17, 44, 31]]
+        >>> for made in dml.top_k(x, axis=1, k=2):
+        ...     print(made.numpy())
+        [[41 34]
+         [44 31]]
+        [[3 1]
+         [2 3]]
     """
 
     input_tensor: TensorDesc
@@ -59,6 +68,16 @@ class TopK1Desc(Description):
         - The outputs have the input's sizes, but `k` along `axis`.
         - Of equal elements the one with the lower index comes first, in both directions. -0.0 and
           0.0 are equal, and every NaN is above infinity and equal to every other.
+
+    Example:
+        >>> x = [[13, 34, 22, 41], [25, 17, 44, 31]]
+        >>> up = dml.AxisDirection.INCREASING
+        >>> for made in dml.top_k1(x, axis=1, k=4, axis_direction=up):
+        ...     print(made.numpy())
+        [[13 22 34 41]
+         [17 25 31 44]]
+        [[0 2 1 3]
+         [1 0 3 2]]
     """
 
     input_tensor: TensorDesc
