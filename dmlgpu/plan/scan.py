@@ -20,6 +20,7 @@ from dmlgpu.plan.lines import (
     within,
 )
 from dmlgpu.plan.loops import Dim, count
+from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import joined, part_of, room_in, split
 from dmlgpu.plan.traffic import all_read, bytes_written
 
@@ -52,6 +53,9 @@ SEGMENTS = 8192  # to cut few long lines into
 LINKED_TILES = 1024  # whose sums a workgroup adds up sooner than it reads ahead
 STREAM_WG = 256
 STREAM_AHEAD = {16: 640, 32: 640, 64: 448}  # by bits: tiles summed before they are scanned
+WORTH_MOVING = 1 << 20  # bytes of a tensor from which another layout pays for the way there
+FAR = 512  # bits between neighbours, from which on each of them is read from a sector of its own
+LAID = "laid"  # scratch memory: the elements with their lines side by side
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +70,55 @@ class AxisScan:
     exclusive: bool
 
     def plan(self, adapter: Adapter) -> Plan:
-        """The dispatches that scan all lines."""
+        """The dispatches that scan all lines, where they lie or in a layout that suits them."""
         source, output = self.source, self.output
-        scan = Scan.of(
+        largest = max(source.total_tensor_size_in_bytes, output.total_tensor_size_in_bytes)
+        scan = self._between(source, output)
+        if adapter.is_cpu or not WORTH_MOVING <= largest <= adapter.max_binding:
+            return plan_scan(scan, adapter, largest)
+        if self._is_crossed:
+            moved = _move(source, "input_tensor", output, "output_tensor").plan(adapter)
+            return _in_turn(moved, self._in_place(output, "output_tensor", adapter))
+        if _is_thin(scan):
+            laid = self._laid
+            there = _move(source, "input_tensor", laid, LAID).plan(adapter)
+            back = _move(laid, LAID, output, "output_tensor").plan(adapter)
+            made = _in_turn(there, self._in_place(laid, LAID, adapter), back)
+            room = {LAID: -(-laid.total_tensor_size_in_bytes // 16) * 16}
+            return replace(made, scratch={**made.scratch, **room})
+        return plan_scan(scan, adapter, largest)
+
+    @property
+    def _is_crossed(self) -> bool:
+        """Whether neighbours of the output are far apart in the source, and the other way round.
+
+        Whatever walks one of the two side by side reads or writes the other element by element.
+        Moved first and scanned where they then lie, elements travel twice, but by whole sectors.
+        """
+        bits = self.source.data_type.bits
+        strides = zip(self.source.effective_strides, self.output.effective_strides, strict=True)
+        steps = [
+            (abs(source), out)
+            for size, (source, out) in zip(self.source.sizes, strides, strict=True)
+            if size > 1 and source
+        ]
+        if not steps:
+            return False
+        near_source, near_out = min(steps), min(steps, key=lambda s: s[1])
+        return near_out[0] * bits >= FAR and near_source[1] * bits >= FAR
+
+    @property
+    def _laid(self) -> TensorDesc:
+        """The elements with those of a line side by side."""
+        order = [d for d in range(self.source.rank) if d != self.axis] + [self.axis]
+        strides, step = [0] * self.source.rank, 1
+        for d in reversed(order):
+            strides[d] = step
+            step *= self.source.sizes[d]
+        return TensorDesc(self.source.data_type, self.source.sizes, strides)
+
+    def _between(self, source: TensorDesc, output: TensorDesc) -> Scan:
+        return Scan.of(
             fold=self.fold,
             data_type=source.data_type,
             sizes=source.sizes,
@@ -78,8 +128,12 @@ class AxisScan:
             backward=self.backward,
             exclusive=self.exclusive,
         )
-        largest = max(source.total_tensor_size_in_bytes, output.total_tensor_size_in_bytes)
-        return plan_scan(scan, adapter, largest)
+
+    def _in_place(self, tensor: TensorDesc, field: str, adapter: Adapter) -> Plan:
+        """The scan of a tensor where it lies."""
+        scan = replace(self._between(tensor, tensor), input=field, output=field, alone=False)
+        patient = replace(adapter, forward_progress=False)
+        return _in_parts(scan, patient, tensor.total_tensor_size_in_bytes)
 
     def traffic(self) -> dict[str, int]:
         """Everything once."""
@@ -227,6 +281,24 @@ def _fits_binding(scan: Scan, adapter: Adapter) -> bool:
     """Whether each tensor can be reached through one binding."""
     sizes, through = walks(scan)
     return all(w.nbytes(sizes, 0) <= room_in(adapter.max_binding) for w in through)
+
+
+def _is_thin(scan: Scan) -> bool:
+    """Whether the elements of a few lines are apart, and what lies between them is no row."""
+    is_apart = abs(scan.out_step) > 1 and abs(scan.in_step) > 1
+    return is_apart and count(scan.lines) < FEW_LINES and columns_of(scan) is None
+
+
+def _move(source: TensorDesc, source_field: str, output: TensorDesc, output_field: str) -> Move:
+    """All elements in another layout."""
+    strides = zip(output.effective_strides, source.effective_strides, strict=True)
+    loops = [Dim(n, out, step) for n, (out, step) in zip(output.sizes, strides, strict=True)]
+    return Move(source, output, tuple(loops), source_field=source_field, output_field=output_field)
+
+
+def _in_turn(*plans: Plan) -> Plan:
+    """Plans one after the other."""
+    return joined([replace(plan, copies=()) for plan in plans], [{}] * len(plans))
 
 
 def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
