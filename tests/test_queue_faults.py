@@ -587,3 +587,18 @@ def test_random_programs() -> None:
     cases, failed = fuzz_foreign.fuzz(seed=0, seconds=60, least=6)
     assert not failed, failed[0][-6000:]
     assert cases > 5
+
+
+def test_what_a_handler_raised_in_a_callback_is_raised_by_the_same_submission(
+    fresh: dml.Device,
+) -> None:
+    """C cannot pass it on, and calls back in submissions too, not only where someone waits."""
+    x, call = counting(fresh)
+    before = int(x.numpy()[1])
+    call()
+    private.Question._interrupted.append((threading.get_ident(), Stop()))
+    with pytest.raises(Stop):
+        fresh.flush()
+    assert not private.Question._interrupted
+    fresh.flush()
+    assert int(x.numpy()[1]) == before + 1

@@ -285,6 +285,7 @@ def submit_once(
     permitted = compress((call,), iter(permit.pop, None))
     with contextlib.suppress(IndexError):  # there is no permit left: it was submitted before
         won.extend(zip(starmap(lib.wgpuQueueSubmit, permitted), (attempt,), strict=False))
+    raise_interrupted()
 
 
 def encode(
@@ -361,13 +362,21 @@ def poll(device: classes.GPUDevice) -> bool:
     whoever waits for that thread.
     """
     idle = bool(native().lib.wgpuDevicePoll(handle(device), False, native().ffi.NULL))
+    raise_interrupted()
+    return idle
+
+
+def raise_interrupted() -> None:
+    """Raises what a signal handler raised in this thread while C called back.
+
+    To be called behind whatever may call back: polling, submitting, unmapping.
+    """
     if Question._interrupted:
         mine = [entry for entry in Question._interrupted if entry[0] == threading.get_ident()]
         for entry in mine:
             with contextlib.suppress(ValueError):
                 Question._interrupted.remove(entry)
             raise entry[1]
-    return idle
 
 
 def _answered(status: int, _message: object, number: Any, _unused: object) -> None:
@@ -379,7 +388,7 @@ def _answered(status: int, _message: object, number: Any, _unused: object) -> No
 def _interrupted(
     _kind: type[BaseException], value: BaseException, trace: TracebackType | None
 ) -> None:
-    """A signal handler raised inside `_answered`: C cannot pass that on, so `poll` raises it."""
+    """A signal handler raised inside `_answered`: C cannot pass that on; raise_interrupted does."""
     Question._interrupted.append((threading.get_ident(), value))
     if trace is not None and trace.tb_frame.f_code is _answered.__code__:
         given = trace.tb_frame.f_locals
@@ -494,3 +503,4 @@ class HostMap:
         call = (handle(self._buffer),)
         with contextlib.suppress(IndexError):  # something has interrupted this and ended it
             list(starmap(lib.wgpuBufferUnmap, compress((call,), iter(self._requested.pop, None))))
+        raise_interrupted()
