@@ -589,6 +589,38 @@ def test_random_programs() -> None:
     assert cases > 5
 
 
+def test_a_finalizer_notes_a_use_while_uses_are_forgotten(fresh: dml.Device) -> None:
+    context, serial = fresh.context, 10**9
+    dropped: list[int] = []
+
+    class Holder:
+        def drop_call(self, key: Any) -> None:
+            dropped.append(key)
+
+    class Finalized:
+        def __init__(self) -> None:
+            self.me = self
+
+        def __del__(self) -> None:
+            noted.append(1000 + len(noted))
+            context.remember_use([serial], holder, noted[-1])
+            if len(noted) < 200:
+                Finalized()  # for the next collection
+
+    holder: Any = Holder()
+    noted: list[int] = []
+    for key in range(100):
+        context.remember_use([serial], holder, key)
+    before = gc.get_threshold()
+    Finalized()
+    gc.set_threshold(1, 1, 1)
+    try:
+        context.forget(serial)
+    finally:
+        gc.set_threshold(*before)
+    assert set(range(100)) <= set(dropped)
+
+
 def test_what_a_handler_raised_in_a_callback_is_raised_by_the_same_submission(
     fresh: dml.Device,
 ) -> None:

@@ -253,7 +253,7 @@ class Pool:
             self._free.setdefault(storage.size, {})[storage.serial] = storage
 
     def _count(self) -> int:
-        sizes = [size * len(same) for size, same in list(self._free.items())]
+        sizes = [size * len(same) for size, same in self._free.copy().items()]
         self._pooled = sum(sizes)
         return self._pooled
 

@@ -212,14 +212,14 @@ class Context:
     def forget_use(self, serials: Iterable[int], holder: Bound, key: Hashable) -> None:
         """The kept call is gone."""
         for serial in serials:
-            uses = self._uses.get(serial)
-            if uses is not None:
-                uses.pop((id(holder), key), None)
-                if not uses:
-                    del self._uses[serial]
+            self._uses.get(serial, {}).pop((id(holder), key), None)
 
     def forget(self, serial: int) -> None:
-        """A buffer is gone: so are the calls that were bound to it."""
-        for (_, key), holder in list(self._uses.get(serial, {}).items()):
+        """A buffer is gone: so are the calls that were bound to it.
+
+        Finalizers that run meanwhile may note further uses. A copy is made in one step; a list of
+        items is not, since it makes tuples, which Python may count as reason to collect garbage.
+        """
+        for (_, key), holder in self._uses.get(serial, {}).copy().items():
             holder.drop_call(key)
         self._uses.pop(serial, None)
