@@ -230,8 +230,8 @@ class Conversions:
             )
         return int(self.item())
 
-    def __complex__(self: Any) -> NoReturn:
-        raise InvalidTypeError("a tensor is no complex number; complex(float(x)) makes one of it")
+    def __complex__(self: Any) -> complex:
+        return complex(self._number())
 
     def _number(self: Any) -> Any:
         if self.size != 1:

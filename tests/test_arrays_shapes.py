@@ -46,14 +46,14 @@ def test_conversion_to_python(device: dml.Device) -> None:
     x = device.tensor([[1, 2, 3], [4, 5, 6]])
     assert operator.index(x[0, 1]) == 2
     assert list(range(7))[x[1, 0]] == 4
-    assert (int(x[0, 0]), float(x[0, 0]), bool(x[0, 0])) == (1, 1.0, True)
+    assert (int(x[0, 0]), float(x[0, 0]), complex(x[0, 1]), bool(x[0, 0])) == (1, 1.0, 2 + 0j, True)
     assert f"{x[0, 1]:03d} {x[1, 2] / 4:.2f}" == "002 1.50"
     assert f"{x}" == str(x)
     assert x.item(1, 2) == 6
     assert [row.tolist() for row in x] == x.tolist()
     assert 5 in x
     assert 7 not in x
-    for wrong in (lambda: operator.index(x), lambda: float(x), lambda: complex(x[0, 0])):
+    for wrong in (lambda: operator.index(x), lambda: float(x), lambda: complex(x)):
         with pytest.raises(TypeError):
             wrong()
     with pytest.raises(TypeError):
