@@ -10,7 +10,7 @@ from typing import Any
 from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError, UnsupportedError
-from dmlgpu.ops.elements import Row, records, text_for
+from dmlgpu.ops.elements import Row, records, saturated, text_for
 from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.values import Parameter, class_of
 
@@ -181,9 +181,10 @@ def softplus(d: ActivationSoftplusDesc) -> str:
 
 def shrink(d: ActivationShrinkDesc) -> str:
     """Comparisons are FLOAT32's; integers move by a bias of their own type."""
-    kind = class_of(d.input_tensor.data_type) if d.input_tensor is not None else "f32"
+    data_type = d.input_tensor.data_type if d.input_tensor is not None else DataType.FLOAT32
+    kind = class_of(data_type)
     value = "x" if kind == "f32" else f"f32_from_{kind}(x)"
-    bias = "p_bias" if kind == "f32" else f"{kind}_from_f32(p_bias)"
+    bias = "p_bias" if kind == "f32" else saturated(data_type, "p_bias")
     below = f"f32_lt({value}, -p_threshold)" if kind != "u32" else "false"
     zero = f"{kind}_zero()"
     moved = f"select({zero}, {kind}_add(x, {bias}), {below})"

@@ -11,7 +11,7 @@ from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.enumerations import ScaleBias
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.ops.activation import fused
-from dmlgpu.ops.elements import Row, like_first, records
+from dmlgpu.ops.elements import Row, like_first, records, saturated
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.values import Expression, Operand, class_of
@@ -106,7 +106,7 @@ class ElementWiseDifferenceSquareDesc(Binary):
 
 
 def power(d: ElementWisePowDesc) -> str:
-    """Between integers by squaring, else as FLOAT32."""
+    """Between integers by squaring, else as FLOAT32, saturated to an integer base's type."""
     base, exponent = (class_of(t.data_type) for t in (d.input_tensor, d.exponent_tensor))
     if base != "f32" and exponent != "f32":
         bits = "bitcast<u32>(x)"
@@ -116,7 +116,9 @@ def power(d: ElementWisePowDesc) -> str:
             power = f"math_ipow_signed({bits}, e, {minus_one})"
         return f"{base}_from_u32({power})"
     value = f"math_pow(f32_from_{base}(x), f32_from_{exponent}(e))"
-    return value if base == "f32" else f"{base}_from_f32(math_near_whole({value}))"
+    if base == "f32":
+        return value
+    return saturated(d.output_tensor.data_type, f"math_near_whole({value})")
 
 
 def add1(d: ElementWiseAdd1Desc) -> ElementWise:

@@ -136,10 +136,16 @@ def scaled(data_type: DataType, by: ScaleBias) -> tuple[str, tuple[Parameter, ..
     value = f"f32_add(f32_mul(f32_from_{kind}(x_), p_scale), p_bias)"
     if kind == "f32":
         return "let x = f32_add(f32_mul(x_, p_scale), p_bias);", more
+    return f"let x = {saturated(data_type, value)};", more
+
+
+def saturated(data_type: DataType, value: str) -> str:
+    """A FLOAT32 expression as an integer type: truncated toward zero, saturated, NaN as 0."""
+    kind = class_of(data_type)
     value = f"{kind}_from_f32({value})"
     if data_type in LARGEST:
         suffix = "i" if kind == "i32" else "u"
         value = f"min({value}, {LARGEST[data_type]}{suffix})"
         if data_type in SMALLEST:
             value = f"max({value}, {SMALLEST[data_type]}{suffix})"
-    return f"let x = {value};", more
+    return value
