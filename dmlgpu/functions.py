@@ -315,8 +315,8 @@ def split(x: Array, sizes: Sequence[int], axis: int) -> tuple[Tensor, ...]:
     >>> [piece.tolist() for piece in dml.split([1, 2, 3, 4, 5], [2, 3], axis=0)]
     [[1, 2], [3, 4, 5]]
     """
-    made = device_of(x).run("SPLIT", x, output_sizes=tuple(sizes), axis=axis)
-    return made if isinstance(made, tuple) else (made,)
+    made: tuple[Tensor, ...] = device_of(x).run("SPLIT", x, output_sizes=tuple(sizes), axis=axis)
+    return made
 
 
 def padding(

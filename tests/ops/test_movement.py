@@ -115,6 +115,17 @@ def test_split_as_a_function(device: dml.Device) -> None:
 
 
 @pytest.mark.gpu
+def test_a_split_into_one_piece_returns_a_tuple_too(device: dml.Device) -> None:
+    line = dml.TensorDesc(T.INT32, (2,))
+    op = device.compile(dml.SplitDesc(input_tensor=line, output_tensors=[line], axis=0))
+    x, room = device.tensor([1, 2]), device.empty(line)
+    (piece,) = op(x)
+    (given,) = op(x, out=(room,))
+    assert given is room
+    assert piece.tolist() == given.tolist() == [1, 2]
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("mode", dml.PaddingMode)
 @few
 def test_padding_is_numpys(device: dml.Device, mode: dml.PaddingMode, seed: int) -> None:
