@@ -254,6 +254,27 @@ def test_positions_and_running_sums(device: dml.Device) -> None:
     assert x.clip(2, 5).max().item() == 5
 
 
+@pytest.mark.parametrize("decimals", range(-4, 3))
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64, np.uint64, np.float32])
+def test_rounding_to_tens_and_decimals(device: dml.Device, dtype: Any, decimals: int) -> None:
+    if np.dtype(dtype).kind == "f":
+        a = np.arange(-60000, 60000, 5).astype(dtype)
+    else:
+        ends = np.iinfo(dtype).min, np.iinfo(dtype).max
+        a = np.arange(max(ends[0], -26000), min(ends[1], 26000), dtype=dtype)
+    found = device.tensor(a).round(decimals)
+    assert found.dtype == dtype
+    assert np.array_equal(found.numpy(), a.round(decimals))
+
+
+def test_rounding_of_integers_is_exact(device: dml.Device) -> None:
+    a = [2**63 - 801, 2**62 + 5, -(2**62) - 5, 15, 25, -15, -25, 0]
+    x = device.tensor(np.array(a, np.int64))
+    for decimals in (-1, -3, -17):
+        assert x.round(decimals).tolist() == [round(n, decimals) for n in a]
+    assert x.round(-30).tolist() == [0] * len(a)
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_nan_is_the_extreme(device: dml.Device, dtype: Any) -> None:
     a = np.array([[1, np.nan, 3], [4, 5, 6]], dtype)
