@@ -254,6 +254,18 @@ def test_positions_and_running_sums(device: dml.Device) -> None:
     assert x.clip(2, 5).max().item() == 5
 
 
+@pytest.mark.parametrize(
+    "wanted", [bool, np.int8, np.uint8, np.int16, np.uint16, np.int64], ids=str
+)
+def test_running_totals_have_the_type_asked_for(device: dml.Device, wanted: Any) -> None:
+    for a in (np.arange(-7, 40, dtype=np.int16), np.zeros((0, 2), np.int16), np.arange(5) > 3):
+        x = device.tensor(a)
+        for name in ("cumsum", "cumprod"):
+            made = getattr(x, name)(0, dtype=wanted)
+            assert made.dtype == wanted
+            assert made.tolist() == getattr(a, name)(0, dtype=wanted).tolist()
+
+
 @pytest.mark.parametrize("decimals", range(-4, 3))
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64, np.uint64, np.float32])
 def test_rounding_to_tens_and_decimals(device: dml.Device, dtype: Any, decimals: int) -> None:
