@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dmlgpu.desc.description import Description, Field
-from dmlgpu.desc.host import as_array, laid_out
+from dmlgpu.desc.host import as_array, as_bytes, laid_out
 from dmlgpu.errors import BindingError, InvalidTypeError
 from dmlgpu.plan.dispatch import Plan
 from dmlgpu.plan.operator import Operator
@@ -167,7 +167,7 @@ class CompiledOperator:
                 tensors.append(given)
                 continue
             label = f"{operator}: {name}"
-            values = as_array(label, given)
+            values = as_bytes(as_array(label, given))
             counts = [n for n in values.shape if n != 1]
             if values.dtype != desc.data_type.numpy or counts != [n for n, _ in desc.steps]:
                 raise BindingError(
