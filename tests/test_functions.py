@@ -49,6 +49,13 @@ def test_the_default_device_is_kept(device: dml.Device) -> None:
     assert dml.slice(np.zeros(3, np.int8), [0], [2], [1]).device is dml.default_device()
 
 
+def test_the_default_device_is_a_device(device: dml.Device) -> None:
+    before = dml.default_device()
+    with pytest.raises(TypeError, match="set_default_device: device is 3; it must be a Device"):
+        dml.set_default_device(3)  # type: ignore[arg-type]
+    assert dml.default_device() is before
+
+
 def test_arrays_of_bool_are_uint8_as_tensors_of_bool_are(device: dml.Device) -> None:
     mask, a = np.array([[True, False], [False, True]]), np.array([[1, 2], [3, 4]], np.int32)
     for condition in (mask, mask.T, mask.tolist(), device.tensor(mask)):
