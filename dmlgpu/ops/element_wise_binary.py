@@ -9,8 +9,9 @@ from typing import Any
 
 from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.enumerations import ScaleBias
+from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.ops.activation import fused
+from dmlgpu.ops.activation import check_fused_level, fused
 from dmlgpu.ops.elements import Row, like_first, records, saturated
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Operator
@@ -137,6 +138,11 @@ def check_add1(d: ElementWiseAdd1Desc) -> None:
     fused("ELEMENT_WISE_ADD1", d.fused_activation)
 
 
+def check_add1_level(d: ElementWiseAdd1Desc, level: FeatureLevel) -> None:
+    """The activation exists at the level too."""
+    check_fused_level("ELEMENT_WISE_ADD1", d.fused_activation, d.output_tensor, level)
+
+
 ROWS = (
     Row(ElementWiseAddDesc, "T_add(a, b)"),
     Row(ElementWiseSubtractDesc, "T_sub(a, b)"),
@@ -156,5 +162,5 @@ ROWS = (
 )
 OPERATORS: tuple[Operator[Any], ...] = (
     *records(ROWS),
-    Operator(ElementWiseAdd1Desc, like_first, add1, check_add1),
+    Operator(ElementWiseAdd1Desc, like_first, add1, check_add1, check_level=check_add1_level),
 )

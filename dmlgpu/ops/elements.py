@@ -19,9 +19,10 @@ from typing import Any
 
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import ScaleBias
+from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.elementwise import ElementWise
-from dmlgpu.plan.operator import Given, Operator, no_rules
+from dmlgpu.plan.operator import Given, Operator, no_level_rules, no_rules
 from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
 
 # One text for all types, one for each class of values, or a choice by the description.
@@ -48,6 +49,7 @@ class Row:
     text: Text
     raw: bool = False  # on bits, whatever they mean
     check: Callable[[Any], None] = no_rules
+    check_level: Callable[[Any, FeatureLevel], None] = no_level_rules
     infer: Callable[[Given], Mapping[str, TensorDesc]] | None = None
 
 
@@ -63,6 +65,7 @@ def records(rows: tuple[Row, ...], attributes_as_tensor: bool = False) -> tuple[
             row.infer or like_first,
             partial(work, row, attributes_as_tensor),
             row.check,
+            check_level=row.check_level,
         )
         for row in rows
     )
