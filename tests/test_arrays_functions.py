@@ -110,6 +110,7 @@ def test_creation(device: dml.Device) -> None:
         (dnp.arange(5, 0, -2, dtype=dnp.uint8, **on), np.array([5, 3, 1], np.uint8)),
         (dnp.linspace(0, 1, 5, **on), np.linspace(0, 1, 5, dtype=np.float32)),
         (dnp.linspace(0, 4, 4, endpoint=False, **on), np.arange(4, dtype=np.float32)),
+        (dnp.linspace(-3, 2, 7, dtype=np.int8, **on), np.linspace(-3, 2, 7, dtype=np.int8)),
         (dnp.eye(3, 4, k=1, **on), np.eye(3, 4, 1, np.float32)),
         (dnp.asarray([[1, 2], [3, 4]], **on), np.array([[1, 2], [3, 4]], np.int32)),
         (dnp.asarray(2.5, **on), np.float32(2.5)),
@@ -141,6 +142,7 @@ def test_creation(device: dml.Device) -> None:
 
 def test_data_types() -> None:
     assert dnp.result_type(dnp.int8, dnp.uint8) == np.int16
+    assert dnp.result_type(np.int8, "uint8") == dnp.result_type(np.int8(1), np.uint8) == np.int16
     assert dnp.result_type(dnp.int32, dnp.float32) == np.float32
     assert dnp.result_type(dnp.int8, 1, True) == np.int8
     assert dnp.result_type(dnp.uint8, 1.5) == np.float32
