@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dmlgpu.desc.description import Description, Field
-from dmlgpu.desc.host import as_array, laid_out
+from dmlgpu.desc.host import as_array, as_bytes, laid_out
 from dmlgpu.errors import BindingError, InvalidTypeError
 from dmlgpu.plan.dispatch import Plan
 from dmlgpu.plan.operator import Operator
@@ -22,9 +22,9 @@ class CompiledOperator:
 
     Inputs come in the description's order, as tensors or arrays; None stands for an optional one
     that the description leaves out, a list for an array of tensors. One output is returned as a
-    tensor, several as a tuple. `op(x, out=y)` writes into a tensor that exists, which may be an
-    input where the operator can run in place; `out` is a tuple where there are several outputs,
-    with None for those to be allocated.
+    tensor, several as a tuple, the pieces of SPLIT always as a tuple. `op(x, out=y)` writes into a
+    tensor that exists, which may be an input where the operator can run in place; `out` is a tuple
+    where a tuple is returned, with None for those to be allocated.
     """
 
     def __init__(self, device: Device, operator: Operator[Any], desc: Description) -> None:
@@ -36,7 +36,9 @@ class CompiledOperator:
         self._outputs = [
             (d, d.total_tensor_size_in_bytes, self._context.desc_number(d)) for d in outputs
         ]
-        self._single = self._outputs[0] if len(self._outputs) == 1 else None
+        # A field of several outputs makes a tuple, however many it has.
+        several = len(self._outputs) != 1 or any(f.is_array for f in operator.outputs)
+        self._single = None if several else self._outputs[0]
         # Whether a call's arguments are the tensors one by one, with none left out or in a list.
         self._plain = not any(f.is_array or f.optional for f in operator.inputs)
         self._checks = self._context.debug and self._executable.index_values is not None
@@ -112,6 +114,8 @@ class CompiledOperator:
         if self._single is not None:
             return (out,)
         given = [None] * len(self._outputs) if out is None else out
+        if isinstance(out, Tensor) and len(self._outputs) == 1:
+            given = [out]
         if not isinstance(given, (list, tuple)) or len(given) != len(self._outputs):
             raise BindingError(
                 f"{self.operator.name}: out must be a sequence of {len(self._outputs)} tensors, "
@@ -163,7 +167,7 @@ class CompiledOperator:
                 tensors.append(given)
                 continue
             label = f"{operator}: {name}"
-            values = as_array(label, given)
+            values = as_bytes(as_array(label, given))
             counts = [n for n in values.shape if n != 1]
             if values.dtype != desc.data_type.numpy or counts != [n for n, _ in desc.steps]:
                 raise BindingError(

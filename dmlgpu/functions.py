@@ -20,7 +20,7 @@ from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import AxisDirection, PaddingMode
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.device import Device
-from dmlgpu.errors import InvalidTypeError, UnsupportedError
+from dmlgpu.errors import InvalidTypeError, UnsupportedError, shown
 from dmlgpu.ops import BY_DESC, BY_NAME
 from dmlgpu.tensor import Tensor
 
@@ -59,6 +59,10 @@ def default_device() -> Device:
 
 def set_default_device(device: Device | None) -> None:
     """Makes `device` the one of calls that are given only arrays; None: a new one when needed."""
+    if device is not None and not isinstance(device, Device):
+        raise InvalidTypeError(
+            f"set_default_device: device is {shown(device)}; it must be a Device or None"
+        )
     with _default_lock:
         _default[:] = [] if device is None else [device]
 
@@ -315,8 +319,8 @@ def split(x: Array, sizes: Sequence[int], axis: int) -> tuple[Tensor, ...]:
     >>> [piece.tolist() for piece in dml.split([1, 2, 3, 4, 5], [2, 3], axis=0)]
     [[1, 2], [3, 4, 5]]
     """
-    made = device_of(x).run("SPLIT", x, output_sizes=tuple(sizes), axis=axis)
-    return made if isinstance(made, tuple) else (made,)
+    made: tuple[Tensor, ...] = device_of(x).run("SPLIT", x, output_sizes=tuple(sizes), axis=axis)
+    return made
 
 
 def padding(

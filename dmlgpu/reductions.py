@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from numpy import iinfo
+
 from dmlgpu.array.promotion import DType, dtype_of
 
 if TYPE_CHECKING:
@@ -84,12 +86,30 @@ class Statistics:
         return self.device.elementwise("clip", self, min, max)
 
     def round(self, decimals: int = 0) -> Tensor:
-        """The nearest whole numbers, halves to the even one, or so many decimals."""
-        if decimals == 0 or self.dtype.kind not in "f":
-            return self.device.elementwise("round", self)
-        scale = 10.0**decimals
-        scaled = self.device.elementwise("multiply", self, scale)
-        return self.device.elementwise("divide", self.device.elementwise("round", scaled), scale)
+        """The nearest whole numbers, halves to the even one, or so many decimals.
+
+        Fewer than none are tens, hundreds and so on, of integers as well.
+        """
+        each = self.device.elementwise
+        if decimals == 0 or self.dtype.kind == "b" or (decimals > 0 and self.dtype.kind != "f"):
+            return each("round", self)
+        if self.dtype.kind != "f":
+            return self._to_multiples(10**-decimals)
+        # A power of ten below 1 is not exact, so that a division takes its place.
+        there, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+        unit = 10.0 ** abs(decimals)
+        return each(back, each("round", each(there, self, unit)), unit)
+
+    def _to_multiples(self, unit: int) -> Tensor:
+        """Integers rounded to multiples of an even number, halves to even multiples."""
+        each = self.device.elementwise
+        if unit > iinfo(self.dtype).max:
+            return each("multiply", self, 0)
+        below = each("floor_divide", self, unit)
+        # The half itself goes up where the multiple below is an odd one.
+        most = each("subtract", unit // 2, each("bitwise_and", below, 1))
+        above = each("greater", each("remainder", self, unit), most)
+        return each("multiply", each("add", below, above), unit)
 
 
 def _type(what: str, dtype: Any) -> DType | None:

@@ -619,7 +619,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
 
         `exclusive` leaves each element out of its own sum; `reverse` starts at the far end. The
         type stays unless `dtype` says another one: narrow integers are not widened but wrap; those
-        that DirectML has no running sum for, and bool, are widened to 32 bits.
+        that DirectML has no running sum for, and bool, are widened to 32 bits where it says none.
 
         >>> x.cumsum(axis=1).tolist()
         [[0, 1, 3], [3, 7, 12]]
@@ -649,11 +649,12 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         axis = views.axis_of(operator, axis, self.ndim)
         wanted = self.dtype if dtype is None else dtype_of("cumsum: dtype", dtype)
         check_computes(operator, wanted)
+        source = self.astype(wanted, copy=False)
         if wanted in WIDENED:
-            wanted = wide_sum(wanted)
-        source = self if wanted == self.dtype else self.astype(wanted)
+            source = source.astype(wide_sum(wanted))
+        made = source.dtype if dtype is None else wanted
         if not self.size:
-            return source
+            return source.astype(made, copy=False)
         result: Tensor = self.device.run(
             operator,
             source,
@@ -661,7 +662,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             axis_direction=AxisDirection.DECREASING if reverse else AxisDirection.INCREASING,
             **{flag: bool(exclusive)},
         )
-        return result
+        return result.astype(made, copy=False)
 
     def sort(
         self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None

@@ -110,6 +110,7 @@ def test_creation(device: dml.Device) -> None:
         (dnp.arange(5, 0, -2, dtype=dnp.uint8, **on), np.array([5, 3, 1], np.uint8)),
         (dnp.linspace(0, 1, 5, **on), np.linspace(0, 1, 5, dtype=np.float32)),
         (dnp.linspace(0, 4, 4, endpoint=False, **on), np.arange(4, dtype=np.float32)),
+        (dnp.linspace(-3, 2, 7, dtype=np.int8, **on), np.linspace(-3, 2, 7, dtype=np.int8)),
         (dnp.eye(3, 4, k=1, **on), np.eye(3, 4, 1, np.float32)),
         (dnp.asarray([[1, 2], [3, 4]], **on), np.array([[1, 2], [3, 4]], np.int32)),
         (dnp.asarray(2.5, **on), np.float32(2.5)),
@@ -141,6 +142,7 @@ def test_creation(device: dml.Device) -> None:
 
 def test_data_types() -> None:
     assert dnp.result_type(dnp.int8, dnp.uint8) == np.int16
+    assert dnp.result_type(np.int8, "uint8") == dnp.result_type(np.int8(1), np.uint8) == np.int16
     assert dnp.result_type(dnp.int32, dnp.float32) == np.float32
     assert dnp.result_type(dnp.int8, 1, True) == np.int8
     assert dnp.result_type(dnp.uint8, 1.5) == np.float32
@@ -252,6 +254,39 @@ def test_positions_and_running_sums(device: dml.Device) -> None:
     assert (x > 3).cumsum(0).dtype == np.int32
     assert np.array_equal(x.round().numpy(), a.round())
     assert x.clip(2, 5).max().item() == 5
+
+
+@pytest.mark.parametrize(
+    "wanted", [bool, np.int8, np.uint8, np.int16, np.uint16, np.int64], ids=str
+)
+def test_running_totals_have_the_type_asked_for(device: dml.Device, wanted: Any) -> None:
+    for a in (np.arange(-7, 40, dtype=np.int16), np.zeros((0, 2), np.int16), np.arange(5) > 3):
+        x = device.tensor(a)
+        for name in ("cumsum", "cumprod"):
+            made = getattr(x, name)(0, dtype=wanted)
+            assert made.dtype == wanted
+            assert made.tolist() == getattr(a, name)(0, dtype=wanted).tolist()
+
+
+@pytest.mark.parametrize("decimals", range(-4, 3))
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64, np.uint64, np.float32])
+def test_rounding_to_tens_and_decimals(device: dml.Device, dtype: Any, decimals: int) -> None:
+    if np.dtype(dtype).kind == "f":
+        a = np.arange(-60000, 60000, 5).astype(dtype)
+    else:
+        ends = np.iinfo(dtype).min, np.iinfo(dtype).max
+        a = np.arange(max(ends[0], -26000), min(ends[1], 26000), dtype=dtype)
+    found = device.tensor(a).round(decimals)
+    assert found.dtype == dtype
+    assert np.array_equal(found.numpy(), a.round(decimals))
+
+
+def test_rounding_of_integers_is_exact(device: dml.Device) -> None:
+    a = [2**63 - 801, 2**62 + 5, -(2**62) - 5, 15, 25, -15, -25, 0]
+    x = device.tensor(np.array(a, np.int64))
+    for decimals in (-1, -3, -17):
+        assert x.round(decimals).tolist() == [round(n, decimals) for n in a]
+    assert x.round(-30).tolist() == [0] * len(a)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

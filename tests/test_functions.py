@@ -49,6 +49,25 @@ def test_the_default_device_is_kept(device: dml.Device) -> None:
     assert dml.slice(np.zeros(3, np.int8), [0], [2], [1]).device is dml.default_device()
 
 
+def test_the_default_device_is_a_device(device: dml.Device) -> None:
+    before = dml.default_device()
+    with pytest.raises(TypeError, match="set_default_device: device is 3; it must be a Device"):
+        dml.set_default_device(3)  # type: ignore[arg-type]
+    assert dml.default_device() is before
+
+
+def test_arrays_of_bool_are_uint8_as_tensors_of_bool_are(device: dml.Device) -> None:
+    mask, a = np.array([[True, False], [False, True]]), np.array([[1, 2], [3, 4]], np.int32)
+    for condition in (mask, mask.T, mask.tolist(), device.tensor(mask)):
+        assert dml.element_wise_if(condition, a, -a).tolist() == [[1, -2], [-3, 4]]
+        assert dml.element_wise_logical_not(condition).tolist() == [[0, 1], [1, 0]]
+    byte = dml.TensorDesc(dml.DataType.UINT8, (2, 2))
+    op = device.compile(dml.ElementWiseLogicalNotDesc(input_tensor=byte, output_tensor=byte))
+    assert op(mask).tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(dml.InvalidDescError, match="indices_tensor is UINT8"):
+        dml.gather(a, mask[0], 0)
+
+
 def test_functions_stay_on_their_tensors_device(device: dml.Device) -> None:
     x = device.tensor(np.arange(6, dtype=np.int16).reshape(2, 3))
     assert dml.gather_nd(x, np.array([[1]])).device is device

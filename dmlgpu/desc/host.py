@@ -29,9 +29,17 @@ def as_array(what: str, value: Any) -> npt.NDArray[Any]:
 
 
 def native(x: Any, what: str = "x") -> npt.NDArray[Any]:
-    """Anything NumPy can view, with at least one dimension, in this machine's byte order."""
-    values = np.atleast_1d(as_array(what, x))
+    """Anything NumPy can view, with at least one dimension, in this machine's byte order.
+
+    DirectML has no bool: it is UINT8, as in tensors.
+    """
+    values = as_bytes(np.atleast_1d(as_array(what, x)))
     return values.astype(DataType.from_numpy(values.dtype).numpy, copy=False)
+
+
+def as_bytes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array of bool as the 0 and 1 that it holds; any other one as it is."""
+    return values.view(np.uint8) if values.dtype == np.bool_ else values
 
 
 def described(values: npt.NDArray[Any]) -> TensorDesc:

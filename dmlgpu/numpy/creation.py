@@ -186,12 +186,14 @@ def linspace(
     device: Device | None = None,
     endpoint: bool = True,
 ) -> Tensor:
-    """`num` numbers from `start` to `stop` at equal distances, rounded once."""
+    """`num` numbers from `start` to `stop` at equal distances, rounded once; integers down."""
     wanted = FLOAT32 if dtype is None else dtype_of("linspace: dtype", dtype)
     try:
         values = np.linspace(start, stop, operator.index(num), endpoint=endpoint)
     except (ValueError, TypeError) as error:
         raise InvalidDescError(f"linspace: {error}") from None
+    if wanted.kind in "iu":
+        values = np.floor(values)
     return _device(device).tensor(values.astype(wanted))
 
 

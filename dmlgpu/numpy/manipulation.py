@@ -12,10 +12,12 @@ from dmlgpu.array.promotion import check_fits, promoted
 from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import PaddingMode
 from dmlgpu.desc.indexing import Window
+from dmlgpu.desc.tensor import DataType
 from dmlgpu.elements import broadcast_shapes
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError, shown
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray, uninitialised
+from dmlgpu.plan.values import converted
 from dmlgpu.tensor import Tensor
 
 Axis = int | Sequence[int]
@@ -220,6 +222,8 @@ def _padded(x: Tensor, mode: str, value: Any, widths: np.ndarray[Any, Any]) -> T
         raise InvalidDescError(f"pad: an axis of size 0 can't be extended using mode {mode}")
     check_fits(value, x.dtype)
     number = bool(value) if x.dtype.kind == "b" else value
+    if x.dtype.kind in "iu" and isinstance(value, float):
+        number = converted(value, DataType.from_numpy(x.dtype))
     if not x.size:
         return x.device.full(shape, x.dtype, number)
     if not x.ndim:

@@ -106,7 +106,11 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
         raise InvalidTypeError("result_type: at least one array or data type is needed")
     numbers = [x for x in arrays_and_dtypes if is_number(x)]
     rest = [x for x in arrays_and_dtypes if not is_number(x)]
-    dtypes = [x.dtype if hasattr(x, "dtype") else dtype_of("result_type", x) for x in rest]
+    # NumPy's scalar types have an attribute of this name too, which is no type.
+    dtypes = [
+        x.dtype if hasattr(x, "dtype") and not isinstance(x, type) else dtype_of("result_type", x)
+        for x in rest
+    ]
     return promotion.promoted(dtypes, numbers)
 
 

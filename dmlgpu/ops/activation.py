@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from dmlgpu.desc.description import Description, Output, entry_of
+from dmlgpu.desc.levels import FeatureLevel, check_support
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError, UnsupportedError
-from dmlgpu.ops.elements import Row, records, text_for
+from dmlgpu.ops.elements import Row, records, saturated, text_for
 from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.values import Parameter, class_of
 
@@ -172,6 +173,15 @@ def check_steepness(d: ActivationSoftplusDesc) -> None:
         )
 
 
+def check_steepness_level(d: ActivationSoftplusDesc, level: FeatureLevel) -> None:
+    """A gentle bend came later."""
+    if d.steepness < 1 and level < FeatureLevel.FL_6_4:
+        raise UnsupportedError(
+            f"ACTIVATION_SOFTPLUS: steepness is {d.steepness}, allowed from FL_6_4; {level.name} "
+            "allows 1 and above"
+        )
+
+
 def softplus(d: ActivationSoftplusDesc) -> str:
     """The usual steepness needs no division."""
     if d.steepness == 1:
@@ -181,9 +191,10 @@ def softplus(d: ActivationSoftplusDesc) -> str:
 
 def shrink(d: ActivationShrinkDesc) -> str:
     """Comparisons are FLOAT32's; integers move by a bias of their own type."""
-    kind = class_of(d.input_tensor.data_type) if d.input_tensor is not None else "f32"
+    data_type = d.input_tensor.data_type if d.input_tensor is not None else DataType.FLOAT32
+    kind = class_of(data_type)
     value = "x" if kind == "f32" else f"f32_from_{kind}(x)"
-    bias = "p_bias" if kind == "f32" else f"{kind}_from_f32(p_bias)"
+    bias = "p_bias" if kind == "f32" else saturated(data_type, "p_bias")
     below = f"f32_lt({value}, -p_threshold)" if kind != "u32" else "false"
     zero = f"{kind}_zero()"
     moved = f"select({zero}, {kind}_add(x, {bias}), {below})"
@@ -209,7 +220,12 @@ ROWS = (
     Row(ActivationLeakyReluDesc, "select(p_alpha * x, x, x >= 0.0)"),
     Row(ActivationThresholdedReluDesc, "select(0.0, x, x > p_alpha)"),
     Row(ActivationShrinkDesc, shrink),
-    Row(ActivationSoftplusDesc, softplus, check=check_steepness),
+    Row(
+        ActivationSoftplusDesc,
+        softplus,
+        check=check_steepness,
+        check_level=check_steepness_level,
+    ),
     Row(ActivationParametricSoftplusDesc, "p_alpha * math_softplus(p_beta * x)"),
     Row(
         ActivationSoftsignDesc,
@@ -240,9 +256,23 @@ def fused(operator: str, desc: Description | None) -> tuple[str, tuple[Parameter
         raise InvalidDescError(
             f"{operator}: fused_activation has tensors; those of a fused {name} must be None"
         )
+    row.check(desc)
     parameters = tuple(
         Parameter(f"p_{field}", DataType.FLOAT32, value)
         for field, value in vars(desc).items()
         if isinstance(value, float)
     )
     return text_for(row.text, desc, "f32").replace("T_", "f32_"), parameters
+
+
+def check_fused_level(
+    operator: str, desc: Description | None, output: TensorDesc, level: FeatureLevel
+) -> None:
+    """A fused activation must exist at the level, for the tensor that it is applied to."""
+    row = None if desc is None else FUSABLE.get(type(desc))
+    if desc is None or row is None:  # that it cannot be fused at all is told elsewhere
+        return
+    facts = entry_of(type(desc))
+    tensors = {"input_tensor": output, "output_tensor": output}
+    check_support(f"{operator}: fused {facts.name}", facts.support_of(desc), tensors, level)
+    row.check_level(desc, level)

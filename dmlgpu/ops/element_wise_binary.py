@@ -9,9 +9,10 @@ from typing import Any
 
 from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.enumerations import ScaleBias
+from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.ops.activation import fused
-from dmlgpu.ops.elements import Row, like_first, records
+from dmlgpu.ops.activation import check_fused_level, fused
+from dmlgpu.ops.elements import Row, like_first, records, saturated
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.values import Expression, Operand, class_of
@@ -106,7 +107,7 @@ class ElementWiseDifferenceSquareDesc(Binary):
 
 
 def power(d: ElementWisePowDesc) -> str:
-    """Between integers by squaring, else as FLOAT32."""
+    """Between integers by squaring, else as FLOAT32, saturated to an integer base's type."""
     base, exponent = (class_of(t.data_type) for t in (d.input_tensor, d.exponent_tensor))
     if base != "f32" and exponent != "f32":
         bits = "bitcast<u32>(x)"
@@ -116,7 +117,9 @@ def power(d: ElementWisePowDesc) -> str:
             power = f"math_ipow_signed({bits}, e, {minus_one})"
         return f"{base}_from_u32({power})"
     value = f"math_pow(f32_from_{base}(x), f32_from_{exponent}(e))"
-    return value if base == "f32" else f"{base}_from_f32(math_near_whole({value}))"
+    if base == "f32":
+        return value
+    return saturated(d.output_tensor.data_type, f"math_near_whole({value})")
 
 
 def add1(d: ElementWiseAdd1Desc) -> ElementWise:
@@ -133,6 +136,11 @@ def add1(d: ElementWiseAdd1Desc) -> ElementWise:
 def check_add1(d: ElementWiseAdd1Desc) -> None:
     """The activation is one that can be fused."""
     fused("ELEMENT_WISE_ADD1", d.fused_activation)
+
+
+def check_add1_level(d: ElementWiseAdd1Desc, level: FeatureLevel) -> None:
+    """The activation exists at the level too."""
+    check_fused_level("ELEMENT_WISE_ADD1", d.fused_activation, d.output_tensor, level)
 
 
 ROWS = (
@@ -154,5 +162,5 @@ ROWS = (
 )
 OPERATORS: tuple[Operator[Any], ...] = (
     *records(ROWS),
-    Operator(ElementWiseAdd1Desc, like_first, add1, check_add1),
+    Operator(ElementWiseAdd1Desc, like_first, add1, check_add1, check_level=check_add1_level),
 )

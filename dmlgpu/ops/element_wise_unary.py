@@ -10,7 +10,7 @@ from typing import Any
 from dmlgpu.desc.description import Description, Output, Scalar
 from dmlgpu.desc.enumerations import RoundingMode, ScaleBias
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.errors import InvalidDescError
+from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.ops.elements import Row, like_first, records, work
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import Move
@@ -225,6 +225,15 @@ def power(d: ElementWiseConstantPowDesc) -> str:
     return exact.get(d.exponent, "math_pow(x, p_exponent)")
 
 
+def check_identity(d: ElementWiseIdentityDesc) -> None:
+    """FLOAT64 is copied, not calculated with."""
+    if d.scale_bias is not None and d.input_tensor.data_type is DataType.FLOAT64:
+        raise UnsupportedError(
+            f"ELEMENT_WISE_IDENTITY: scale_bias is {d.scale_bias} and input_tensor is FLOAT64, a "
+            "storage type that is not calculated with; cast it to FLOAT32 first"
+        )
+
+
 def identity(d: ElementWiseIdentityDesc) -> Work:
     """Without scale and bias a copy of bits; with them arithmetic."""
     if d.scale_bias is not None:
@@ -240,7 +249,7 @@ def copied(source: TensorDesc, output: TensorDesc) -> Move:
 
 CLIP = "T_max(p_min, T_min(x, p_max))"
 OPERATORS: tuple[Operator[Any], ...] = (
-    Operator(ElementWiseIdentityDesc, like_first, identity),
+    Operator(ElementWiseIdentityDesc, like_first, identity, check_identity),
     *records(
         (
             Row(ElementWiseAbsDesc, "T_abs(x)"),

@@ -19,9 +19,10 @@ from typing import Any
 
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import ScaleBias
+from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.elementwise import ElementWise
-from dmlgpu.plan.operator import Given, Operator, no_rules
+from dmlgpu.plan.operator import Given, Operator, no_level_rules, no_rules
 from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
 
 # One text for all types, one for each class of values, or a choice by the description.
@@ -48,6 +49,7 @@ class Row:
     text: Text
     raw: bool = False  # on bits, whatever they mean
     check: Callable[[Any], None] = no_rules
+    check_level: Callable[[Any, FeatureLevel], None] = no_level_rules
     infer: Callable[[Given], Mapping[str, TensorDesc]] | None = None
 
 
@@ -63,6 +65,7 @@ def records(rows: tuple[Row, ...], attributes_as_tensor: bool = False) -> tuple[
             row.infer or like_first,
             partial(work, row, attributes_as_tensor),
             row.check,
+            check_level=row.check_level,
         )
         for row in rows
     )
@@ -136,10 +139,16 @@ def scaled(data_type: DataType, by: ScaleBias) -> tuple[str, tuple[Parameter, ..
     value = f"f32_add(f32_mul(f32_from_{kind}(x_), p_scale), p_bias)"
     if kind == "f32":
         return "let x = f32_add(f32_mul(x_, p_scale), p_bias);", more
+    return f"let x = {saturated(data_type, value)};", more
+
+
+def saturated(data_type: DataType, value: str) -> str:
+    """A FLOAT32 expression as an integer type: truncated toward zero, saturated, NaN as 0."""
+    kind = class_of(data_type)
     value = f"{kind}_from_f32({value})"
     if data_type in LARGEST:
         suffix = "i" if kind == "i32" else "u"
         value = f"min({value}, {LARGEST[data_type]}{suffix})"
         if data_type in SMALLEST:
             value = f"max({value}, {SMALLEST[data_type]}{suffix})"
-    return f"let x = {value};", more
+    return value

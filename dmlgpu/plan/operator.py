@@ -246,6 +246,27 @@ def validate(desc: Description, level: FeatureLevel) -> None:
                 f"{facts.name}: {name} has flags {output.flags!s}; only inputs may be OWNED_BY_DML"
             )
     _check_same(facts, tensors)
+    _check_scalars(facts.name, desc)
+
+
+def _check_scalars(operator: str, desc: Description) -> None:
+    """The rule of scalar unions: each is a number of the data type that stands beside them."""
+    known = fields(type(desc))
+    for union in (field.name for field in known if field.kind == "scalar union"):
+        (type_field,) = (f.name for f in known if f.kind == "enum DML_TENSOR_DATA_TYPE")
+        value, data_type = getattr(desc, union), getattr(desc, type_field)
+        told = f"{operator}: {union} is {shown(value)}; {type_field} is {data_type.name}, and"
+        if data_type.name.startswith("FLOAT"):
+            if isinstance(value, int) and abs(value) >= 2**1024:
+                raise InvalidDescError(f"{told} the value must be one that a float can hold")
+            continue
+        if not isinstance(value, int):
+            raise InvalidDescError(f"{told} the value must be an integer")
+        count, signed = 2**data_type.bits, data_type.name.startswith("INT")
+        least, most = (-count // 2, count // 2 - 1) if signed else (0, count - 1)
+        # A step wraps as the sequence does, which may so go down in an unsigned type.
+        if union != "value_delta" and not least <= value <= most:
+            raise InvalidDescError(f"{told} the value must be in [{least}, {most}]")
 
 
 def _check_tensors(where: str, value: Any, field: Field) -> None:

@@ -8,10 +8,12 @@ fn math_pow(x: f32, y: f32) -> f32 {
   if (b == 0u || bitcast<u32>(x) == 0x3f800000u) { return 1.0; }
   if (max(a, b) > 0x7f800000u) { return f32_nan(); }
   if (a == 0u || a == 0x7f800000u || b == 0x7f800000u) { return math_pow_edge(x, y); }
-  if (!f32_is_negative(x)) { return math_pow_positive(x, y); }
+  // One call for both signs: SwiftShader loses the whole dispatch where it can tell that x is never
+  // negative, as of 8- and 16-bit unsigned bases, and a second call stands behind the branch.
+  let power = math_pow_positive(f32_abs(x), y);
+  if (!f32_is_negative(x)) { return power; }
   let parity = math_pow_parity(y);
   if (parity == 0u) { return f32_nan(); }
-  let power = math_pow_positive(f32_abs(x), y);
   return select(power, -power, parity == 1u);
 }
 // 1 for odd integers, 2 for even ones, 0 for other numbers; y is not zero.

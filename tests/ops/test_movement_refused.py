@@ -124,6 +124,60 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         lambda: dml.FillValueConstantDesc(output_tensor=f32(3), value_data_type=T.INT32, value=1),
         "FILL_VALUE_CONSTANT: value_data_type is INT32",
     ),
+    *(
+        (
+            lambda t=t, value=value: dml.FillValueConstantDesc(
+                output_tensor=dml.TensorDesc(t, (3,)), value_data_type=t, value=value
+            ),
+            rf"FILL_VALUE_CONSTANT: value is .*; value_data_type is {t.name}, and .* must be",
+        )
+        for t, value in (
+            *((T.UINT8, -1), (T.UINT8, 256), (T.UINT8, 2.0), (T.INT64, 2**63), (T.INT8, -129)),
+            *((T.INT32, float("nan")), (T.UINT64, -1), (T.FLOAT32, 10**400)),
+        )
+    ),
+    (
+        lambda: dml.FillValueSequenceDesc(
+            output_tensor=dml.TensorDesc(T.UINT8, (3,)),
+            value_data_type=T.UINT8,
+            value_start=-1,
+            value_delta=-2,
+        ),
+        r"FILL_VALUE_SEQUENCE: value_start is -1; .* must be in \[0, 255\]",
+    ),
+    (
+        lambda: dml.Padding1Desc(
+            input_tensor=dml.TensorDesc(T.UINT8, (3,)),
+            output_tensor=dml.TensorDesc(T.UINT8, (4,)),
+            padding_mode=0,
+            padding_value_data_type=T.UINT8,
+            padding_value=-1,
+            start_padding=(1,),
+            end_padding=(0,),
+        ),
+        r"PADDING1: padding_value is -1; .* must be in \[0, 255\]",
+    ),
+    (
+        lambda: dml.ElementWiseClip1Desc(
+            input_tensor=dml.TensorDesc(T.INT8, (3,)),
+            output_tensor=dml.TensorDesc(T.INT8, (3,)),
+            min_max_data_type=T.INT8,
+            min=-128,
+            max=0.5,
+        ),
+        "ELEMENT_WISE_CLIP1: max is 0.5; min_max_data_type is INT8, and .* must be an integer",
+    ),
+    (
+        lambda: dml.ElementWiseClipGrad1Desc(
+            input_tensor=dml.TensorDesc(T.INT8, (3,)),
+            input_gradient_tensor=dml.TensorDesc(T.INT8, (3,)),
+            output_gradient_tensor=dml.TensorDesc(T.INT8, (3,)),
+            min_max_data_type=T.INT8,
+            min=-128,
+            max=128,
+        ),
+        r"ELEMENT_WISE_CLIP_GRAD1: max is 128; .* must be in \[-128, 127\]",
+    ),
     (
         lambda: dml.Upsample2dDesc(
             input_tensor=f32(1, 1, 2, 2),
@@ -149,11 +203,9 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
 
 @pytest.mark.parametrize(("make", "words"), REFUSED, ids=[words[:50] for _, words in REFUSED])
 def test_refusals(make: Callable[[], Any], words: str) -> None:
-    from dmlgpu.ops import operator_of
-
     desc = make()
     with pytest.raises(Invalid, match=words):
-        operator_of(desc).validate(desc, dml.FeatureLevel.FL_6_4)
+        dml.validate(desc)
 
 
 @pytest.mark.parametrize(

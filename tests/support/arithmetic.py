@@ -85,7 +85,7 @@ def shrunk(d: Any, x: Array) -> Array:
         bias = d.bias
         return np.where(x > d.threshold, x - bias, np.where(x < -d.threshold, x + bias, 0))
     wide = x.astype(np.float32)
-    bias = converted(np.array(d.bias), np.int32 if x.dtype.kind == "i" else np.uint32)
+    bias = converted(np.array(d.bias), x.dtype)
     down, up = (x - bias).astype(x.dtype), (x + bias).astype(x.dtype)
     below = (wide < -d.threshold) if x.dtype.kind == "i" else np.zeros(x.shape, bool)
     return np.where(wide > d.threshold, down, np.where(below, up, 0)).astype(x.dtype)

@@ -82,7 +82,7 @@ def executor(device: dml.Device) -> Execute:
         outs = [bound[on.get(name, name)] for name in outputs]
         op = device.compile(desc)
         made = op(*arguments(desc, bound), out=outs[0] if len(outs) == 1 else outs)
-        results = (made,) if len(outs) == 1 else made
+        results = made if isinstance(made, tuple) else (made,)
         found = {name: t.tobytes() for name, t in zip(outputs, results, strict=True)}
         for name, result in found.items():
             owner, start = places[on.get(name, name)]

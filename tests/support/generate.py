@@ -124,6 +124,8 @@ def descriptions(
     of = draw(data_types(entry, top_row(entry, attributes), names, types))
     made_type = next(of[f.name] for f in given if f.direction == "out")
     attributes |= {f.name: made_type for f in listed if f.kind == TYPE}
+    if made_type is T.FLOAT64:  # which is not calculated with
+        attributes |= {f.name: None for f in listed if f.kind == "scale bias"}
     pairs = [
         (target, source)
         for target, sources in entry.alias.items()

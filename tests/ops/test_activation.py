@@ -1,0 +1,72 @@
+"""Activations of integers, by feature level, and fused into other operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlgpu as dml
+
+LINE = dml.TensorDesc(dml.DataType.FLOAT32, (1, 1, 1, 3))
+L = dml.FeatureLevel
+
+
+def sum_with(activation: dml.Description) -> dml.Description:
+    return dml.ElementWiseAdd1Desc(
+        a_tensor=LINE, b_tensor=LINE, output_tensor=LINE, fused_activation=activation
+    )
+
+
+@pytest.mark.parametrize(
+    ("activation", "since"),
+    [
+        (dml.ActivationReluDesc(), L.FL_2_0),
+        (dml.ActivationCeluDesc(alpha=1.0), L.FL_3_0),
+        (dml.ActivationGeluDesc(), L.FL_5_1),
+        (dml.ActivationSoftplusDesc(steepness=1.0), L.FL_2_0),
+        (dml.ActivationSoftplusDesc(steepness=0.5), L.FL_6_4),
+    ],
+)
+def test_a_fused_activation_must_exist_at_the_level(
+    activation: dml.Description, since: dml.FeatureLevel
+) -> None:
+    for level in L:
+        if level >= since:
+            dml.validate(sum_with(activation), level)
+            continue
+        with pytest.raises(dml.UnsupportedError):
+            dml.validate(sum_with(activation), level)
+
+
+def test_a_fused_activation_obeys_its_own_rules() -> None:
+    for activation, words in (
+        (dml.ActivationCeluDesc(alpha=0.0), "ACTIVATION_CELU: alpha is 0"),
+        (dml.ActivationSoftplusDesc(steepness=0.0), "ACTIVATION_SOFTPLUS: steepness is 0.0"),
+    ):
+        with pytest.raises(dml.InvalidDescError, match=words):
+            dml.validate(sum_with(activation))
+
+
+def test_a_steepness_below_one_came_with_level_6_4() -> None:
+    gentle = dml.ActivationSoftplusDesc(input_tensor=LINE, output_tensor=LINE, steepness=0.5)
+    dml.validate(gentle, L.FL_6_4)
+    with pytest.raises(
+        dml.UnsupportedError, match=r"steepness is 0.5, allowed from FL_6_4; FL_6_3"
+    ):
+        dml.validate(gentle, L.FL_6_3)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("bias", [300.7, 1e9, -1e9])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32])
+def test_the_bias_of_shrink_saturates_to_the_type(
+    device: dml.Device, dtype: type[Any], bias: float
+) -> None:
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    a = np.array([0, 1, 2, 3, most, least], dtype)
+    by = np.array(int(min(max(bias, least), most)), dtype)
+    moved = np.where(a > 1, a - by, np.where(a.astype(float) < -1, a + by, 0)).astype(dtype)
+    found = dml.activation_shrink(device.tensor(a), bias=bias, threshold=1.0)
+    assert found.tolist() == moved.tolist()
