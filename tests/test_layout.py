@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dmlgpu.plan import scan
-from dmlgpu.wgsl import assembly, source
+from dmlgpu.wgsl import assembly, params, source
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "dmlgpu"
@@ -50,7 +50,9 @@ def test_every_directive_is_one_that_assembly_knows(path: Path) -> None:
     """A misspelt one would stay in the text, for the driver to refuse."""
     known = (source._IMPORT, assembly._BIND, source._REPEAT)
     for line in path.read_text(encoding="utf-8").splitlines():
-        if line.lstrip().startswith("#"):
+        if line.startswith("#param "):
+            assert len(params.layout_of([line])) == 1, line
+        elif line.lstrip().startswith("#"):
             assert any(pattern.match(line) for pattern in known), line
             assert "//" not in line, f"a comment would hide what follows it on the line: {line}"
         else:
