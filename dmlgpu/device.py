@@ -11,7 +11,15 @@ import numpy.typing as npt
 
 from dmlgpu import elements, indexed, ordering
 from dmlgpu.arguments import is_fixed, key_of
-from dmlgpu.array.promotion import BOOL, DType, data_type_of, host_array
+from dmlgpu.array.promotion import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    DType,
+    data_type_of,
+    host_array,
+    is_python,
+)
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.host import described, laid_out, native
@@ -388,7 +396,9 @@ class Device:
             return None
         if field.is_array and isinstance(x, (list, tuple)):
             return tuple(item if isinstance(item, Tensor) else self.tensor(item) for item in x)
-        return native(x, _argument(field.name))
+        values = native(x, _argument(field.name))
+        # Python's own numbers are double only because it has no others.
+        return values.astype(FLOAT32) if values.dtype == FLOAT64 and is_python(x) else values
 
     def _viewed(self, x: Any, desc: TensorDesc | None) -> Any:
         if desc is None:

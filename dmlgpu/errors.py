@@ -4,7 +4,8 @@ DmlError
 ├── InvalidDescError (ValueError)      a description or argument breaks a rule
 │   ├── InvalidTypeError (TypeError)   an array or argument of a type that cannot be used
 │   ├── InvalidIndexError (IndexError) an index in brackets that is none
-│   └── AxisError (NumPy's AxisError)  an axis that the tensor does not have
+│   ├── AxisError (NumPy's AxisError)  an axis that the tensor does not have
+│   └── NumberRangeError (OverflowError)  a Python integer that its type does not hold
 ├── UnsupportedError (ValueError)      an operator, type or rank above the feature level
 ├── BindingError (ValueError)          wrong count, size, alignment, device or overlap of tensors
 ├── IndexRangeError (IndexError)       an index value lies outside its dimension
@@ -52,6 +53,10 @@ class InvalidIndexError(InvalidDescError, IndexError):
 
 class AxisError(InvalidDescError, NumpyAxisError):
     """An axis is out of bounds; also NumPy's AxisError, with its `axis` and `ndim`."""
+
+
+class NumberRangeError(InvalidDescError, OverflowError):
+    """A Python integer does not fit the integer type that it shall take."""
 
 
 class UnsupportedError(DmlError, ValueError):

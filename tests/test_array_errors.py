@@ -175,7 +175,7 @@ def test_arguments_that_are_no_integers_are_type_errors(
         (lambda t: dml.slice1(t, 0, (1, 1), (1, 1)), "SLICE1: input_window_offsets is 0"),
         (lambda t: dml.cumulative_summation(None, 0), "data type object has no DirectML type"),
         (lambda t: dml.gather_nd(t, "a"), "has no DirectML type"),
-        (lambda t: dml.gather_nd(t, [[0.5]]), "GATHER_ND: indices_tensor is FLOAT64"),
+        (lambda t: dml.gather_nd(t, [[0.5]]), "GATHER_ND: indices_tensor is FLOAT32"),
         (lambda t: t.gather_nd([[2]]), "GATHER_ND1.*2"),
     ],
 )

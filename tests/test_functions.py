@@ -18,6 +18,13 @@ import dmlgpu as dml
 pytestmark = pytest.mark.gpu
 
 
+def test_python_floats_are_float32(device: dml.Device) -> None:
+    made = dml.element_wise_add([1.5, 2.5], [0.25])
+    assert made.dtype == np.float32
+    assert made.tolist() == [1.75, 2.75]
+    assert dml.slice(np.array([1.5, 2.5]), [1], [1], [1]).dtype == np.float64
+
+
 def test_the_documented_program(device: dml.Device) -> None:
     y = dml.cumulative_summation(np.ones((1, 1, 2, 4), np.float32), axis=3)
     assert np.asarray(y).tolist() == [[[[1, 2, 3, 4], [1, 2, 3, 4]]]]

@@ -35,6 +35,15 @@ DATA_TYPE_VALUES = {
 LEVELS = "10 20 21 30 31 40 41 50 51 52 60 61 62 63 64"
 
 
+@pytest.mark.gpu
+def test_masks_are_not_lost(device: dml.Device) -> None:
+    masked = np.ma.array([1, 2], mask=[True, False])
+    for use in (lambda: device.tensor(masked), lambda: device.tensor([1, 2]) + masked):
+        with pytest.raises(dml.InvalidTypeError, match="a masked array, whose mask would be lost"):
+            use()
+    assert device.tensor(np.ma.array([1, 2])).tolist() == [1, 2]
+
+
 def test_data_types_have_directmls_values() -> None:
     assert {t.name: int(t) for t in T} == DATA_TYPE_VALUES
 

@@ -13,8 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dmlgpu.desc.host import as_array
 from dmlgpu.desc.tensor import DataType
-from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError, shown
+from dmlgpu.errors import (
+    InvalidTypeError,
+    NumberRangeError,
+    UnsupportedError,
+    shown,
+)
 
 DType = np.dtype[Any]
 BOOL = np.dtype(np.bool_)
@@ -25,10 +31,6 @@ DEFAULTS = {"b": BOOL, "i": INT32, "f": FLOAT32}
 DTYPES: tuple[DType, ...] = (BOOL, *(t.numpy for t in DataType if t.bits >= 8))
 # Of kinds; signed and unsigned integers are one to a Python number.
 _RANK = {"b": 0, "u": 1, "i": 1, "f": 2}
-
-
-class NumberRangeError(InvalidDescError, OverflowError):
-    """A Python integer does not fit the integer type that it shall take."""
 
 
 def dtype_of(what: str, dtype: Any) -> DType:
@@ -145,15 +147,7 @@ def host_array(what: str, value: Any, dtype: Any = None) -> npt.NDArray[Any]:
     Python numbers become float32, int32 (int64 where they need it) or bool; arrays keep their type.
     """
     wanted = None if dtype is None else dtype_of(f"{what}: dtype", dtype)
-    try:
-        values = np.asarray(value)
-    except (InvalidDescError, UnsupportedError, MemoryError):
-        raise
-    except OverflowError as error:
-        raise NumberRangeError(f"{what}: {error}") from None
-    except Exception as error:  # NumPy's own, or whatever an object's __array__ raises
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise InvalidDescError(f"{what} is {shown(value)}, not an array: {reason}") from None
+    values = as_array(what, value)
     if wanted is None and values.dtype in (FLOAT64, INT64) and is_python(value):
         if values.dtype == FLOAT64:
             wanted = FLOAT32

@@ -10,7 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.errors import DmlError, InvalidDescError, InvalidTypeError, OutOfMemoryError, shown
+from dmlgpu.errors import (
+    DmlError,
+    InvalidDescError,
+    InvalidTypeError,
+    NumberRangeError,
+    OutOfMemoryError,
+    shown,
+)
 
 
 def as_array(what: str, value: Any) -> npt.NDArray[Any]:
@@ -23,6 +30,8 @@ def as_array(what: str, value: Any) -> npt.NDArray[Any]:
         return np.asarray(value)
     except (DmlError, MemoryError):
         raise
+    except OverflowError as error:
+        raise NumberRangeError(f"{what}: {error}") from None
     except Exception as error:  # NumPy's own, or whatever an object's __array__ raises
         reason = " ".join(str(error).split()).rstrip(".")
         raise InvalidDescError(f"{what} is {shown(value)}, not an array: {reason}") from None

@@ -284,8 +284,12 @@ def _fits_binding(scan: Scan, adapter: Adapter) -> bool:
 
 
 def _is_thin(scan: Scan) -> bool:
-    """Whether the elements of a few lines are apart, and what lies between them is no row."""
-    is_apart = abs(scan.out_step) > 1 and abs(scan.in_step) > 1
+    """Whether the elements of a few lines are apart, and what lies between them is no row.
+
+    Read where they lie, in two passes of three, sectors are moved as often as there are columns
+    in them: three times the columns. To lines and back it is seven times, whatever their number.
+    """
+    is_apart = min(abs(scan.out_step), abs(scan.in_step)) > 2
     return is_apart and count(scan.lines) < FEW_LINES and columns_of(scan) is None
 
 
