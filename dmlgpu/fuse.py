@@ -106,6 +106,16 @@ class Ended:
             f"fuse: {self.reduced.name} must be the last step; {name} follows it"
         )
 
+    def _followed(self, *_: object) -> NoReturn:
+        raise UnsupportedError(f"fuse: {self.reduced.name} must be the last step; more follows it")
+
+    # Python looks for these on the class, not by __getattr__.
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _followed
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _followed
+    __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __abs__ = _followed
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __float__ = __int__ = _followed
+    __getitem__ = __iter__ = __len__ = _followed
+
 
 class Traced(Tensor):
     """What stands for a tensor while a function is traced: a shape, a type and a name."""

@@ -646,23 +646,32 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     ) -> Tensor:
         if axis is None:
             return self.reshape(-1)._scan(operator, flag, 0, dtype, exclusive, reverse)
-        axis = views.axis_of(operator, axis, self.ndim)
+        if dtype is not None or self.dtype in WIDENED or not self.size:
+            return self._scan_as(operator, flag, axis, dtype, exclusive, reverse)
+        check_computes(operator, self.dtype)
+        result: Tensor = self.device.run(
+            operator,
+            self,
+            axis=views.axis_of(operator, axis, self.ndim),
+            axis_direction=AxisDirection.DECREASING if reverse else AxisDirection.INCREASING,
+            **{flag: bool(exclusive)},
+        )
+        return result
+
+    def _scan_as(
+        self, operator: str, flag: str, axis: int, dtype: Any, exclusive: bool, reverse: bool
+    ) -> Tensor:
+        """A scan in the type that is asked for, or in one that there is a scan for."""
+        views.axis_of(operator, axis, self.ndim)
         wanted = self.dtype if dtype is None else dtype_of("cumsum: dtype", dtype)
         check_computes(operator, wanted)
         source = self.astype(wanted, copy=False)
         if wanted in WIDENED:
             source = source.astype(wide_sum(wanted))
         made = source.dtype if dtype is None else wanted
-        if not self.size:
-            return source.astype(made, copy=False)
-        result: Tensor = self.device.run(
-            operator,
-            source,
-            axis=axis,
-            axis_direction=AxisDirection.DECREASING if reverse else AxisDirection.INCREASING,
-            **{flag: bool(exclusive)},
-        )
-        return result.astype(made, copy=False)
+        if self.size:
+            source = source._scan(operator, flag, axis, None, exclusive, reverse)
+        return source.astype(made, copy=False)
 
     def sort(
         self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None

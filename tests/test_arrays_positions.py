@@ -176,3 +176,23 @@ def test_split(device: dml.Device) -> None:
             dnp.split(x, cuts)
     with pytest.raises(TypeError, match="integers"):
         dnp.split(x, 2.5)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_positions_and_coordinates(device: dml.Device, order: str) -> None:
+    sizes = (2, 3, 4)
+    wanted = np.unravel_index(np.arange(24), sizes, order)  # type: ignore[call-overload]
+    found = np.unravel_index(device.tensor(np.arange(24)), sizes, order)  # type: ignore[call-overload]
+    for got, expected in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(got.numpy(), expected)
+    again = np.ravel_multi_index(found, sizes, order=order)  # type: ignore[call-overload]
+    np.testing.assert_array_equal(again.numpy(), np.arange(24))
+
+
+def test_coordinates_out_of_range_are_clamped_or_wrapped(device: dml.Device) -> None:
+    pairs = (device.tensor([-1, 5]), device.tensor([1, 7]))
+    assert dnp.ravel_multi_index(pairs, (4, 4)).tolist() == [1, 15]
+    wrapped = np.ravel_multi_index(([-1, 5], [1, 7]), (4, 4), mode="wrap")
+    assert dnp.ravel_multi_index(pairs, (4, 4), mode="wrap").tolist() == wrapped.tolist()
+    with pytest.raises(dml.UnsupportedError, match="positions above those of int32"):
+        dnp.ravel_multi_index(pairs, (2**16, 2**16))

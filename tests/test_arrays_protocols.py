@@ -150,3 +150,12 @@ def test_arrays_on_a_device_that_is_not_the_default(x: dml.Tensor) -> None:
         assert np.concatenate([x.numpy(), y]).device is other
         with pytest.raises(dml.BindingError, match="another device"):
             x + y
+
+
+def test_arguments_that_tensors_do_not_take_are_named(device: dml.Device) -> None:
+    x = device.tensor(np.ones((2, 3), np.float32))
+    assert np.reshape(x, (3, 2), order="C").shape == (3, 2)
+    with pytest.raises(TypeError, match=r"^np\.sum: a tensor takes no argument initial$"):
+        np.sum(x, initial=1)
+    with pytest.raises(TypeError, match=r"^np\.reshape: a tensor takes no argument order$"):
+        np.reshape(x, (3, 2), order="F")

@@ -426,3 +426,12 @@ def test_a_cluster_refuses_what_it_cannot_do() -> None:
         dmlgpu.dask.LocalCluster(processes=False)
     with pytest.raises(dml.DeviceError, match="no such adapter"):
         dmlgpu.dask.LocalCluster(["no such adapter"])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(6,), (7, 9)])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_the_place_of_an_extreme_in_all_chunks(name: str, shape: tuple[int, ...]) -> None:
+    values = np.random.default_rng(2).permutation(np.prod(shape)).reshape(shape).astype(np.float32)
+    found = getattr(da, name)(dmlgpu.dask.from_array(values, chunks=4)).compute()
+    assert int(found) == getattr(np, name)(values)

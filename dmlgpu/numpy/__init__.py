@@ -108,8 +108,10 @@ from dmlgpu.numpy.indexing import (
     flatnonzero,
     nonzero,
     put_along_axis,
+    ravel_multi_index,
     take,
     take_along_axis,
+    unravel_index,
 )
 from dmlgpu.numpy.manipulation import (
     array_split,
@@ -312,6 +314,7 @@ __all__ = [
     "pow",
     "prod",
     "put_along_axis",
+    "ravel_multi_index",
     "real",
     "reciprocal",
     "remainder",
@@ -351,6 +354,7 @@ __all__ = [
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unravel_index",
     "unstack",
     "var",
     "vecdot",

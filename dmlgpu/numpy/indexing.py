@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from dmlgpu.desc import views
 from dmlgpu.desc.host import as_array
 from dmlgpu.elements import broadcast_shapes
-from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError
+from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.numpy.manipulation import stack
@@ -94,6 +95,44 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
     wide = np.broadcast_to(given, shape)
     made = x.device.run("SCATTER_ELEMENTS", x, wide, updates, axis=place)
     x[...] = made.marked(x.shape, x.dtype)
+
+
+def unravel_index(indices: Any, shape: Any, /, *, order: str = "C") -> tuple[Tensor, ...]:
+    """The coordinates, in an array of this shape, of positions in the flattened one.
+
+    The last axis counts fastest, or the first one where `order` is "F".
+    """
+    sizes = views.shape_of("unravel_index", (shape,))
+    rest, found = asarray(indices), []
+    for size in sizes[:-1] if order == "F" else reversed(sizes[1:]):
+        found.append(rest % size)
+        rest = rest // size
+    return (*found, rest) if order == "F" else (rest, *reversed(found))
+
+
+def ravel_multi_index(
+    multi_index: Any, dims: Any, /, *, mode: str = "raise", order: str = "C"
+) -> Tensor:
+    """The positions, in the flattened array, of coordinates in an array of these sizes.
+
+    Coordinates out of range are clamped, as in all indexing on the GPU, unless `mode` is "wrap".
+    """
+    sizes = views.shape_of("ravel_multi_index", (dims,))
+    if len(multi_index) != len(sizes):
+        raise InvalidDescError(
+            f"ravel_multi_index: {len(multi_index)} coordinates for {len(sizes)} dimensions"
+        )
+    if prod(sizes) > 2**31:
+        raise UnsupportedError(
+            f"ravel_multi_index: an array of sizes {sizes} has positions above those of int32"
+        )
+    device = device_of(*multi_index)
+    made = asarray(0, device=device)
+    pairs = list(zip(multi_index, sizes, strict=True))
+    for given, size in reversed(pairs) if order == "F" else pairs:
+        at = asarray(given, device=device)
+        made = made * size + (at % size if mode == "wrap" else at.clip(0, size - 1))
+    return made
 
 
 def _along(what: str, x: Tensor, indices: Any, axis: int) -> tuple[Any, int]:

@@ -5,6 +5,7 @@ Nothing goes through host memory unasked: `np.asarray(x)` is the way there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -372,6 +373,9 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "put_along_axis": lambda arr, indices, values, axis: indexing.put_along_axis(
         arr, indices, values, axis
     ),
+    "ravel_multi_index": lambda multi_index, dims, **more: indexing.ravel_multi_index(
+        multi_index, dims, **more
+    ),
     "roll": _roll,
     "rollaxis": _rollaxis,
     "searchsorted": _searchsorted,
@@ -395,6 +399,9 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "unique_counts": sorting.unique_counts,
     "unique_inverse": sorting.unique_inverse,
     "unique_values": sorting.unique_values,
+    "unravel_index": lambda indices, shape, order="C": indexing.unravel_index(
+        indices, shape, order=order
+    ),
     "unstack": _split_axis(manipulation.unstack),
     "vecdot": statistics.vecdot,
     "vsplit": _split_along(0),
@@ -417,10 +424,13 @@ def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any], dev
         raise _refused(told, name)
     if named.get("out") is not None:
         raise InvalidTypeError(f"{told}: a tensor takes no argument out")
-    given = {k: v for k, v in named.items() if k != "out"}
+    # What NumPy does by default need not be asked for.
+    given = {k: v for k, v in named.items() if k != "out" and (k, v) != ("order", "C")}
     try:
         return known(*args, **given)
     except TypeError as error:
         if isinstance(error, InvalidTypeError):
             raise
-        raise InvalidTypeError(f"{told}: {error}") from None
+        unknown = re.search(r"got an unexpected keyword argument '(\w+)'", str(error))
+        reason = f"a tensor takes no argument {unknown[1]}" if unknown else str(error)
+        raise InvalidTypeError(f"{told}: {reason}") from None
