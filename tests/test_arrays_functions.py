@@ -346,3 +346,10 @@ def test_arguments_of_reductions_are_read_each_time(device: dml.Device) -> None:
     assert (x * 100).sum(dtype="int8").item() == 1500 - 6 * 256 + 0
     assert x.max(0).shape == (3,)
     assert x.max(0, keepdims=True).shape == (1, 3)
+
+
+def test_a_remembered_scan_is_that_of_its_shape(device: dml.Device) -> None:
+    assert device.tensor([3]).cumsum(0).tolist() == [3]
+    with pytest.raises(dml.AxisError):
+        device.tensor(3).cumsum(0)
+    assert device.tensor([True]).cumsum(0).dtype == np.int32
