@@ -65,6 +65,8 @@ def test_destroyed_after_a_call_is_recorded(device: dml.Device, make: Make, inde
     for tensor in (spoiled, of_spoiled, spoiled):  # never stale bytes, however often it is asked
         with pytest.raises(dml.BindingError, match="SLICE1, which was to fill it"):
             tensor.numpy()
+        with pytest.raises(dml.BindingError, match="SLICE1, which was to fill it"):
+            tensor.buffer  # noqa: B018
     assert before.numpy()[-1] == 64
     works(device, "call recorded", 3)
 
