@@ -5,6 +5,7 @@ All values are integers that every step keeps exact, so an answer is right or wr
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu.desc.description import Description
+from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.levels import FeatureLevel, row_at
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.device import Device
@@ -257,33 +258,29 @@ def cases() -> Iterator[Case]:
     yield from scans()
 
 
-VALUES: dict[str, Any] = {"bool": False, "float": 1.0, "uint": 1, "int": 1, "scalar union": 1}
-SEVERAL: dict[str, Any] = {"uint array": (0,), "int array": (0,), "float array": (1.0,)}
+VALUES: dict[str, Any] = {
+    **{"bool": False, "float": 1.0, "uint": 1, "int": 1, "scalar union": 1, "size 2d": (1, 1)},
+    **{"uint array": 0, "int array": 0, "float array": 1.0},  # of each entry
+}
+AT_LEAST_ONE = ("repeats", "sizes", "strides", "dilations")  # ends of names of such arrays
 
 
 def smallest(operator: Operator[Any]) -> Description | None:
     """A description with one element in each tensor, by the record alone; None: it needs more.
 
-    Attributes have the first value of their kind; sizes that only a caller can say are 1.
+    Attributes have the first value of their kind; sizes that only a caller can say are 1, and
+    arrays have an entry for each dimension, or one.
     """
     row = row_at(operator.entry.support, max(FeatureLevel)) or {}
     rank = max((min(cell.ranks) for cell in row.values()), default=1)
-    given: dict[str, Any] = {}
-    for field in operator.fields:
-        if field.direction == "in" and not field.optional:
-            one = TensorDesc(min(row[field.name].data_types), (1,) * rank)
-            given[field.name] = (one,) if field.is_array else one
-        elif not field.is_tensor and field.required and not field.optional:
-            if field.name == "axis":
-                given[field.name] = 0
-            elif field.kind.startswith("enum "):
-                given[field.name] = 0 if "DATA_TYPE" not in field.kind else DataType.FLOAT32
-            elif field.kind in VALUES:
-                given[field.name] = VALUES[field.kind]
-            elif field.kind in SEVERAL:
-                alone = field.name in ("axes", "bias")
-                given[field.name] = SEVERAL[field.kind] * (1 if alone else rank)
-    for more in ({}, {"output_sizes": (1,) * rank}):
+    for length, more in itertools.product((rank, 1), ({}, {"output_sizes": (1,) * rank})):
+        given: dict[str, Any] = {}
+        for field in operator.fields:
+            if field.direction == "in" and not field.optional:
+                one = TensorDesc(min(row[field.name].data_types), (1,) * rank)
+                given[field.name] = (one,) if field.is_array else one
+            elif not field.is_tensor and field.required and not field.optional:
+                given[field.name] = _least(field, length)
         try:
             desc: Description = operator.complete(given | more)
             operator.validate(desc, max(FeatureLevel))
@@ -291,6 +288,20 @@ def smallest(operator: Operator[Any]) -> Description | None:
             continue
         return desc
     return None
+
+
+def _least(field: Field, length: int) -> Any:
+    """The first value of an attribute's kind."""
+    if field.name == "axis":
+        return 0
+    if field.kind.startswith("enum "):
+        return 0 if "DATA_TYPE" not in field.kind else DataType.FLOAT32
+    value = VALUES[field.kind]
+    if not field.kind.endswith(" array"):
+        return value
+    if field.name in ("axes", "bias"):
+        return (value,)
+    return (1 if field.name.endswith(AT_LEAST_ONE) else value,) * length
 
 
 def runs(device: Device, operator: Operator[Any], desc: Description) -> Outcome:
