@@ -6,6 +6,7 @@ from dmlgpu import functions, ops
 from dmlgpu import numpy as numpy  # tensors answer NumPy through it
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.catalogue import desc_names as _desc_names
+from dmlgpu.desc.catalogue import names as _all_names
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import (
     AxisDirection,
@@ -130,7 +131,10 @@ def __getattr__(name: str) -> _Any:
     """Descriptions and functions of all operators, made from their records when asked for."""
     found: _Any = ops.description_named(name) or functions.function_named(name)
     if found is None:
-        raise AttributeError(f"module 'dmlgpu' has no attribute {name!r}")
+        leads = "the functions of arrays are in dmlgpu.numpy"
+        if name.upper() in _all_names():
+            leads = f"the operator {name.upper()} can be described, but is not built yet"
+        raise AttributeError(f"module 'dmlgpu' has no attribute {name!r}; {leads}")
     globals()[name] = found
     return found
 

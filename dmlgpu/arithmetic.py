@@ -90,6 +90,16 @@ class Arithmetic:
     def __ifloordiv__(self, other: Any) -> Tensor:
         return self._in_place("floor_divide", other)
 
+    def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Tensor, Tensor]:
+        return other // self, other % self
+
+    def __round__(self: Any, decimals: int = 0) -> Tensor:
+        rounded: Tensor = self.round(decimals)
+        return rounded
+
     def __mod__(self, other: Any) -> Tensor:
         return self._binary("remainder", other)
 

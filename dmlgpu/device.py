@@ -115,7 +115,8 @@ class Device:
     def __repr__(self) -> str:
         state = "" if self.is_usable else ", closed" if self.context.closed else ", lost"
         level = self.feature_level.name
-        return f"Device({self.adapter.name!r}, feature_level={level}{state})"
+        debug = ", debug=True" if self.context.debug else ""
+        return f"Device({self.adapter.name!r}, feature_level={level}{debug}{state})"
 
     def __reduce__(self) -> Any:
         raise InvalidTypeError(

@@ -51,13 +51,17 @@ class Statistics:
         """Averages; of integers in float32."""
         return self.device.reduce("mean", self, axis, keepdims, _type("mean", dtype))
 
-    def var(self, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
-        """Variances: squared deviations over the count less `correction` (NumPy's ddof)."""
-        return self.device.reduce("var", self, axis, keepdims, None, correction)
+    def var(
+        self, axis: Axis = None, correction: float = 0, keepdims: bool = False, *, ddof: float = 0
+    ) -> Tensor:
+        """Variances: squared deviations over the count less `correction`, or NumPy's `ddof`."""
+        return self.device.reduce("var", self, axis, keepdims, None, correction or ddof)
 
-    def std(self, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+    def std(
+        self, axis: Axis = None, correction: float = 0, keepdims: bool = False, *, ddof: float = 0
+    ) -> Tensor:
         """Standard deviations: the square roots of `var`."""
-        return self.device.reduce("std", self, axis, keepdims, None, correction)
+        return self.device.reduce("std", self, axis, keepdims, None, correction or ddof)
 
     def all(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """Whether no element is 0."""

@@ -66,9 +66,9 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     def __init__(
         self,
         device: Device,
-        lease: Lease,
-        desc: TensorDesc,
-        offset: int,
+        lease: Lease = None,  # type: ignore[assignment]  # so that what is missing is said below
+        desc: TensorDesc = None,  # type: ignore[assignment]
+        offset: int = 0,
         whole: bool = False,
         number: int = -1,
     ) -> None:

@@ -204,3 +204,28 @@ def test_assignment(device: dml.Device) -> None:
         x[0] = [1.0, 2.0]
     with pytest.raises(OverflowError):
         device.tensor(np.zeros(2, np.int8)).__setitem__(0, 1000)
+
+
+def test_what_numpy_users_try_first(device: dml.Device) -> None:
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    x = device.tensor(a)
+    for got, wanted in zip(divmod(x, 2), divmod(a, 2), strict=True):
+        np.testing.assert_array_equal(got.numpy(), wanted)
+    for got, wanted in zip(divmod(7, x + 1), divmod(7, a + 1), strict=True):
+        np.testing.assert_array_equal(got.numpy(), wanted)
+    np.testing.assert_array_equal(round(x + 0.5).numpy(), (a + 0.5).round())
+    np.testing.assert_array_equal(x[range(1, 2)].numpy(), a[range(1, 2)])
+    assert x[range(0)].shape == (0, 3)
+    assert x.var(ddof=1).item() == np.var(a, ddof=1)
+    assert x.std(0, ddof=1).tolist() == np.std(a, 0, ddof=1).tolist()
+
+
+def test_names_that_are_not_here_lead_on() -> None:
+    with pytest.raises(
+        AttributeError, match=r"zeros'; the functions of arrays are in dmlgpu\.numpy$"
+    ):
+        dml.zeros  # noqa: B018
+    with pytest.raises(AttributeError, match=r"GEMM can be described, but is not built yet$"):
+        dml.gemm  # noqa: B018
+    with pytest.raises(TypeError, match="a Tensor is made by a Device"):
+        dml.Tensor(np.ones(3))  # type: ignore[arg-type]

@@ -63,6 +63,9 @@ def test_the_trace_holds_every_call(device: dml.Device, tmp_path: Path) -> None:
         dml.cumulative_summation(x, 0)
         x[::-1]
     p.save(tmp_path / "trace.json")
+    told = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    tensors = [event["args"]["tensors"] for event in told if event["ph"] == "X"]
+    assert tensors == ["FLOAT32 64x64 -> FLOAT32 64x64"] * 2
     p.save(str(tmp_path / "same.json"))
     text = (tmp_path / "trace.json").read_text(encoding="utf-8")
     assert (tmp_path / "same.json").read_text(encoding="utf-8") == text

@@ -143,7 +143,7 @@ def rows(device: dml.Device, cases: list[Case], rate: float, progress: Progress)
 
 
 def _print(adapter: dml.AdapterInfo, report: dict[str, Any], found: list[Row]) -> None:
-    print(f"dmlgpu {dml.__version__} on {adapter}")
+    print_text(f"dmlgpu {dml.__version__} on {adapter}")
     size = bytes_text(found[0].input_bytes)
     rate = number_text(report["copy_gb_per_s"])
     print(f"FLOAT32, {size} of input; the adapter copies {rate} GB/s\n")

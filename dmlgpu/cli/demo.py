@@ -91,7 +91,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(device: dml.Device, cases: list[Case]) -> list[Row]:
-    print(f"dmlgpu {dml.__version__} on {device.adapter}\n")
+    print_text(f"dmlgpu {dml.__version__} on {device.adapter}")
+    print()
     columns = {
         "operator": [case.operator for case in cases],
         "task": [case.task for case in cases],

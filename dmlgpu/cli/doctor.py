@@ -68,7 +68,8 @@ def _as_data(device: Device) -> list[Verdict]:
 
 
 def _as_table(device: Device) -> list[Verdict]:
-    print(f"{device.adapter}\n")
+    print_text(str(device.adapter))
+    print()
     table = Table({"result": [AVOIDED], "check": [LONGEST], "what was found": []})
     found = []
     for verdict in examine(device):

@@ -98,15 +98,14 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print_text(", ".join(f"{name} {version}" for name, version in found["versions"].items()))
     print(f"shaders in {found['shaders']}\n")
+    headings = ("name", "kind", "backend", "driver")
     rows = [
-        ("  " + adapter["name"], adapter["kind"], adapter["backend"], adapter["driver"])
-        for adapter in found["adapters"]
+        ("*" if number == found["chosen"]["adapter"] else "", *(adapter[h] for h in headings))
+        for number, adapter in enumerate(found["adapters"])
     ]
-    headings = ("  name", "kind", "backend", "driver")
-    table = Table({name: [row[i] for row in rows] for i, name in enumerate(headings)})
-    for number, (name, *rest) in enumerate(rows):
-        mark = "*" if number == found["chosen"]["adapter"] else " "
-        table.row(mark + name[1:], *rest)
+    table = Table({name: [row[i] for row in rows] for i, name in enumerate(("", *headings))})
+    for row in rows:
+        table.row(*row)
     print()
     print_text(f"* is chosen: {found['chosen']['because']}")
     print()

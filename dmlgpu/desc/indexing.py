@@ -217,10 +217,10 @@ def _entry(part: Any, place: int, own: type[Any]) -> Any:
         return int(part)
     values = part
     if not isinstance(part, own):
-        if not isinstance(part, (list, tuple)) and not hasattr(part, "__array__"):
+        if not isinstance(part, (list, tuple, range)) and not hasattr(part, "__array__"):
             return _integer(part, place)
         values = as_array(f"index {place}", part)
-        if not values.size and isinstance(part, (list, tuple)):
+        if not values.size and isinstance(part, (list, tuple, range)):
             values = values.astype(np.intp)
         if not values.ndim and values.dtype.kind in "iu":
             return int(values)

@@ -50,6 +50,7 @@ class Call:
     copies: tuple[tuple[Buffer, int, Buffer, int, int], ...] = ()  # instead of dispatches
     timed: bool = True  # by a profile
     encode: Encode | None = None  # other commands, after the rest
+    tensors: str = ""  # types and sizes of what it reads and writes, to be told
     commands: int = field(init=False)
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -93,7 +93,17 @@ class Executable:
         storages = tuple({p.storage.serial: p.storage for p in places.values()}.values())
         targets = tuple(region.storage for region in outputs)
         name = self.operator.name
-        call = Call(name, dispatches, storages, self.nbytes, targets, tuple(held), copies)
+        told = f"{_told(self.inputs.values())} -> {_told(self.outputs.values())}"
+        call = Call(
+            name,
+            dispatches,
+            storages,
+            self.nbytes,
+            targets,
+            tuple(held),
+            copies,
+            tensors=told.removeprefix(" "),
+        )
         if len(self.calls) >= CALL_LIMIT:
             self.drop_calls()
         self.context.remember_use((s.serial for s in storages), self, key)
@@ -231,6 +241,11 @@ class Executable:
         ]
         group = gpu.bind_group(pipeline, uniforms, ranges)
         return (pipeline, group, *grid(dispatch.workgroups, gpu.max_groups, self.operator.name))
+
+
+def _told(tensors: Iterable[TensorDesc]) -> str:
+    """Types and sizes, as `dmlgpu explain` writes them."""
+    return ", ".join(f"{t.data_type.name} {'x'.join(map(str, t.sizes))}" for t in tensors)
 
 
 def _overlap(a: Region, a_desc: TensorDesc, b: Region, b_desc: TensorDesc) -> bool:

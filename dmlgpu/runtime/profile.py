@@ -30,6 +30,7 @@ class ProfiledCall:
     nbytes: int  # the least that the call must read and write; 0 where that is not known
     start: int  # nanoseconds on a clock of its own
     end: int
+    tensors: str = ""  # types and sizes of what was read and written
 
     @property
     def seconds(self) -> float:
@@ -247,7 +248,7 @@ class Recorder:
         start = perf_counter_ns()
         context.recording.append(call)
         context.transfers.wait()
-        self._tell(ProfiledCall(call.name, call.nbytes, start, perf_counter_ns()))
+        self._tell(ProfiledCall(call.name, call.nbytes, start, perf_counter_ns(), call.tensors))
 
     def _tell(self, call: ProfiledCall) -> None:
         for profile in list(self.listeners):
@@ -280,7 +281,8 @@ class Recorder:
                 for first, call in attempt.stamped:
                     start = round(times[first])
                     taken = max(0, round(times[first + 1] - times[first]))
-                    self._tell(ProfiledCall(call.name, call.nbytes, start, start + taken))
+                    end = start + taken
+                    self._tell(ProfiledCall(call.name, call.nbytes, start, end, call.tensors))
 
     def close(self) -> None:
         """The last profile is left: the device is no longer profiled."""

@@ -22,6 +22,8 @@ class Timed(Protocol):
     def end(self) -> int: ...
     @property
     def gb_per_s(self) -> float: ...
+    @property
+    def tensors(self) -> str: ...
 
 
 def trace(calls: Sequence[Timed], adapter: str, clock: str) -> dict[str, Any]:
@@ -39,6 +41,8 @@ def trace(calls: Sequence[Timed], adapter: str, clock: str) -> dict[str, Any]:
         args: dict[str, Any] = {"bytes": call.nbytes}
         if call.nbytes and call.end > call.start:
             args["GB/s"] = round(call.gb_per_s, 3)
+        if call.tensors:
+            args["tensors"] = call.tensors
         events.append(
             {
                 "name": call.name,
