@@ -348,7 +348,7 @@ def test_an_expression_is_one_kernel_with_its_traffic(capsys: Capture) -> None:
     [
         ("x +", "invalid syntax"),
         ("x * z", "name 'z' is not defined"),
-        ("x.sum() + 1", "unsupported operand"),
+        ("x.sum() + 1", "sum must be the last step"),
         ("x[0]", "indexing is no element-wise step"),
         ("3", "it must return one tensor"),
     ],
