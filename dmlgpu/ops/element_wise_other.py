@@ -11,9 +11,10 @@ from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.element_wise_binary import Binary
-from dmlgpu.ops.element_wise_unary import Plain, copied
+from dmlgpu.ops.element_wise_unary import Plain
 from dmlgpu.ops.elements import Row, like_first, records, truth_like_first
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.move import Move
 from dmlgpu.plan.operator import Given, Operator, Together, Work
 from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
 
@@ -139,7 +140,7 @@ def cast(d: CastDesc) -> Work:
     """A copy where the type stays; else every value converted."""
     source, output = d.input_tensor, d.output_tensor
     if source.data_type is output.data_type:
-        return copied(source, output)
+        return Move.between(source, output)
     inputs = {"x": Operand.of("input_tensor", source)}
     made = Operand.of("output_tensor", output)
     text = f"{class_of(output.data_type)}_from_{class_of(source.data_type)}(x)"

@@ -12,7 +12,6 @@ from dmlgpu.desc.enumerations import RoundingMode, ScaleBias
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.ops.elements import Row, like_first, records, work
-from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.operator import Given, Operator, Work
 
@@ -238,13 +237,7 @@ def identity(d: ElementWiseIdentityDesc) -> Work:
     """Without scale and bias a copy of bits; with them arithmetic."""
     if d.scale_bias is not None:
         return work(Row(ElementWiseIdentityDesc, "x"), False, d)
-    return copied(d.input_tensor, d.output_tensor)
-
-
-def copied(source: TensorDesc, output: TensorDesc) -> Move:
-    """Every element where it belongs in the output's layout."""
-    strides = zip(output.sizes, output.effective_strides, source.effective_strides, strict=True)
-    return Move(source, output, tuple(Dim(*loop) for loop in strides))
+    return Move.between(d.input_tensor, d.output_tensor)
 
 
 CLIP = "T_max(p_min, T_min(x, p_max))"

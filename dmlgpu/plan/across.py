@@ -16,7 +16,7 @@ from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 WG_SIZE = 256
 ALONG = 64  # elements of a tile along the output
 RUN = 1024  # bits that a tile reads side by side, where that is no more than ALONG elements
-FAR = 512  # bits between neighbours from which an operand is worth a tile
+FAR = 512  # bits between neighbours, from which on each is read from a sector of its own
 FEW = 8  # steps of the other loop from which it is
 
 

@@ -75,6 +75,19 @@ class Move:
     output_field: str = "output_tensor"
     out_base: int | None = None  # element of the output where a part of it starts; None: all of it
 
+    @classmethod
+    def between(
+        cls,
+        source: TensorDesc,
+        output: TensorDesc,
+        source_field: str = "input_tensor",
+        output_field: str = "output_tensor",
+    ) -> Move:
+        """Every element where it belongs in the output's layout."""
+        steps = zip(output.sizes, output.effective_strides, source.effective_strides, strict=True)
+        loops = tuple(Dim(*step) for step in steps)
+        return cls(source, output, loops, source_field=source_field, output_field=output_field)
+
     def plan(self, adapter: Adapter) -> Plan:
         """The dispatches, or where an adapter has nothing better to do, plain copies."""
         tensors = (self.source, self.output, *([self.gather.indices] if self.gather else []))

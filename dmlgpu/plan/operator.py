@@ -21,7 +21,7 @@ from dmlgpu.desc.views import axes_of, axis_of
 from dmlgpu.errors import InvalidDescError, shown
 from dmlgpu.plan.dispatch import Adapter, Plan
 from dmlgpu.plan.index_values import IndexValues
-from dmlgpu.plan.parts import joined
+from dmlgpu.plan.parts import in_turn
 
 D = TypeVar("D", bound=Description)
 Given = SimpleNamespace  # the fields of a description without its outputs
@@ -46,7 +46,7 @@ class Together:
     def plan(self, adapter: Adapter) -> Plan:
         """All dispatches in a row; plain copies where every work has some."""
         plans = [work.plan(adapter) for work in self.works]
-        made = joined(plans, [{}] * len(plans))
+        made = in_turn(plans)
         if not all(plan.copies for plan in plans):
             return made
         return replace(made, copies=tuple(copy for plan in plans for copy in plan.copies))

@@ -136,6 +136,11 @@ def part_of(first: tuple[int, ...], sizes: tuple[int, ...], walks: Sequence[Walk
     return Part(first, sizes, spans, starts)
 
 
+def in_turn(plans: Sequence[Plan]) -> Plan:
+    """Plans one after the other."""
+    return joined(plans, [{}] * len(plans))
+
+
 def joined(plans: Sequence[Plan], spans: Sequence[Mapping[str, tuple[int, int]]]) -> Plan:
     """The plans of all parts in a row, each bound to its spans; scratch memory serves in turn."""
     dispatches = []

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.plan.across import FAR
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan
 from dmlgpu.plan.lines import (
     RUNNING,
@@ -21,7 +22,7 @@ from dmlgpu.plan.lines import (
 )
 from dmlgpu.plan.loops import Dim, count
 from dmlgpu.plan.move import Move
-from dmlgpu.plan.parts import joined, part_of, room_in, split
+from dmlgpu.plan.parts import in_turn, joined, part_of, room_in, split
 from dmlgpu.plan.traffic import all_read, bytes_written
 
 # Numbers that the shaders share, or that drivers and devices set.
@@ -54,7 +55,6 @@ LINKED_TILES = 1024  # whose sums a workgroup adds up sooner than it reads ahead
 STREAM_WG = 256
 STREAM_AHEAD = {16: 640, 32: 640, 64: 448}  # by bits: tiles summed before they are scanned
 WORTH_MOVING = 1 << 20  # bytes of a tensor from which another layout pays for the way there
-FAR = 512  # bits between neighbours, from which on each of them is read from a sector of its own
 LAID = "laid"  # scratch memory: the elements with their lines side by side
 
 
@@ -77,13 +77,13 @@ class AxisScan:
         if adapter.is_cpu or not WORTH_MOVING <= largest <= adapter.max_binding:
             return plan_scan(scan, adapter, largest)
         if self._is_crossed:
-            moved = _move(source, "input_tensor", output, "output_tensor").plan(adapter)
-            return _in_turn(moved, self._in_place(output, "output_tensor", adapter))
+            moved = Move.between(source, output).plan(adapter)
+            return in_turn([moved, self._in_place(output, "output_tensor", adapter)])
         if _is_thin(scan):
             laid = self._laid
-            there = _move(source, "input_tensor", laid, LAID).plan(adapter)
-            back = _move(laid, LAID, output, "output_tensor").plan(adapter)
-            made = _in_turn(there, self._in_place(laid, LAID, adapter), back)
+            there = Move.between(source, laid, output_field=LAID).plan(adapter)
+            back = Move.between(laid, output, source_field=LAID).plan(adapter)
+            made = in_turn([there, self._in_place(laid, LAID, adapter), back])
             room = {LAID: -(-laid.total_tensor_size_in_bytes // 16) * 16}
             return replace(made, scratch={**made.scratch, **room})
         return plan_scan(scan, adapter, largest)
@@ -291,18 +291,6 @@ def _is_thin(scan: Scan) -> bool:
     """
     is_apart = min(abs(scan.out_step), abs(scan.in_step)) > 2
     return is_apart and count(scan.lines) < FEW_LINES and columns_of(scan) is None
-
-
-def _move(source: TensorDesc, source_field: str, output: TensorDesc, output_field: str) -> Move:
-    """All elements in another layout."""
-    strides = zip(output.effective_strides, source.effective_strides, strict=True)
-    loops = [Dim(n, out, step) for n, (out, step) in zip(output.sizes, strides, strict=True)]
-    return Move(source, output, tuple(loops), source_field=source_field, output_field=output_field)
-
-
-def _in_turn(*plans: Plan) -> Plan:
-    """Plans one after the other."""
-    return joined([replace(plan, copies=()) for plan in plans], [{}] * len(plans))
 
 
 def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:

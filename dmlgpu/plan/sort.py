@@ -23,7 +23,7 @@ from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.lines import Scan
 from dmlgpu.plan.loops import Dim, count, fold
 from dmlgpu.plan.move import Gather, Move
-from dmlgpu.plan.parts import joined
+from dmlgpu.plan.parts import in_turn
 from dmlgpu.plan.scan import plan_scan
 from dmlgpu.plan.traffic import all_read, bytes_written
 
@@ -69,7 +69,7 @@ class Sort:
         plans = [self._places(adapter)]
         if self.values is not None:
             plans.append(self._gather(self.values).plan(adapter))
-        return joined(plans, [{}] * len(plans))
+        return in_turn(plans)
 
     def traffic(self) -> dict[str, int]:
         """Everything once."""
@@ -184,7 +184,7 @@ class Sort:
             self._digits_of(first, min(at_once, lines - first), adapter)
             for first in range(0, lines, at_once)
         ]
-        return joined(plans, [{}] * len(plans))
+        return in_turn(plans)
 
     def _digits_of(self, first: int, lines: int, adapter: Adapter) -> Plan:
         words = self._item[1]
@@ -232,7 +232,7 @@ class Sort:
             plans += [Plan((counted,)), summed, Plan((put,))]
             if target:
                 scratch[target] = 4 * words * lines * length
-        made = joined(plans, [{}] * len(plans))
+        made = in_turn(plans)
         return replace(made, scratch={**made.scratch, **scratch})
 
     def _params(self, piece: Piece, segments: int, wanted: int) -> dict[str, Value]:

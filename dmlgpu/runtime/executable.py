@@ -49,6 +49,8 @@ class Executable:
         self.index_values: IndexValues | None = (
             None if operator.index_values is None else operator.index_values(desc)
         )
+        told = f"{_told(self.inputs.values())} -> {_told(self.outputs.values())}"
+        self._told = told.removeprefix(" ")
         self._uniforms: dict[int, Buffer] = {}
         self.calls: dict[Hashable, Call] = {}
 
@@ -93,7 +95,6 @@ class Executable:
         storages = tuple({p.storage.serial: p.storage for p in places.values()}.values())
         targets = tuple(region.storage for region in outputs)
         name = self.operator.name
-        told = f"{_told(self.inputs.values())} -> {_told(self.outputs.values())}"
         call = Call(
             name,
             dispatches,
@@ -102,7 +103,7 @@ class Executable:
             targets,
             tuple(held),
             copies,
-            tensors=told.removeprefix(" "),
+            tensors=self._told,
         )
         if len(self.calls) >= CALL_LIMIT:
             self.drop_calls()
