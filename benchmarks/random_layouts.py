@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ LARGER = (1, 1, 2, 4)  # size classes: times the least bytes
 INDEX_TYPES = ("int32", "int64", "uint32", "uint64")
 BARE = (1, 2, 4, 8, 16, 32)  # bytes of pieces that a bare gather has code for
 WORST = 5
+MOST = 16  # times the least bytes that an operand may have: windows may be small parts of it
 
 Random = np.random.Generator
 
@@ -235,29 +236,55 @@ class Found:
 def drawn(kind: str, seed: int, count: int, nbytes: int) -> Iterator[Workload]:
     """Descriptions of a kind; the same for the same seed."""
     random = np.random.default_rng([seed, list(KINDS).index(kind)])
-    for _ in range(count):
-        yield KINDS[kind](random, nbytes)
+    while count:
+        asked = KINDS[kind](random, nbytes)
+        (shape,) = asked.shapes.values()
+        largest = max(prod(operand.shape(shape)) for operand in asked.inputs)
+        if largest * np.dtype(asked.dtypes[0]).itemsize <= MOST * nbytes:
+            yield asked
+            count -= 1
 
 
-def measured(
-    device: dml.Device, asked: Workload, limits: Limits, others: Sequence[Library], *, checked: bool
-) -> Found:
-    """One description: run, held against the copy and against PyTorch, and checked if asked."""
-    case = Case(asked, asked.dtypes[0], "bandwidth")
-    problem = Problem(asked, asked.dtypes[0], asked.shapes["bandwidth"])
-    data, pace = Data(device, []), Pace.of(device.adapter.kind, quick=True)
-    run = Prepared(device, problem, data)
-    said = run.check(reference(problem, data, judge_of(case, others))) if checked else ""
-    torch_ms = None
-    for library in others:
-        if library.name == "PyTorch" and library.where == "cuda":
-            best = library.best(problem, data, [], pace)
-            torch_ms = None if best is None else 1e3 * best.timed.seconds
-        library.drop()
-        library.free()
-    limit, timed = side_by_side(device, run, limits, case, pace, data)
-    frac = limit / timed.seconds if timed.seconds else 0.0
-    return Found(asked.name, run.traffic, 1e3 * timed.seconds, frac, torch_ms, said)
+class Measuring:
+    """Descriptions of one kind of work, those of a data type one after the other.
+
+    Operands are parts of arrays that are made once for each type: a GPU that waits for the host to
+    make others lowers its clocks.
+    """
+
+    def __init__(
+        self, device: dml.Device, asked: Iterable[Workload], others: Sequence[Library], pace: Pace
+    ) -> None:
+        self.asked = sorted(asked, key=lambda one: one.dtypes[0])
+        self._device = device
+        self._others = others
+        self._pace = pace
+        self._limits = Limits(device, pace)
+        self._data = Data(device, [_problem(one) for one in self.asked])
+        self._dtype = ""
+
+    def found(self, asked: Workload, *, checked: bool) -> Found:
+        """One description: run, held against the copy and against PyTorch, and checked if asked."""
+        case, problem, data = Case(asked, asked.dtypes[0], "bandwidth"), _problem(asked), self._data
+        if case.dtype != self._dtype:
+            self._dtype = case.dtype
+            for library in self._others:
+                library.drop()
+                library.free()
+        run = Prepared(self._device, problem, data)
+        said = run.check(reference(problem, data, judge_of(case, self._others))) if checked else ""
+        torch_ms = None
+        for library in self._others:
+            if library.name == "PyTorch" and library.where == "cuda":
+                best = library.best(problem, data, [], self._pace)
+                torch_ms = None if best is None else 1e3 * best.timed.seconds
+        limit, timed = side_by_side(self._device, run, self._limits, case, self._pace, data)
+        frac = limit / timed.seconds if timed.seconds else 0.0
+        return Found(asked.name, run.traffic, 1e3 * timed.seconds, frac, torch_ms, said)
+
+
+def _problem(asked: Workload) -> Problem:
+    return Problem(asked, asked.dtypes[0], asked.shapes["bandwidth"])
 
 
 def distribution(found: Sequence[Found]) -> dict[str, Any]:
@@ -289,6 +316,7 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     add("--kind", action="append", choices=tuple(KINDS), help="kinds (repeatable; default: all)")
     add("--bytes", type=int, help="least bytes of a case (default: 64 MiB, on a CPU 2 MiB)")
     add("--check", type=int, default=4, metavar="N", help="check every N-th result (default: 4)")
+    add("--warm", type=float, default=0.5, help="seconds before each timed region (default: 0.5)")
     add("--without", action="append", choices=("torch",), default=[], help="not compared")
     add("--adapter", help="part of the adapter's name (default: the best one)")
     add("--json", type=Path, metavar="FILE", help="where the result goes")
@@ -314,7 +342,7 @@ def run(device: dml.Device, args: argparse.Namespace) -> int:
     kind_of = device.adapter.kind
     nbytes = args.bytes or BYTES.get(kind_of, BYTES_ELSEWHERE)
     others, _ = rivals(kind_of, {"cupy", *args.without})
-    limits = Limits(device, Pace.of(kind_of, quick=True))
+    pace = replace(Pace.of(kind_of, quick=True), warm_seconds=args.warm)
     kinds = args.kind or list(KINDS)
     progress = Progress(args.count * len(kinds))
     report = reports.begin(device, args.commit, {o.name.lower(): o.version for o in others})
@@ -323,17 +351,19 @@ def run(device: dml.Device, args: argparse.Namespace) -> int:
     failures: list[str] = []
     for kind in kinds:
         found: list[Found] = []
-        for number, asked in enumerate(drawn(kind, args.seed, args.count, nbytes)):
+        descriptions = drawn(kind, args.seed, args.count, nbytes)
+        measuring = Measuring(device, descriptions, others, pace)
+        for number, asked in enumerate(measuring.asked):
             progress.begin(asked.name)
             try:
-                is_checked = number % args.check == 0
-                one = measured(device, asked, limits, others, checked=is_checked)
+                one = measuring.found(asked, checked=number % args.check == 0)
             except (AssertionError, dml.DmlError) as error:
                 failures.append(f"{asked.name}: {error}")
                 progress.done(f"FAILED {failures[-1]}")
                 continue
             found.append(one)
-            progress.done(f"frac {one.frac:4.2f}  {one.description}")
+            behind = f", PyTorch {one.torch_ms / one.gpu_ms:4.2f}" if one.torch_ms else ""
+            progress.done(f"frac {one.frac:4.2f}{behind}  {one.description}")
         if found:
             entry["kinds"][kind] = distribution(found)
     progress.end()

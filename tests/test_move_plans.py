@@ -219,7 +219,7 @@ def test_the_layout_of_the_output_picks_the_kernel(
     if kernel != "units":
         constants["BITS"] = 32
     if kernel == "dense":
-        constants["TUPLE_PER_ELEMENT"] = 0
+        constants |= {"TUPLE_PER_ELEMENT": 0, "LONG": 0}
     if kernel == "sparse":
         assert dispatch.params["count"] == prod(sizes)
         assert dispatch.workgroups == -(-prod(sizes) // WG_SIZE)
@@ -275,8 +275,8 @@ def test_tiles_serve_layouts_whose_neighbours_differ(
     assert kernel_of(one(copy(TensorDesc(data_type, sizes), **how))) == kernel
 
 
-@pytest.mark.parametrize(("times", "kernel"), [(9, "words"), (90, "dense")])
-def test_repeated_elements_need_no_tile(times: int, kernel: str) -> None:
+@pytest.mark.parametrize(("times", "kernel"), [(9, "tile"), (90, "dense")])
+def test_elements_repeated_often_need_no_tile(times: int, kernel: str) -> None:
     repeated = TensorDesc(T.UINT8, (40, times), (1, 0))
     assert kernel_of(one(copy(repeated))) == kernel
 

@@ -195,6 +195,8 @@ def gathers() -> Iterator[Case]:
         rows = rng.integers(0, 50, (1, 33, 1)).astype(index)
         found = x[rows[0, :, 0]]
         yield _gather(f"blocks of {name}", x, rows, found, (3, 2))
+        odd = x[:, 0, :31].copy()
+        yield _gather(f"odd rows of {name}", odd, rows[0], odd[rows[0, :, 0]], (2, 2))
         places = rng.integers(0, 6, (1, 400, 3)).astype(index)
         single = x[tuple(np.moveaxis(places[0], -1, 0))]
         yield _gather(f"elements of {name}", x, places, single.reshape(1, 1, 400), (3, 2))

@@ -62,9 +62,9 @@ def mapped(
     where = " + ".join(at)
     text = Expression(f"x_at({where})", " ".join(steps))
     if conditions:
+        # Read wherever it is, since loads under a condition would wait for one another.
         inside = " && ".join(conditions)
-        chosen = f"var v = p_otherwise; if ({inside}) {{ v = x_at({where}); }}"
-        text = Expression("v", " ".join([*steps, chosen]))
+        text = Expression(f"select(p_otherwise, x_at({where}), {inside})", " ".join(steps))
     made = Operand.of(*output, raw=True)
     lookups = {"x": Operand.of(*source, raw=True)}
     return ElementWise(inputs, ((made, text),), tuple(parameters), lookups)

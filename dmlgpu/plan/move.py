@@ -30,6 +30,7 @@ LONG_ROW = 16  # units, from which on a row is worth cutting into pieces
 AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more compile for minutes
 # As plans call them until they are renamed.
 SOURCE, OUTPUT, INDICES = "input_tensor", "output_tensor", "indices_tensor"
+LONG_RUN = 8192  # bits of a run, from which on few units hold two of them
 SHORT_RUN = 128  # bits of a run, up to which its elements are moved with those of others
 SPARSE_FACTOR = 4  # an output whose extent is more than this many times its elements is sparse
 
@@ -287,11 +288,6 @@ class Layout:
         return abs(self.dims[-1].source) > nearest
 
     @property
-    def has_neighbours(self) -> bool:
-        """Whether there is more than one run, and its elements are apart in the source."""
-        return len(self.dims) > 1 and self.dims[-1].source != 0
-
-    @property
     def starts_units(self) -> bool:
         """Whether runs start where units of the source do; or end there, backwards."""
         *outer, last = self.dims
@@ -324,7 +320,7 @@ CHOICES: tuple[Choice, ...] = (
     (
         lambda m: (
             not (m.on_cpu or m.gather or m.bits == 128)
-            and (m.is_permuted or (m.is_short and m.has_neighbours))
+            and (m.is_permuted or (m.is_short and len(m.dims) > 1))
         ),
         "tile",
         "transpose float32 bandwidth: whole sectors on both sides, where dense is 0.12 of a copy",
@@ -351,7 +347,7 @@ CHOICES: tuple[Choice, ...] = (
     ),
     (lambda m: m.bits == 128, "units", "whole units on both sides need no rearranging"),
     (
-        lambda m: m.by_tuples and not m.on_cpu,
+        lambda m: not m.on_cpu and m.gather is not None and (m.by_tuples or m.is_short),
         "words",
         "gather scalars uint8 bandwidth: 1.56 ms, by pairs of units 7.2",
     ),
@@ -380,7 +376,7 @@ def _dispatch(layout: Layout) -> Plan:
     bindings = {"input": SOURCE, "output": OUTPUT}
     if kind == "tile":
         tile = tile_of(bits, dims, 0, layout.adapter.max_workgroup_storage)
-        return tiled(tile, layout.base, 0, bindings)
+        return tiled(tile, layout.base, bindings)
     made = _WORK[kind](layout)
     params: dict[str, Value] = {
         "count": made.count,
@@ -469,6 +465,8 @@ def _dense(layout: Layout) -> Work:
         "TUPLE_PER_ELEMENT": int(last.tuple_ != 0),
         "WHOLE": int(_in_whole_units(layout.bits, layout.dims)),
     }
+    if not layout.on_cpu:
+        constants["LONG"] = int(last.size * layout.bits >= LONG_RUN)
     return replace(made, constants=constants)
 
 

@@ -63,9 +63,7 @@ fn run(e: u32, step: u32) -> vec4<u32> {
   if (STEP == 1i) { return funnel(e); }
   if (STEP == -1i) { return reversed(funnel(e + 1u - UNIT)); }
   if (STEP == 2i) { return every_second(funnel(e), funnel(e + UNIT)); }
-  var v = vec4<u32>();
-  for (var k = 0u; k < UNIT; k++) { v = with_element(v, k, element(e + k * step)); }
-  return v;
+  return apart(e, step);
 }
 
 // Elements that each have a tuple of their own.

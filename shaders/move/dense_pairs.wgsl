@@ -1,29 +1,52 @@
 // Two units per invocation, a workgroup apart, so that the loads of both are under way at once. Needs
-// the declarations of dense.wgsl; elements have no index tuples of their own.
+// the declarations of dense.wgsl; elements have no index tuples of their own, and a unit holds no
+// more than the end of one run and the beginning of the next.
+override LONG: bool = false; // runs are so long that few units hold two of them
 
-// A unit that is not all of one run. Each run is read as if it filled the unit, and only its own bits
-// are kept; `loaded` is what that gave for the first one, at `start`.
-fn across(unit: u32, start: Place, loaded: vec4<u32>) -> vec4<u32> {
+// Elements e, e + step, ... of a unit, of which the first `m` are those of `a`, and the rest of `b`.
+fn of_two(a: u32, b: u32, step: u32, m: u32) -> vec4<u32> {
+  if (BITS == 64u) {
+    let n = select(b, a, m > 1u) + step;
+    let e = select(b, a, m > 0u);
+    return vec4<u32>(load_input(2u * e), load_input(2u * e + 1u),
+      load_input(2u * n), load_input(2u * n + 1u));
+  }
+  if (BITS == 32u) {
+    #repeat 4: let e$ = select(b, a, m > $u) + $u * step;
+    return vec4<u32>(load_input(e0), load_input(e1), load_input(e2), load_input(e3));
+  }
+  let mine = first_elements(m);
+  return (run(a, step) & mine) | (run(b, step) & ~mine);
+}
+
+// Elements smaller than a word that are apart: all their words are under way at once.
+fn apart(e: u32, step: u32) -> vec4<u32> {
+  #repeat 8: let e$ = e + $u * step; let w$ = load_input(e$ / PER_WORD) >> (e$ % PER_WORD * BITS % 32u);
+  if (BITS == 16u) {
+    let low = vec4<u32>(w0, w2, w4, w6) & vec4<u32>(0xffffu);
+    return low | (vec4<u32>(w1, w3, w5, w7) << vec4<u32>(16u));
+  }
+  let f = e + 8u * step;
+  #repeat 8: let f$ = f + $u * step; let x$ = load_input(f$ / PER_WORD) >> (f$ % PER_WORD * BITS % 32u);
+  let byte = vec4<u32>(0xffu);
+  return (vec4<u32>(w0, w4, x0, x4) & byte) | ((vec4<u32>(w1, w5, x1, x5) & byte) << vec4<u32>(8u))
+    | ((vec4<u32>(w2, w6, x2, x6) & byte) << vec4<u32>(16u))
+    | (vec4<u32>(w3, w7, x3, x7) << vec4<u32>(24u));
+}
+
+fn unit_at(unit: u32) -> vec4<u32> {
+  let first = place(unit * UNIT);
+  if (WHOLE || (LONG && BITS < 32u && stays(first))) { return within(first); }
+  let last = place(unit * UNIT + UNIT - 1u);
   let inner = RANK - 1u;
   let size = params.sizes[inner / 4u][inner % 4u];
-  let outer = max(RANK, 2u) - 2u;
-  let pitch = select(0xffffffffu, params.out_strides[outer / 4u][outer % 4u], RANK > 1u);
-  var at = start;
-  var read = loaded;
-  var v = vec4<u32>();
-  var done = 0u;
-  while (done < UNIT) {
-    let in_run = at.inner < size;
-    let end = done + min(UNIT - done, select(pitch, size, in_run) - at.inner);
-    if (in_run && !at.in_gap) { v |= read & first_elements(end) & ~first_elements(done); }
-    done = end;
-    if (done < UNIT) {
-      at = place(unit * UNIT + done);
-      at.source -= done * source_stride(inner);
-      read = within(at);
-    }
-  }
-  return v;
+  let step = source_stride(inner);
+  let a = resolve(first.source, first.tuple_at);
+  let b = resolve(last.source, last.tuple_at) - (UNIT - 1u) * step;
+  let in_first = select(min(size - min(first.inner, size), UNIT), 0u, first.in_gap);
+  let in_last = select(min(last.inner + 1u, UNIT), 0u, last.in_gap || last.inner >= size);
+  let is_own = first_elements(in_first) | ~first_elements(UNIT - in_last);
+  return of_two(a, b, step, in_first) & is_own;
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -34,15 +57,8 @@ fn main(
 ) {
   let number = group.x + group.y * groups.x;
   let first = number * 2u * WG_SIZE + lane;
-  #repeat 2: let unit$ = first + $u * WG_SIZE; let at$ = place(unit$ * UNIT);
-  if (unit0 >= params.count) { return; }
-  // One condition for both: loads under a condition each would wait for one another.
-  if (unit1 < params.count) {
-    #repeat 2: var v$ = within(at$);
-    #repeat 2: if (!WHOLE && !stays(at$)) { v$ = across(unit$, at$, v$); }
-    #repeat 2: store_output(unit$, v$);
-    return;
-  }
-  let v = within(at0);
-  store_output(unit0, across(unit0, at0, v));
+  #repeat 2: let unit$ = first + $u * WG_SIZE;
+  let last = params.count - 1u; // made again beyond the end: loads under a condition would wait
+  #repeat 2: let v$ = unit_at(min(unit$, last));
+  #repeat 2: if (unit$ <= last) { store_output(unit$, v$); }
 }

@@ -2,6 +2,13 @@
 // the declarations of dense.wgsl.
 override RUN: u32 = 1;
 
+// Elements smaller than a word that are apart.
+fn apart(e: u32, step: u32) -> vec4<u32> {
+  var v = vec4<u32>();
+  for (var k = 0u; k < UNIT; k++) { v = with_element(v, k, element(e + k * step)); }
+  return v;
+}
+
 // Any unit, run by run: each is read as if it filled the unit, and only its own bits are kept.
 fn across(unit: u32) -> vec4<u32> {
   let inner = RANK - 1u;

@@ -1,25 +1,12 @@
 // Moves a tile of elements through workgroup memory: read in the order of the source, written in the
 // order of the output, so that both are walked along neighbouring addresses whatever the layouts.
-// The plan writes `Tile`, `tile_at` and, for each side, where run `r` of a tile begins and where its
-// `t`-th element lies: from_source_run, from_source_step, from_output_run and from_output_step.
+// dmlgpu/plan/tile.py writes the tile: `Tile`, `tile_at`, `take_in` and `put_out`.
 #param out_base: u32
 #param counts: array<vec4<u32>, 2> // tiles along each loop
 #import loops
-#import take_in
-#import put_out
+#import output
+#bind read input: u32
 override WG_SIZE: u32 = 256;
-override BITS: u32 = 32;
-
-// Where an element is: in a tensor, counted from where the run or the tile begins, and in `held`.
-struct Spot {
-  address: u32,
-  held: u32,
-  inside: bool,
-}
-
-fn both(run: Spot, step: Spot) -> Spot {
-  return Spot(run.address + step.address, run.held + step.held, run.inside && step.inside);
-}
 
 @compute @workgroup_size(WG_SIZE)
 fn main(
@@ -33,4 +20,17 @@ fn main(
   take_in(tile, lane);
   workgroupBarrier();
   put_out(tile, lane);
+}
+
+// Two words of halves, or four of bytes, with their rows made columns.
+fn turned16(v: vec2<u32>) -> vec2<u32> {
+  return vec2<u32>((v.x & 0xffffu) | (v.y << 16u), (v.x >> 16u) | (v.y & 0xffff0000u));
+}
+
+fn turned8(v: vec4<u32>) -> vec4<u32> {
+  let even = (v.xz & vec2<u32>(0x00ff00ffu)) | ((v.yw & vec2<u32>(0x00ff00ffu)) << vec2<u32>(8u));
+  let odd = ((v.xz >> vec2<u32>(8u)) & vec2<u32>(0x00ff00ffu)) | (v.yw & vec2<u32>(0xff00ff00u));
+  let a = turned16(even);
+  let b = turned16(odd);
+  return vec4<u32>(a.x, b.x, a.y, b.y);
 }
