@@ -121,11 +121,12 @@ class Shape:
         few = beside < FEW and self.kind == "across"
         least = beside if few else max(16, 4 * FEW // loaded)
         least = 1 if self.kind == "along" else -(-least // granule) * granule
+        each = at_once * (2 if self.kind == "along" else 4)  # loads that are worth another lane
         while (
             slots == 1
             and lanes < self.length
             and lanes * 2 * least <= self.wg
-            and (lanes * 2 * at_once < self.length or lanes * self.threads < enough)
+            and (lanes * each < self.length or lanes * self.threads < enough)
         ):
             lanes *= 2
         if self.kind == "along":
@@ -330,18 +331,22 @@ def _across(
     aligned = inner.steps[LAYOUT] == 1 and not any(d % unit for d in strides if d)
     bits = UNIT // unit
     columns, group, granule = 1, 1, made.pieces * made.apart
+    # Workgroups that take many short lines take as many as fill whole words of results.
+    filled = 32 // bits if bits < 32 and granule * 32 // bits <= 2 * SHORT else 1
     tile = made.kind == "tile"
     if is_whole and aligned:
         group, made = unit, replace(made, pieces=made.pieces // unit)
-        granule = made.pieces
+        granule = filled * made.pieces
     else:
+        granule = lcm(granule, filled * made.pieces)
         choices = [unit] if aligned else []
         if inner.steps[LAYOUT] == 1 and bits < 32 and not adapter.is_cpu:
             choices.append(32 // bits)
         room = adapter.max_workgroup_storage // (4 * words)
         for c in choices:
             ragged = inner.size % c and (outer or adapter.is_cpu)
-            joined = WG_SIZE * c if not tile else WG_SIZE + max(WG_SIZE * c, lcm(granule, c) * 2)
+            own = WG_SIZE * c
+            joined = WG_SIZE + max(own, lcm(granule, c) * 2) * 3 // 2 if tile else own
             if not (adapter.is_cpu or joined <= room) or (ragged and (tile or adapter.is_cpu)):
                 continue
             columns = c
@@ -368,7 +373,8 @@ def _within(shape: Shape, words: int, granule: int, adapter: Adapter) -> Shape:
     """The same with no more slots than workgroup memory has room for."""
     room = adapter.max_workgroup_storage // (4 * words) - shape.wg
     slots = shape.slots
-    while slots > 1 and slots * shape.wg * shape.columns > room:
+    results = 1 + 1 / min(shape.pieces, 2)  # accumulators, and results that fill words
+    while slots > 1 and slots * shape.wg * shape.columns * results > room:
         slots -= 1
     per_group = shape.side * slots // granule * granule
     return replace(shape, slots=slots, per_group=per_group)

@@ -21,7 +21,8 @@ from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.division import FIRST, LAYOUT, PLACE, Shape, shape_of
-from dmlgpu.plan.parts import joined
+from dmlgpu.plan.move import Move
+from dmlgpu.plan.parts import in_turn, joined
 from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import (
     Expression,
@@ -40,6 +41,10 @@ from dmlgpu.plan.values import (
 )
 
 INNER = 32  # groups that an invocation combines one after the other before it starts a new sum
+WORTH_MOVING = 1 << 20  # bytes of results from which on another pass to order them costs less
+WORTH_MOVING_PARTS = 1 << 16  # of results that are parts of words, each of which is merged alone
+FEW_REDUCED = 4  # elements of a line below which results are too many to be written twice
+RESULTS = "results"  # the memory that holds results before they are moved
 LONG = 160  # characters of an expression that CPU adapters take long to compile several times
 
 
@@ -86,6 +91,13 @@ class Reduction:
         output's elements, instead of the results.
         """
         acc = self.accumulator
+        between = None if into or adapter.is_cpu else self._between(adapter)
+        if between is not None:
+            first = replace(self, output=between, output_field=RESULTS).plan(adapter)
+            moved = Move.between(between, self.output, RESULTS, self.output_field).plan(adapter)
+            made = in_turn([first, moved])
+            held = {RESULTS: max(16, between.total_tensor_size_in_bytes)}
+            return replace(made, scratch={**made.scratch, **held})
         shape = shape_of(
             self.layout,
             self.output,
@@ -108,6 +120,28 @@ class Reduction:
             target = f"partials{i}" if how.segments > 1 else into or self.output_field
             dispatches.append(self._dispatch(how, source, target, adapter))
         return Plan(tuple(dispatches), scratch)
+
+    def _between(self, adapter: Adapter) -> TensorDesc | None:
+        """Results in the order of the input's memory, to be moved, where that order is another.
+
+        Each of them alone would be written to a sector of its own.
+        """
+        kept = [d for d, n in enumerate(self.output.sizes) if n > 1]
+        steps, own = self.layout.effective_strides, self.output.effective_strides
+        wanted = sorted(kept, key=lambda d: (steps[d] != 0, -steps[d], -own[d]))
+        kind = self.output.data_type
+        nbytes = self.output.element_count * kind.bits // 8
+        least = WORTH_MOVING if kind.bits >= 32 else WORTH_MOVING_PARTS
+        is_short = prod(self.layout.sizes[a] for a in self.axes) < FEW_REDUCED
+        if not least <= nbytes <= adapter.max_binding or (is_short and kind.bits >= 32):
+            return None
+        if wanted == sorted(kept, key=lambda d: -own[d]):
+            return None
+        strides, step = [1] * self.output.rank, 1
+        for d in reversed(wanted):
+            strides[d] = step
+            step *= self.output.sizes[d]
+        return TensorDesc(kind, self.output.sizes, strides)
 
     def _dispatch(self, shape: Shape, source: str, target: str, adapter: Adapter) -> Dispatch:
         ends = target == self.output_field
@@ -175,13 +209,16 @@ class Reduction:
             lines = shape.reading.declarations
         wide = ends and self._in_words(shape)
         narrow = ends and self.output.data_type.bits < 32 and not wide
+        packs = narrow and shape.kind == "tile" and self._fills_words(shape)
         lines.append(f"#bind {'atomic' if narrow else 'write'} made: u32")
         lines += self.accumulator.functions(shape.is_ordered)
         lines += self._store(shape, target)
         if wide:
             lines += self._store_words(shape)
         lines += self._loads(shape)
-        lines += _segment(shape, self.accumulator, self._walks(shape), wide)
+        if packs:
+            lines += self._store_results(shape)
+        lines += _segment(shape, self.accumulator, self._walks(shape), wide, packs)
         return lines
 
     def _in_words(self, shape: Shape) -> bool:
@@ -196,6 +233,12 @@ class Reduction:
             and last.size % count == 0
             and not any(d.steps[0] % count for d in outer)
         )
+
+    def _fills_words(self, shape: Shape) -> bool:
+        """Whether the lines of one workgroup fill whole words of the output, save the last one."""
+        per = 32 // self.output.data_type.bits
+        (*outer, last) = shape.kept
+        return not outer and last.steps == (1,) and shape.lines_per_group % per == 0
 
     def _finished(self, names: Sequence[str]) -> list[str]:
         """Statements that make the elements `y..` of the accumulators `a..`."""
@@ -238,6 +281,34 @@ class Reduction:
         for w, word in enumerate(words_of(bits, [f"y{k}" for k in range(count)])):
             lines.append(f"  store_made({at} + {w}u, {word});")
         return [*lines, "}"]
+
+    def _store_results(self, shape: Shape) -> list[str]:
+        """Writes the results that a workgroup holds, which are parts of words, word by word."""
+        acc, bits = self.accumulator, self.output.data_type.bits
+        per = 32 // bits
+        size = shape.wg * shape.slots * shape.columns // min(shape.pieces, 2)
+        word = " | ".join(f"(wg_made[{per}u * w + {k}u] << {k * bits}u)" for k in range(per))
+        merge = merged("made", bits, "line", "y")
+        return [
+            f"var<workgroup> wg_made: array<u32, {size}>;",
+            f"fn encoded(a: {acc.type}) -> u32 {{",
+            *self._finished([""]),
+            "  return y.x;",
+            "}",
+            "fn finish_results(first: u32, invocation: u32) {",
+            f"  for (var w = invocation; w < params.lines_per_group / {per}u; w += {shape.wg}u) {{",
+            f"    let start = first + {per}u * w;",
+            f"    if (start + {per}u <= params.lines) {{",
+            f"      store_made(start / {per}u, {word});",
+            "    } else {",
+            "      for (var line = start; line < params.lines; line += 1u) {",
+            "        let y = vec2<u32>(wg_made[line - first], 0u);",
+            f"        {merge}",
+            "      }",
+            "    }",
+            "  }",
+            "}",
+        ]
 
     def _loads(self, shape: Shape) -> list[str]:
         """`load_group(.., j)`: group `j` at a position, combined; or one for each column."""
@@ -357,7 +428,11 @@ def _helpers(shape: Shape) -> int:
 
 
 def _segment(
-    shape: Shape, acc: Accumulator, walks: Sequence[tuple[str, int, int]], wide: bool
+    shape: Shape,
+    acc: Accumulator,
+    walks: Sequence[tuple[str, int, int]],
+    wide: bool,
+    packs: bool,
 ) -> list[str]:
     """What one invocation of a workgroup does."""
     columns, slots = shape.columns, range(shape.slots)
@@ -424,7 +499,7 @@ def _segment(
     if joins or shape.kind == "tile":
         lines += _shared(shape)
     if shape.kind == "tile":
-        return [*lines, *_joined_pieces(shape), "}"]
+        return [*lines, *_joined_pieces(shape, packs), "}"]
     for m in slots:
         names = [f"acc{m}_{c}" for c in range(columns)]
         lines.append(f"  if (lane == 0u && inside{m}) {{")
@@ -478,12 +553,16 @@ def _shared(shape: Shape) -> list[str]:
     return [*lines, "    }", "    workgroupBarrier();", "  }"]
 
 
-def _joined_pieces(shape: Shape) -> list[str]:
+def _joined_pieces(shape: Shape, packs: bool) -> list[str]:
     """The pieces of each line of a workgroup are joined, and the line is finished."""
     plane, columns = shape.wg * shape.slots, shape.columns
-    at = "p"
-    if columns > 1:
-        at = f"p % {columns}u * {plane}u + p / {columns}u"
+    at = f"p % {columns}u * {plane}u + p / {columns}u" if columns > 1 else "p"
+    origin, finish = "own * params.pieces", "finish_line(line, segment, total);"
+    if shape.apart > 1:
+        outer = "own / params.apart * params.apart"
+        origin = f"{outer} * params.pieces + own - {outer}"
+    if packs:
+        finish = "wg_made[own] = encoded(total);"
     return [
         f"  let at_once = {shape.wg}u / params.helpers;",
         "  let helper = invocation % params.helpers;",
@@ -492,8 +571,7 @@ def _joined_pieces(shape: Shape) -> list[str]:
         "    let line = block * params.lines_per_group + own;",
         "    let is_line = own < params.lines_per_group && line < params.lines;",
         "    var total = identity();",
-        "    let outer = own / params.apart;",
-        "    let origin = outer * params.pieces * params.apart + own - outer * params.apart;",
+        f"    let origin = {origin};",
         "    let pieces = select(0u, params.pieces, is_line);",
         "    for (var piece = helper; piece < pieces; piece += params.helpers) {",
         "      let p = origin + piece * params.apart;",
@@ -510,6 +588,8 @@ def _joined_pieces(shape: Shape) -> list[str]:
         "        workgroupBarrier();",
         "      }",
         "    }",
-        "    if (is_line && helper == 0u) { finish_line(line, segment, total); }",
+        f"    if (is_line && helper == 0u) {{ {finish} }}",
         "  }",
+        *(["  workgroupBarrier();"] if packs else []),
+        *(["  finish_results(block * params.lines_per_group, invocation);"] if packs else []),
     ]

@@ -139,7 +139,8 @@ CASES = [
 @pytest.mark.parametrize("data_type", [*INTEGERS, *NARROW, *FLOATS], ids=lambda t: t.name)
 def test_layouts(gpu: dml.Device, data_type: T) -> None:
     rng = np.random.default_rng(int(data_type))
-    for sizes, order, axes in CASES:
+    every = 1 if data_type in (T.FLOAT32, T.INT64, T.UINT8) else 3
+    for sizes, order, axes in CASES[int(data_type) % every :: every]:
         outputs = tuple(int(d) for d in rng.permutation(len(sizes)))
         check(gpu, rng, tensor(data_type, sizes, order), outputs, axes)
 
@@ -173,6 +174,21 @@ def test_broadcasts(gpu: dml.Device, data_type: T) -> None:
         desc = reduction(source, dml.TensorDesc(data_type, made), axes, F.MAX)
         (got,) = run(gpu, desc, [np.ascontiguousarray(x)], rng)
         np.testing.assert_array_equal(got, x.max(axes, keepdims=True))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.FLOAT32, T.UINT8, T.FLOAT16], ids=lambda t: t.name)
+def test_results_in_another_order(gpu: dml.Device, data_type: T) -> None:
+    """They are written in the order of the input, and moved where there are many."""
+    rng = np.random.default_rng(11)
+    sizes, order, axes = (5, 300, 1000), (0, 2, 1), (0,)
+    source, output = tensor(data_type, sizes, order), dml.TensorDesc(data_type, (1, 300, 1000))
+    x = values(rng, data_type, sizes)
+    desc = reduction(source, output, axes, F.MAX)
+    made = operator_of(desc).work(desc).plan(GPU)
+    assert [d.shader.partition("/")[0] for d in made.dispatches] == ["reduce", "move"]
+    (got,) = run(gpu, desc, [x], rng)
+    np.testing.assert_array_equal(got, x.max(axes, keepdims=True))
 
 
 @pytest.mark.gpu
