@@ -179,6 +179,7 @@ def shape_of(
     It follows the layout alone, not the operands', so that values combine in the same order
     whether or not they are written first. `placed` says that accumulators know their place.
     """
+    words = 1 << (words - 1).bit_length()  # workgroup memory aligns what it holds
     sorted_axes, is_ordered = _in_memory(layout, output, axes, operands, placed)
     beside, pieces, short = _innermost(sorted_axes)
     unit = UNIT // layout.data_type.bits
