@@ -6,8 +6,7 @@ a few dozen of these results; the invocations of a workgroup join theirs in a tr
 a long line are joined in further passes. The order is always the same, so the bits of floats are
 too, and rounding errors grow with the logarithm of a line's length.
 
-Where the input's innermost axis is reduced, neighbouring invocations work along a line; where it
-is kept, each invocation takes neighbouring lines, so that neighbours read neighbours either way.
+Which elements those are is said in division.py, so that neighbours read neighbours in any layout.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from support.layouts import as_gpu, run
 from support.plans import ADAPTERS
 
 import dmlgpu as dml
+import dmlgpu.numpy as xp
 from dmlgpu import DataType as T
 from dmlgpu import ReduceFunction as F
 from dmlgpu.ops import operator_of
@@ -219,6 +220,34 @@ def test_functions(
     output = dml.TensorDesc(T.FLOAT32, wanted.shape)
     (got,) = run(gpu, reduction(source, output, axes, function), [x], rng)
     np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+@pytest.mark.parametrize(
+    ("sizes", "others", "axes"),
+    [
+        ((5, 643), (643,), 1),
+        ((5, 643), (5, 1), 1),
+        ((6, 90, 7), (90, 1), 2),
+        ((31, 3, 333), (333,), 1),
+        ((4, 6, 101), (4, 1, 101), (1, 2)),
+    ],
+)
+def test_fused_values_combine_in_the_same_order(
+    gpu: dml.Device, dtype: Any, sizes: tuple[int, ...], others: tuple[int, ...], axes: Any
+) -> None:
+    """The bits are those of values that were written first, however the operands lie."""
+    rng = np.random.default_rng(13)
+    a, b = ((rng.normal(size=n) * 9 + 30).astype(dtype) for n in (sizes, others))
+
+    def total(x: Any, y: Any) -> Any:
+        return xp.sum(x + y, axis=axes)
+
+    y = gpu.tensor(b)
+    for x in (gpu.tensor(a), gpu.tensor(np.ascontiguousarray(a.T)).T):
+        wanted = total(x, y).numpy()
+        np.testing.assert_array_equal(dml.fuse(total)(x, y).numpy(), wanted)
 
 
 @pytest.mark.parametrize(
