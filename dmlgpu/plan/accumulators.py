@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,31 @@ class Accumulator:
     unpack: str  # an accumulator of the words w0, w1, ...
     declarations: str = ""
     join: str = ""  # as `combine`, where neither comes first: invocations take turns
+    members: tuple[str, ...] = ()  # of a struct
+
+    @property
+    def has_place(self) -> bool:
+        """Whether it matters at which place an element is."""
+        return re.search(r"\bi\b", self.lift) is not None
+
+    def functions(self, is_ordered: bool) -> list[str]:
+        """WGSL that combines accumulators, which come in the order of their places or do not."""
+        both = f"(a: {self.type}, b: {self.type}) -> {self.type}"
+        join = self.join or self.combine
+        picked = "select(identity(), a, there)"
+        if self.members:
+            each = (f"select(no.{m}, a.{m}, there)" for m in self.members)
+            picked = f"{self.type}({', '.join(each)})"
+        return [
+            *([self.declarations] if self.declarations else []),
+            f"fn identity() -> {self.type} {{ return {self.identity}; }}",
+            f"fn combine{both} {{ return {self.combine if is_ordered else join}; }}",
+            f"fn join{both} {{ return {join}; }}",
+            f"fn if_there(a: {self.type}, there: bool) -> {self.type} {{",
+            *(["  let no = identity();"] if self.members else []),
+            f"  return {picked};",
+            "}",
+        ]
 
 
 def plain(
@@ -146,6 +172,7 @@ def place_of_extreme(
         pack=(*words, "a.place"),
         unpack=f"Extreme({unpacked}, w{places})",
         declarations=declarations,
+        members=("value", "place"),
     )
 
 
@@ -177,4 +204,5 @@ def log_sum_exp(data_type: DataType) -> Accumulator:
         pack=("bitcast<u32>(a.most)", "bitcast<u32>(a.sum)"),
         unpack="LogSum(bitcast<f32>(w0), bitcast<f32>(w1))",
         declarations=declarations,
+        members=("most", "sum"),
     )

@@ -6,12 +6,12 @@ a few dozen of these results; the invocations of a workgroup join theirs in a tr
 a long line are joined in further passes. The order is always the same, so the bits of floats are
 too, and rounding errors grow with the logarithm of a line's length.
 
-Where the input's innermost axis is reduced, neighbouring invocations work along a line; where it
-is kept, each invocation takes neighbouring lines, so that neighbours read neighbours either way.
+Which elements those are is said in division.py, so that neighbours read neighbours in any layout.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -19,16 +19,15 @@ from math import prod
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.plan.parts import joined
+from dmlgpu.plan.division import FIRST, LAYOUT, PLACE, Shape, shape_of
+from dmlgpu.plan.move import Move
+from dmlgpu.plan.parts import in_turn, joined
 from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import (
-    UNIT,
     Expression,
-    Loop,
     Operand,
     Parameter,
     Reading,
-    folded,
     function,
     half_slots,
     merged,
@@ -40,14 +39,11 @@ from dmlgpu.plan.values import (
     words_of,
 )
 
-WG_SIZE = 256
-CPU_WG_SIZE = 64
 INNER = 32  # groups that an invocation combines one after the other before it starts a new sum
-ROUNDS = 64  # groups of one segment that an invocation of a GPU loads
-CPU_ROUNDS = 1024
-AT_ONCE = 4  # loads that an invocation has under way before it combines any
-ENOUGH = 1 << 14  # invocations that keep a GPU busy
-CPU_ENOUGH = 64
+WORTH_MOVING = 1 << 20  # bytes of results from which on another pass to order them costs less
+WORTH_MOVING_PARTS = 1 << 16  # of results that are parts of words, each of which is merged alone
+FEW_REDUCED = 4  # elements of a line below which results are too many to be written twice
+RESULTS = "results"  # the memory that holds results before they are moved
 LONG = 160  # characters of an expression that CPU adapters take long to compile several times
 
 
@@ -93,69 +89,73 @@ class Reduction:
         `into` names memory that takes the words of each line's accumulator, in the order of the
         output's elements, instead of the results.
         """
-        shape = self._shape(adapter)
+        acc = self.accumulator
+        between = None if into or adapter.is_cpu else self._between(adapter)
+        if between is not None:
+            first = replace(self, output=between, output_field=RESULTS).plan(adapter)
+            moved = Move.between(between, self.output, RESULTS, self.output_field).plan(adapter)
+            made = in_turn([first, moved])
+            held = {RESULTS: max(16, between.total_tensor_size_in_bytes)}
+            return replace(made, scratch={**made.scratch, **held})
+        shape = shape_of(
+            self.layout,
+            self.output,
+            self.axes,
+            list(self.inputs.values()),
+            adapter,
+            words=acc.words,
+            placed=acc.has_place,
+            looped=adapter.is_cpu and len(self.value.steps) > LONG,
+        )
         passes = [(shape, "")]
         scratch: dict[str, int] = {}
         while passes[-1][0].segments > 1:
             last = passes[-1][0]
             name = f"partials{len(scratch)}"
-            words = self.accumulator.words
-            scratch[name] = max(16, shape.lines * last.segments * words * 4)
-            passes.append((shape.joining(last.segments, adapter), name))
+            scratch[name] = max(16, shape.lines * last.segments * acc.words * 4)
+            passes.append((last.joining(acc.words, adapter), name))
         dispatches = []
         for i, (how, source) in enumerate(passes):
             target = f"partials{i}" if how.segments > 1 else into or self.output_field
             dispatches.append(self._dispatch(how, source, target, adapter))
         return Plan(tuple(dispatches), scratch)
 
-    def _shape(self, adapter: Adapter) -> Shape:
-        operands = list(self.inputs.values())
-        tensors = (self.layout, self.output, *(o.tensor for o in operands))
-        strides = [tensor.effective_strides for tensor in tensors]
-        loops = [Loop(n, tuple(s[d] for s in strides)) for d, n in enumerate(self.layout.sizes)]
-        # Lines in the output's order; what is reduced in the order of indices among it.
-        kept = [loop for d, loop in enumerate(loops) if d not in self.axes]
-        kept.sort(key=lambda loop: (-loop.steps[1], -loop.steps[0]))
-        reduced = [loop for d, loop in enumerate(loops) if d in self.axes]
-        width = len(tensors)
-        keeps, reduces = _part(kept, width, 0, 2), _part(reduced, width, 0, 1)
-        unit = UNIT // self.layout.data_type.bits
-        lines = prod(d.size for d in keeps)
-        length = prod(d.size for d in reduces)
-        columns = 1
-        last = keeps[-1]
-        across = lines > 1 and last.steps[0] == 1 and (reduces[-1].steps[0] != 1 or length == 1)
-        if across and _whole(last.size, unit, (*keeps[:-1], *reduces)):
-            columns = unit
-        along = columns == 1 and reduces[-1].steps[0] == 1
-        group = unit if along and _whole(reduces[-1].size, unit, (*keeps, *reduces[:-1])) else 1
-        keeps, reduces = _part(kept, width, 1), _part(reduced, width, 2)
-        sources = tuple(Loop(d.size, d.steps[1:]) for d in keeps)
-        inner, stride = (sources, "kept") if columns > 1 else (reduces, "reduced")
-        if inner[-1].size % (columns * group):
-            reading = Reading.scattered(operands, columns * group)
-        else:
-            order = (*reduces, *sources) if columns > 1 else (*sources, *reduces)
-            d = len(inner) - 1
-            stride = f"params.{stride}_strides{{}}[{d // 4}][{d % 4}]"
-            reading = Reading.along(operands, order, columns * group, stride)
-        looped = adapter.is_cpu and len(self.value.steps) > LONG
-        made = Shape(keeps, reduces, reading, columns, group, 1, 1, across, looped)
-        return made.divided(lines, length, adapter)
+    def _between(self, adapter: Adapter) -> TensorDesc | None:
+        """Results in the order of the input's memory, to be moved, where that order is another.
+
+        Each of them alone would be written to a sector of its own.
+        """
+        kept = [d for d, n in enumerate(self.output.sizes) if n > 1]
+        steps, own = self.layout.effective_strides, self.output.effective_strides
+        wanted = sorted(kept, key=lambda d: (steps[d] != 0, -steps[d], -own[d]))
+        kind = self.output.data_type
+        nbytes = self.output.element_count * kind.bits // 8
+        least = WORTH_MOVING if kind.bits >= 32 else WORTH_MOVING_PARTS
+        is_short = prod(self.layout.sizes[a] for a in self.axes) < FEW_REDUCED
+        if not least <= nbytes <= adapter.max_binding or (is_short and kind.bits >= 32):
+            return None
+        if wanted == sorted(kept, key=lambda d: -own[d]):
+            return None
+        strides, step = [1] * self.output.rank, 1
+        for d in reversed(wanted):
+            strides[d] = step
+            step *= self.output.sizes[d]
+        return TensorDesc(kind, self.output.sizes, strides)
 
     def _dispatch(self, shape: Shape, source: str, target: str, adapter: Adapter) -> Dispatch:
         ends = target == self.output_field
-        wg = CPU_WG_SIZE if adapter.is_cpu else WG_SIZE
-        per_group = wg // shape.lanes * shape.columns
-        across = -(-shape.lines // per_group)
         params: dict[str, Value] = {
             "lines": shape.lines,
+            "threads": shape.threads,
+            "lanes": shape.lanes,
+            "side": shape.side,
+            "per_group": shape.per_group,
             "segments": shape.segments,
             "segment": shape.segment,
             "length": shape.length,
             "elements": prod(self.layout.sizes[a] for a in self.axes),
-            "kept": eight([d.size for d in shape.keeps]),
-            "out_strides": eight([d.steps[0] for d in shape.keeps]),
+            "kept": eight([d.size for d in shape.kept]),
+            "out_strides": eight([d.steps[0] for d in shape.kept]),
         }
         bindings = {"made": target}
         halves = [self.output.data_type] if ends else []
@@ -164,99 +164,221 @@ class Reduction:
         else:
             bindings |= shape.reading.bindings
             halves += [o.data_type for o in shape.reading.operands]
+            params["positions"] = eight([d.size for d in shape.positions])
             params["reduced"] = eight([d.size for d in shape.reduces])
-            for t, operand in enumerate(shape.reading.operands):
-                params[f"start{t}"] = operand.start
-                params[f"kept_strides{t}"] = eight([d.steps[1 + t] for d in shape.keeps])
-                params[f"reduced_strides{t}"] = eight([d.steps[t] for d in shape.reduces])
+            for name, start, t in self._walks(shape):
+                params[f"start{name}"] = start
+                params[f"step{name}"] = shape.steps[t]
+                params[f"strides{name}"] = eight([d.steps[t] for d in shape.positions])
+                params[f"reduced_strides{name}"] = eight([d.steps[t] for d in shape.reduces])
+            params["row"] = shape.row
+            params["run"] = shape.run
+            params["run_units"] = shape.run_units
+            params["elements_read"] = prod(d.size for d in shape.positions)
+        if shape.kind == "tile":
+            lines = shape.lines_per_group
+            params |= {"pieces": shape.pieces, "apart": shape.apart, "lines_per_group": lines}
+            params["helpers"] = _helpers(shape)
         params |= parameter_words(self.parameters)
         return Dispatch(
             "reduce/lines",
-            across * shape.segments,
+            -(-shape.threads // shape.per_group) * shape.segments,
             params,
             bindings,
             half_slots(halves, adapter.exact_halves),
-            {"WG_SIZE": wg},
-            code="\n".join([*param_lines(params), *self._code(shape, ends, wg)]),
+            {"WG_SIZE": shape.wg},
+            code="\n".join([*param_lines(params), *self._code(shape, source, target)]),
         )
 
-    def _code(self, shape: Shape, ends: bool, wg: int) -> list[str]:
-        acc = self.accumulator
+    def _walks(self, shape: Shape) -> list[tuple[str, int, int]]:
+        """What steps through the loops: its name, where it begins, its number among their steps."""
+        if shape.reading is None:
+            return []
+        made = [(str(t), o.start, FIRST + t) for t, o in enumerate(shape.reading.operands)]
+        if self.accumulator.has_place:
+            made.append(("_place", 0, PLACE))
+        if shape.run:
+            made.append(("_layout", 0, LAYOUT))
+        return made
+
+    def _code(self, shape: Shape, source: str, target: str) -> list[str]:
+        ends = target == self.output_field
         lines = ["#bind read source: u32"]
         if shape.reading is not None:
             lines = shape.reading.declarations
-        narrow = ends and self.output.data_type.bits < 32
+        wide = ends and self._in_words(shape)
+        narrow = ends and self.output.data_type.bits < 32 and not wide
+        packs = narrow and shape.kind == "tile" and self._fills_words(shape)
         lines.append(f"#bind {'atomic' if narrow else 'write'} made: u32")
-        if acc.declarations:
-            lines.append(acc.declarations)
-        both = f"(a: {acc.type}, b: {acc.type}) -> {acc.type}"
-        lines.append(f"fn identity() -> {acc.type} {{ return {acc.identity}; }}")
-        lines.append(f"fn combine{both} {{ return {acc.combine}; }}")
-        lines.append(f"fn join{both} {{ return {acc.join or acc.combine}; }}")
-        lines += self._store(shape, ends)
+        lines += self.accumulator.functions(shape.is_ordered)
+        lines += self._store(shape, target)
+        if wide:
+            lines += self._store_words(shape)
         lines += self._loads(shape)
-        lines += _segment(shape, acc, wg)
+        if packs:
+            lines += self._store_results(shape)
+        lines += _segment(shape, self.accumulator, self._walks(shape), wide, packs)
         return lines
 
-    def _store(self, shape: Shape, ends: bool) -> list[str]:
+    def _in_words(self, shape: Shape) -> bool:
+        """Whether the lines of one invocation are whole words of the output."""
+        *outer, last = shape.kept
+        count = shape.columns
+        return (
+            shape.kind == "across"
+            and not shape.row
+            and count * self.output.data_type.bits >= 32
+            and last.steps == (1,)
+            and last.size % count == 0
+            and not any(d.steps[0] % count for d in outer)
+        )
+
+    def _fills_words(self, shape: Shape) -> bool:
+        """Whether the lines of one workgroup fill whole words of the output, save the last one."""
+        per = 32 // self.output.data_type.bits
+        (*outer, last) = shape.kept
+        return not outer and last.steps == (1,) and shape.lines_per_group % per == 0
+
+    def _finished(self, names: Sequence[str]) -> list[str]:
+        """Statements that make the elements `y..` of the accumulators `a..`."""
+        acc, kind = self.accumulator, self.output.data_type
+        lines = ["  let n = params.elements;", *named(self.parameters, acc.finish)]
+        for name in names:
+            value = re.sub(r"\ba\b", f"a{name}", acc.finish)
+            lines.append(f"  let y{name} = {kind.name.lower()}_encode({value});")
+        return lines
+
+    def _store(self, shape: Shape, target: str) -> list[str]:
         """Writes a line's accumulator: between passes as words, at the end as the result."""
-        acc = self.accumulator
-        head = f"fn finish_line(line: u32, segment: u32, a: {acc.type}) {{"
-        if not ends:
-            at = f"(line * params.segments + segment) * {acc.words}u"
-            puts = [f"store_made({at} + {w}u, {word});" for w, word in enumerate(acc.pack)]
-            return [head, *(f"  {put}" for put in puts), "}"]
-        kind, bits = self.output.data_type, self.output.data_type.bits
-        lines = [head, "  let n = params.elements;", *named(self.parameters, acc.finish)]
-        lines += places(len(shape.keeps), "kept", "line", [("e", "0u", "out_strides")])
-        lines.append(f"  let y = {kind.name.lower()}_encode({acc.finish});")
-        if bits < 32:
-            return [*lines, f"  {merged('made', bits, 'e', 'y')}", "}"]
-        for w, word in enumerate(words_of(bits, ["y"])):
-            lines.append(f"  store_made({bits // 32}u * e + {w}u, {word});")
+        acc, kind = self.accumulator, self.output.data_type
+        lines = [f"fn finish_line(line: u32, segment: u32, a: {acc.type}) {{"]
+        if target != self.output_field:
+            at = "line * params.segments + segment"
+            if shape.segments == 1:
+                lines += places(len(shape.kept), "kept", "line", [("e", "0u", "out_strides")])
+                at = "e"
+            for w, word in enumerate(acc.pack):
+                lines.append(f"  store_made(({at}) * {acc.words}u + {w}u, {word});")
+            return [*lines, "}"]
+        lines += self._finished([""])
+        lines += places(len(shape.kept), "kept", "line", [("e", "0u", "out_strides")])
+        if kind.bits < 32:
+            stores = [merged("made", kind.bits, "e", "y")] if not self._in_words(shape) else []
+        else:
+            words = words_of(kind.bits, ["y"])
+            stores = [f"store_made({len(words)}u * e + {w}u, {x});" for w, x in enumerate(words)]
+        return [*lines, *(f"  {store}" for store in stores), "}"]
+
+    def _store_words(self, shape: Shape) -> list[str]:
+        """Writes the results of neighbouring lines at once."""
+        count, bits = shape.columns, self.output.data_type.bits
+        given = ", ".join(f"a{k}: {self.accumulator.type}" for k in range(count))
+        lines = [f"fn finish_lines(line: u32, {given}) {{"]
+        lines += self._finished([str(k) for k in range(count)])
+        lines += places(len(shape.kept), "kept", "line", [("e", "0u", "out_strides")])
+        at = f"e * {bits // 32}u" if bits >= 32 else f"e / {32 // bits}u"
+        for w, word in enumerate(words_of(bits, [f"y{k}" for k in range(count)])):
+            lines.append(f"  store_made({at} + {w}u, {word});")
         return [*lines, "}"]
 
+    def _store_results(self, shape: Shape) -> list[str]:
+        """Writes the results that a workgroup holds, which are parts of words, word by word."""
+        acc, bits = self.accumulator, self.output.data_type.bits
+        per = 32 // bits
+        size = shape.wg * shape.slots * shape.columns // min(shape.pieces, 2)
+        word = " | ".join(f"(wg_made[{per}u * w + {k}u] << {k * bits}u)" for k in range(per))
+        merge = merged("made", bits, "line", "y")
+        return [
+            f"var<workgroup> wg_made: array<u32, {size}>;",
+            f"fn encoded(a: {acc.type}) -> u32 {{",
+            *self._finished([""]),
+            "  return y.x;",
+            "}",
+            "fn finish_results(first: u32, invocation: u32) {",
+            f"  for (var w = invocation; w < params.lines_per_group / {per}u; w += {shape.wg}u) {{",
+            f"    let start = first + {per}u * w;",
+            f"    if (start + {per}u <= params.lines) {{",
+            f"      store_made(start / {per}u, {word});",
+            "    } else {",
+            "      for (var line = start; line < params.lines; line += 1u) {",
+            "        let y = vec2<u32>(wg_made[line - first], 0u);",
+            f"        {merge}",
+            "      }",
+            "    }",
+            "  }",
+            "}",
+        ]
+
     def _loads(self, shape: Shape) -> list[str]:
-        """`load_group(.., line, j)`: group `j` of a line, combined; or one for each column."""
+        """`load_group(.., j)`: group `j` at a position, combined; or one for each column."""
         acc, reading = self.accumulator, shape.reading
-        head = f"fn load_group({shape.starts(': u32')}line: u32, j: u32) -> "
+        head = f"fn load_group({', '.join(f'{x}: u32' for x in _given(shape, self._walks(shape)))}"
+        head += ", j: u32) -> "
         if reading is None:
-            at = f"(line * params.length + j) * {acc.words}u"
+            at = f"(position * params.length + j) * {acc.words}u"
             words = [f"  let w{w} = load_source({at} + {w}u);" for w in range(acc.words)]
             return [f"{head}{acc.type} {{", *words, f"  return {acc.unpack};", "}"]
         kind = wgsl_type(self.data_type)
         lines = [f"fn lift(x: {kind}, i: u32) -> {acc.type} {{ return {acc.lift}; }}"]
         lines += function("value_of", self.inputs, self.parameters, self.value, self.data_type, {})
-        count = range(reading.group)
-        tensors = range(len(reading.operands))
         several = f"array<{acc.type}, {shape.columns}>"
         lines.append(f"{head}{several if shape.columns > 1 else acc.type} {{")
-        rank, kept = len(shape.reduces), len(shape.keeps)
-        if reading.is_scattered:
-            for k in count:
-                line, place = f"line + {k}u", "j"
-                if shape.group > 1:
-                    line, place = "line", f"j * {shape.group}u + {k}u"
-                walks = [(f"s{t}_{k}", f"params.start{t}", f"kept_strides{t}") for t in tensors]
-                lines += places(kept, "kept", line, walks)
-                walks = [(f"at{t}_{k}", f"s{t}_{k}", f"reduced_strides{t}") for t in tensors]
-                lines += places(rank, "reduced", place, walks)
-        else:
-            walks = [(f"at{t}_", f"start{t}", f"reduced_strides{t}") for t in tensors]
-            lines += places(rank, "reduced", "j", walks, shape.group)
+        lines += self._places(shape, reading)
         lines += reading.loads()
-        values = [f"value_of({reading.values(k)})" for k in count]
+        terms = []
+        for k in range(reading.group):
+            place = (
+                f"at_place_{k}" if reading.is_scattered else f"at_place_ + {k}u * params.step_place"
+            )
+            term = f"lift(value_of({reading.values(k)}), {place if acc.has_place else '0u'})"
+            terms.append(f"if_there({term}, before + {k}u < params.run)" if shape.run else term)
         if shape.columns > 1:
-            puts = [f"  made[{k}] = lift({value}, j);" for k, value in enumerate(values)]
+            puts = [f"  made[{k}] = {term};" for k, term in enumerate(terms)]
             return [*lines, f"  var made: {several};", *puts, "  return made;", "}"]
-        terms = [
-            f"lift({value}, {f'j * {shape.group}u + {k}u' if shape.group > 1 else 'j'})"
-            for k, value in enumerate(values)
-        ]
-        while len(terms) > 1:
-            pairs = zip(terms[::2], terms[1::2], strict=True)
-            terms = [f"combine({a}, {b})" for a, b in pairs]
-        return [*lines, f"  return {terms[0]};", "}"]
+        return [*lines, f"  return {_paired(terms)};", "}"]
+
+    def _places(self, shape: Shape, reading: Reading) -> list[str]:
+        """Statements that find the addresses of a group."""
+        rank, group = len(shape.reduces), shape.group
+        names = [name for name, _, _ in self._walks(shape)]
+        lines, step = list[str](), "j"
+        if shape.run:
+            unit = f"{group}u"
+            step, at = "outer", "start_layout"
+            one = not reading.is_scattered and all(d.size == 1 for d in shape.reduces)
+            lines += [f"  let outer = {'0u' if one else 'j / params.run_units'};"]
+            if reading.is_scattered:
+                step = "outer * params.run"
+                lines += places(
+                    len(shape.positions),
+                    "positions",
+                    "position",
+                    [("start_layout", "params.start_layout", "strides_layout")],
+                )
+            lines += places(rank, "reduced", step, [("begin", at, "reduced_strides_layout")])
+            lines += [f"  let before = (j - outer * params.run_units) * {unit} - begin % {unit};"]
+        if not reading.is_scattered:
+            walked = [n for n in names if n != "_layout"]
+            at = "from" if shape.run else "at"
+            walks = [(f"{at}{n}_", f"start{n}", f"reduced_strides{n}") for n in walked]
+            lines += places(rank, "reduced", step, walks)
+            if shape.run:
+                lines += [f"  let at{n}_ = from{n}_ + before * params.step{n};" for n in walked]
+            return lines
+        walked = [n for n in names if n != "_layout"]
+        for k in range(reading.group):
+            position, place = "position", "j"
+            if shape.run:
+                place = f"outer * params.run + min(before + {k}u, params.run - 1u)"
+            elif shape.kind == "along" and group > 1:
+                place = f"j * {group}u + {k}u"
+            elif shape.kind != "along":
+                position = f"min(position + {k}u, params.elements_read - 1u)"
+            walks = [(f"start{n}_{k}", f"params.start{n}", f"strides{n}") for n in walked]
+            lines += places(len(shape.positions), "positions", position, walks)
+            walks = [(f"at{n}_{k}", f"start{n}_{k}", f"reduced_strides{n}") for n in walked]
+            lines += places(rank, "reduced", place, walks)
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,153 +401,194 @@ class InTurn:
         return replace(made, scratch=scratch)
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How lines are divided among invocations."""
-
-    keeps: tuple[Loop, ...]  # steps of the output, then of what is read
-    reduces: tuple[Loop, ...]
-    reading: Reading | None  # None: what earlier passes left is read
-    columns: int  # lines that one invocation reduces side by side
-    group: int  # elements of a line that are loaded at once
-    lanes: int  # invocations that share one line
-    segment: int  # groups of a line that one workgroup reduces
-    across: bool  # neighbouring invocations are on neighbouring lines, not along one
-    # Loads are written as a loop, not one by one: compilers of CPU adapters take long otherwise.
-    looped: bool = False
-
-    @property
-    def lines(self) -> int:
-        """Output elements."""
-        return prod(d.size for d in self.keeps)
-
-    @property
-    def length(self) -> int:
-        """Groups of a line."""
-        return prod(d.size for d in self.reduces) // self.group
-
-    @property
-    def segments(self) -> int:
-        """Segments of a line."""
-        return -(-self.length // self.segment)
-
-    def starts(self, kind: str = "") -> str:
-        """Where a line begins in each tensor, as arguments or as parameters."""
-        count = 0 if self.reading is None else len(self.reading.operands)
-        return "".join(f"start{t}{kind}, " for t in range(count))
-
-    def joining(self, segments: int, adapter: Adapter) -> Shape:
-        """How the partial results of all segments are joined."""
-        made = Shape(self.keeps, (Loop(segments, (1,)),), None, 1, 1, 1, 1, False)
-        return made.divided(self.lines, segments, adapter)
-
-    def divided(self, lines: int, length: int, adapter: Adapter) -> Shape:
-        """The same with as many lanes and segments as keep the adapter busy."""
-        groups = length // self.group
-        threads = -(-lines // self.columns)
-        if adapter.is_cpu:
-            segment = max(64, min(CPU_ROUNDS, -(-groups * threads // CPU_ENOUGH)))
-            return replace(self, lanes=1, segment=min(segment, max(1, groups)))
-        lanes = 1
-        most = WG_SIZE if not self.across else 16
-        while lanes < most and (lanes * 8 < groups or lanes * threads < ENOUGH) and lanes < groups:
-            lanes *= 2
-        wanted = -(-ENOUGH // max(1, threads * lanes))  # segments, to fill the adapter
-        segment = lanes * ROUNDS
-        if wanted > 1:
-            segment = max(lanes * AT_ONCE, min(segment, -(-groups // wanted)))
-        return replace(self, lanes=lanes, segment=max(1, segment))
+def _given(shape: Shape, walks: Sequence[tuple[str, int, int]], slot: str = "") -> list[str]:
+    """What `load_group` is given of a position: where it begins in each tensor, or its number."""
+    if shape.reading is None or shape.reading.is_scattered:
+        return [f"position{slot}"]
+    return [f"start{name}{slot}" for name, _, _ in walks]
 
 
-def _part(
-    loops: Sequence[Loop], tensors: int, first: int, end: int | None = None
-) -> tuple[Loop, ...]:
-    """Loops through some of the tensors, merged where these allow it; at least one."""
-    made = [Loop(loop.size, loop.steps[first:end]) for loop in loops]
-    return folded(made) or (Loop(1, ((0,) * tensors)[first:end]),)
+def _paired(terms: Sequence[str]) -> str:
+    """The terms combined in pairs."""
+    made = list(terms)
+    while len(made) > 1:
+        odd = made[len(made) // 2 * 2 :]
+        made = [f"combine({a}, {b})" for a, b in zip(made[::2], made[1::2], strict=False)] + odd
+    return made[0]
 
 
-def _whole(size: int, unit: int, others: Sequence[Loop]) -> bool:
-    """Whether runs of `size` elements begin and end on whole units, wherever other loops are."""
-    return size % unit == 0 and not any(loop.steps[0] % unit for loop in others)
+def _helpers(shape: Shape) -> int:
+    """Invocations that join the pieces of one line."""
+    most = shape.wg // shape.lines_per_group
+    helpers = 1
+    while helpers * 2 <= most and helpers * 2 <= shape.pieces:
+        helpers *= 2
+    return helpers
 
 
-def _segment(shape: Shape, acc: Accumulator, wg: int) -> list[str]:
+def _segment(
+    shape: Shape,
+    acc: Accumulator,
+    walks: Sequence[tuple[str, int, int]],
+    wide: bool,
+    packs: bool,
+) -> list[str]:
     """What one invocation of a workgroup does."""
-    lanes, columns = shape.lanes, shape.columns
-    per_group = wg // lanes
+    columns, slots = shape.columns, range(shape.slots)
+    joins = shape.lanes > 1
     lines = []
-    if lanes > 1:
-        lines.append(f"var<workgroup> wg_values: array<{acc.type}, {wg * columns}>;")
+    if joins or shape.kind == "tile":
+        size = shape.wg * shape.slots * columns
+        lines.append(f"var<workgroup> wg_values: array<{acc.type}, {size}>;")
+    if shape.kind == "tile":
+        lines.append(f"var<workgroup> wg_ends: array<{acc.type}, {shape.wg}>;")
     lines.append("fn reduce_segment(number: u32, invocation: u32) {")
     lines.append("  let segment = number % params.segments;")
-    if shape.across:
-        place = (f"invocation % {per_group}u", f"invocation / {per_group}u")
+    lines.append("  let block = number / params.segments;")
+    if shape.kind == "along":
+        lines.append("  let place = invocation / params.lanes;")
+        lines.append("  let lane = invocation - place * params.lanes;")
     else:
-        place = (f"invocation / {lanes}u", f"invocation % {lanes}u")
-    lines.append(f"  let thread = number / params.segments * {per_group}u + {place[0]};")
-    lines.append(f"  let lane = {place[1]};")
-    lines.append(f"  let line = thread * {columns}u;")
-    lines.append("  let inside = line < params.lines;")
-    if shape.reading is not None:
-        count = range(len(shape.reading.operands))
-        walks = [(f"start{t}", f"params.start{t}", f"kept_strides{t}") for t in count]
-        lines += places(len(shape.keeps), "kept", "min(line, params.lines - 1u)", walks)
+        lines.append("  let lane = invocation / params.side;")
+        lines.append("  let place = invocation - lane * params.side;")
+    for m in slots:
+        lines.append(f"  let local{m} = place + {m}u * params.side;")
+        lines.append(f"  let thread{m} = block * params.per_group + local{m};")
+        lines.append(f"  let fits{m} = lane < params.lanes && local{m} < params.per_group;")
+        lines.append(f"  let inside{m} = fits{m} && thread{m} < params.threads;")
+        lines.append(f"  let nearest{m} = min(thread{m}, params.threads - 1u);")
+        if shape.reading is None or shape.reading.is_scattered:
+            lines.append(f"  let position{m} = {_first(shape, f'nearest{m}')};")
+        else:
+            to = [(f"start{n}{m}", f"params.start{n}", f"strides{n}") for n, _, _ in walks]
+            lines += places(len(shape.positions), "positions", f"nearest{m}", to)
     lines.append("  let first = segment * params.segment;")
-    lines.append("  let end = select(0u, min(first + params.segment, params.length), inside);")
-    names = [f"acc{k}" for k in range(columns)]
-    lines += [f"  var {name} = identity();" for name in names]
-    step = lanes * AT_ONCE
-    lines.append(f"  for (var block = first + lane; block < end; block += {step * INNER}u) {{")
-    lines += [f"    var inner{k} = identity();" for k in range(columns)]
-    lines.append(f"    let stop = min(end, block + {step * INNER}u);")
-    lines.append(f"    for (var j = block; j < stop; j += {step}u) {{")
+    anywhere = " || ".join(f"inside{m}" for m in slots)
+    lines.append("  let last = min(first + params.segment, params.length);")
+    lines.append(f"  let end = select(0u, last, {anywhere});")
+    accs = [(f"{m}_{c}", f"[{c}]" if columns > 1 else "") for m in slots for c in range(columns)]
+    lines += [f"  var acc{k} = identity();" for k, _ in accs]
+    lines.append(f"  let step = params.lanes * {shape.at_once}u;")
+    lines.append(f"  for (var from_ = first + lane; from_ < end; from_ += step * {INNER}u) {{")
+    lines += [f"    var inner{k} = identity();" for k, _ in accs]
+    lines.append(f"    let stop = min(end, from_ + step * {INNER}u);")
+    lines.append("    for (var j = from_; j < stop; j += step) {")
     held = acc.type if columns == 1 else f"array<{acc.type}, {columns}>"
-    loaded = [f"v[{i}]" if shape.looped else f"v{i}" for i in range(AT_ONCE)]
-    if shape.looped:
-        lines.append(f"      var v: array<{held}, {AT_ONCE}>;")
-        lines.append(f"      for (var i = 0u; i < {AT_ONCE}u; i += 1u) {{")
-        lines += _loaded(shape, "v[i]", f"j + i * {lanes}u")
-        lines.append("      }")
-    else:
-        for i, name in enumerate(loaded):
-            lines.append(f"      var {name}: {held};")
-            lines += _loaded(shape, name, f"j + {i * lanes}u")
-    for k in range(columns):
-        pick = f"[{k}]" if columns > 1 else ""
-        pairs = [
-            f"combine({a}{pick}, {b}{pick})" for a, b in zip(loaded[::2], loaded[1::2], strict=True)
+    count = range(shape.at_once)
+    for m in slots:
+        given = ", ".join(_given(shape, walks, str(m)))
+        load = f"load_group({given}, min(j + {{}} * params.lanes, stop - 1u));"
+        if shape.looped:
+            lines.append(f"      var v{m}: array<{held}, {shape.at_once}>;")
+            lines.append(f"      for (var i = 0u; i < {shape.at_once}u; i += 1u) {{")
+            lines += [f"        v{m}[i] = {load.format('i')}", "      }"]
+        else:
+            # No load is in a branch, so that all of them are under way together.
+            lines += [f"      var v{m}_{i} = {load.format(f'{i}u')}" for i in count]
+    for k, pick in accs:
+        slot = k.partition("_")[0]
+        values = [f"v{slot}[{i}]{pick}" if shape.looped else f"v{slot}_{i}{pick}" for i in count]
+        terms = [values[0]] + [
+            f"if_there({v}, j + {i}u * params.lanes < stop)" for i, v in enumerate(values) if i
         ]
-        lines.append(f"      inner{k} = combine(inner{k}, combine({', '.join(pairs)}));")
+        lines.append(f"      inner{k} = combine(inner{k}, {_paired(terms)});")
     lines.append("    }")
-    lines += [f"    acc{k} = combine(acc{k}, inner{k});" for k in range(columns)]
+    lines += [f"    acc{k} = combine(acc{k}, inner{k});" for k, _ in accs]
     lines.append("  }")
-    if lanes > 1:
-        spot = "lane" if not shape.across else f"lane * {per_group}u + {place[0]}"
-        base = f"({place[0]}) * {lanes}u + " if not shape.across else ""
-        gap = 1 if not shape.across else per_group
-        lines.append(f"  let spot = ({base}{spot}) * {columns}u;")
-        lines += [f"  wg_values[spot + {k}u] = acc{k};" for k in range(columns)]
-        lines.append("  workgroupBarrier();")
-        width = lanes // 2
-        while width:
-            lines.append(f"  if (lane < {width}u) {{")
-            for k in range(columns):
-                other = f"wg_values[spot + {width * gap * columns + k}u]"
-                lines.append(f"    acc{k} = join(acc{k}, {other});")
-                lines.append(f"    wg_values[spot + {k}u] = acc{k};")
+    if joins or shape.kind == "tile":
+        lines += _shared(shape)
+    if shape.kind == "tile":
+        return [*lines, *_joined_pieces(shape, packs), "}"]
+    for m in slots:
+        names = [f"acc{m}_{c}" for c in range(columns)]
+        lines.append(f"  if (lane == 0u && inside{m}) {{")
+        lines.append(f"    let line{m} = {_first(shape, f'thread{m}')};")
+        if wide:
+            lines.append(f"    finish_lines(line{m}, {', '.join(names)});")
             lines.append("  }")
-            lines.append("  workgroupBarrier();")
-            width //= 2
-    lines.append("  if (lane == 0u && inside) {")
-    lines += [f"    finish_line(line + {k}u, segment, acc{k});" for k in range(columns)]
-    lines.append("  }")
+            continue
+        end = "params.lines"
+        if shape.row:
+            end = f"(line{m} / params.row + 1u) * params.row"
+        for c, name in enumerate(names):
+            put = f"finish_line(line{m} + {c}u, segment, {name});"
+            guarded = f"if (line{m} + {c}u < {end}) {{ {put} }}"
+            lines.append(f"    {guarded if columns > 1 else put}")
+        lines.append("  }")
     return [*lines, "}"]
 
 
-def _loaded(shape: Shape, name: str, at: str) -> list[str]:
-    """Statements that load a group where the segment has one, and else put nothing there."""
-    picks = [f"[{k}]" for k in range(shape.columns)] if shape.columns > 1 else [""]
-    nothing = " ".join(f"{name}{pick} = identity();" for pick in picks)
-    load = f"{name} = load_group({shape.starts()}line, {at});"
-    return [f"      if ({at} < stop) {{ {load} }} else {{ {nothing} }}"]
+def _first(shape: Shape, thread: str) -> str:
+    """The number of the first element at a position; a line's number where all are kept."""
+    size = shape.columns * (shape.group if shape.kind != "along" else 1)
+    if not shape.row:
+        return f"{thread} * {size}u" if size > 1 else thread
+    per_row = f"((params.row + {size - 1}u) / {size}u)"
+    return f"{thread} / {per_row} * params.row + {thread} % {per_row} * {size}u"
+
+
+def _shared(shape: Shape) -> list[str]:
+    """The lanes' accumulators are joined in workgroup memory, where the first lane's remain."""
+    plane = shape.wg * shape.slots
+    gap = "" if shape.kind == "along" else " * params.per_group"
+    lines = []
+    for m in range(shape.slots):
+        at = "invocation" if shape.kind == "along" else f"lane * params.per_group + local{m}"
+        lines.append(f"  let spot{m} = {at};")
+        lines.append(f"  if (fits{m}) {{")
+        for c in range(shape.columns):
+            lines.append(f"    wg_values[spot{m} + {c * plane}u] = acc{m}_{c};")
+        lines.append("  }")
+    lines.append("  workgroupBarrier();")
+    if shape.lanes == 1:
+        return lines
+    lines.append("  for (var left = params.lanes; left > 1u; left = (left + 1u) / 2u) {")
+    lines.append("    let half = (left + 1u) / 2u;")
+    lines.append("    if (fits0 && lane + half < left) {")
+    for c in range(shape.columns):
+        other = f"wg_values[spot0 + half{gap} + {c * plane}u]"
+        lines.append(f"      acc0_{c} = join(acc0_{c}, {other});")
+        lines.append(f"      wg_values[spot0 + {c * plane}u] = acc0_{c};")
+    return [*lines, "    }", "    workgroupBarrier();", "  }"]
+
+
+def _joined_pieces(shape: Shape, packs: bool) -> list[str]:
+    """The pieces of each line of a workgroup are joined, and the line is finished."""
+    plane, columns = shape.wg * shape.slots, shape.columns
+    at = f"p % {columns}u * {plane}u + p / {columns}u" if columns > 1 else "p"
+    origin, finish = "own * params.pieces", "finish_line(line, segment, total);"
+    if shape.apart > 1:
+        outer = "own / params.apart * params.apart"
+        origin = f"{outer} * params.pieces + own - {outer}"
+    if packs:
+        finish = "wg_made[own] = encoded(total);"
+    return [
+        f"  let at_once = {shape.wg}u / params.helpers;",
+        "  let helper = invocation % params.helpers;",
+        "  for (var base = 0u; base < params.lines_per_group; base += at_once) {",
+        "    let own = base + invocation / params.helpers;",
+        "    let line = block * params.lines_per_group + own;",
+        "    let is_line = own < params.lines_per_group && line < params.lines;",
+        "    var total = identity();",
+        f"    let origin = {origin};",
+        "    let pieces = select(0u, params.pieces, is_line);",
+        "    for (var piece = helper; piece < pieces; piece += params.helpers) {",
+        "      let p = origin + piece * params.apart;",
+        f"      total = join(total, wg_values[{at}]);",
+        "    }",
+        "    if (params.helpers > 1u) {",
+        "      wg_ends[invocation] = total;",
+        "      workgroupBarrier();",
+        "      for (var half = params.helpers / 2u; half > 0u; half /= 2u) {",
+        "        if (helper < half) {",
+        "          total = join(total, wg_ends[invocation + half]);",
+        "          wg_ends[invocation] = total;",
+        "        }",
+        "        workgroupBarrier();",
+        "      }",
+        "    }",
+        f"    if (is_line && helper == 0u) {{ {finish} }}",
+        "  }",
+        *(["  workgroupBarrier();"] if packs else []),
+        *(["  finish_results(block * params.lines_per_group, invocation);"] if packs else []),
+    ]

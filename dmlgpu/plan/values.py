@@ -169,10 +169,10 @@ class Reading:
     """How an invocation reads a group of neighbouring elements of several tensors.
 
     A tensor is loaded in `units` of 16 bytes, as `half` of a unit that two invocations load, in
-    `words` side by side, element by element (`each`), or once for the whole group where it is
-    broadcast (`splat`); a `place` is calculated, not loaded, and what is `held` lies in workgroup
-    memory, from `held{t}[spot]` on. The group of tensor `t` begins at `at{t}_`; its elements become
-    the values `x{t}_0`, `x{t}_1`, ....
+    `words` side by side, in words that the group is `shifted` against, element by element (`each`),
+    or once for the whole group where it is broadcast (`splat`); a `place` is calculated, not
+    loaded, and what is `held` lies in workgroup memory, from `held{t}[spot]` on. The group of
+    tensor `t` begins at `at{t}_`; its elements become the values `x{t}_0`, `x{t}_1`, ....
     """
 
     operands: tuple[Operand, ...]
@@ -250,6 +250,18 @@ class Reading:
         elif access == "held":
             high = f"held{t}_high[spot + {k}u]" if bits == 64 else "0u"
             decoded = f"vec2<u32>(held{t}[spot + {k}u], {high})"
+        elif access == "shifted":
+            per = 32 // bits
+            if k == 0:
+                lines.append(f"  let shift{t} = at{t}_ % {per}u * {bits}u;")
+                lines.append(f"  let r{t}_0 = {load}(at{t}_ / {per}u);")
+            if k % per == 0:
+                ahead = f"r{t}_{word + 1}"
+                lines.append(f"  let {ahead} = {load}(at{t}_ / {per}u + {word + 1}u);")
+                # Shifted left in two steps, since a shift by 32 is none.
+                high = f"(({ahead} << 1u) << (31u - shift{t}))"
+                lines.append(f"  let w{t}_{word} = (r{t}_{word} >> shift{t}) | {high};")
+            decoded = _of_word(bits, k, f"w{t}_{word}")
         elif access == "words" and self.group * bits >= 32:
             base = f"at{t}_ * {bits // 32}u" if bits >= 32 else f"at{t}_ / {32 // bits}u"
             if k * bits % 32 == 0:

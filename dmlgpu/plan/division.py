@@ -1,0 +1,407 @@
+"""How the elements of a reduction are divided among invocations, for any layout.
+
+Loops are taken in the order of memory, not of the description, so that neighbouring invocations
+read neighbours whichever axes are kept and whatever the order of the output is:
+
+- `along`: the innermost loop is reduced and long. Lanes walk along a line together.
+- `across`: the innermost loop is kept. Neighbours are on neighbouring lines, and where there are
+  only a few lines side by side, lanes take the steps behind them.
+- `tile`: what lies side by side belongs to short pieces of many lines. Neighbours read neighbours
+  as if all of it were kept, and a workgroup joins the pieces of each line in its own memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import lcm, prod
+
+from dmlgpu.desc.tensor import TensorDesc, packed_strides
+from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.plan.values import UNIT, Loop, Operand, Reading, folded
+
+WG_SIZE = 256
+CPU_WG_SIZE = 64
+ROUND_BYTES = 1024  # of one segment that an invocation of a GPU loads
+CPU_ROUNDS = 1024
+AT_ONCE = 8  # loads that an invocation has under way before it combines any
+AT_ONCE_OF_UNITS = 4  # of 16 bytes each; and of those of a CPU adapter
+IN_FLIGHT = 1 << 23  # bytes under way that keep a GPU's memory busy
+CPU_ENOUGH = 64
+FEW = 32  # neighbours below which a row is too short for a whole subgroup
+SHORT = 256  # elements side by side that a line is joined from in workgroup memory
+SHORT_BYTES = 4096  # of the accumulators of a few lines that are joined there together
+PLACE, LAYOUT, FIRST = 0, 1, 2  # steps of a loop: the place among those reduced, then tensors
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How lines are divided among invocations.
+
+    A position is what one invocation reads at each step: `columns` neighbouring accumulators, or
+    one of `group` neighbouring elements.
+    """
+
+    kind: str  # along, across or tile
+    kept: tuple[Loop, ...]  # lines, in the order of positions: steps of the output
+    positions: tuple[Loop, ...]
+    reduces: tuple[Loop, ...]  # what remains of each line, in groups
+    steps: tuple[int, ...]  # between neighbours of a group
+    reading: Reading | None  # None: what earlier passes left is read
+    columns: int
+    group: int
+    threads: int  # positions in all
+    length: int  # groups of a line that the lanes walk through
+    wg: int
+    row: int = 0  # elements of a row of positions whose last one is not full; 0: none are so
+    run: int = 0  # elements of a run that begins or ends inside of a unit; 0: none do
+    run_units: int = 0  # units that such a run touches at most
+    pieces: int = 1  # neighbours, `apart` from each other, that a tile joins for one line
+    apart: int = 1
+    is_ordered: bool = True  # later steps are later places
+    slots: int = 1  # positions of one invocation
+    at_once: int = AT_ONCE_OF_UNITS  # loads of each slot
+    lanes: int = 1  # invocations that share one position
+    side: int = 1  # positions side by side in a workgroup
+    per_group: int = 1  # positions of a workgroup
+    segment: int = 1  # groups of a line that one workgroup reduces
+    # Loads are written as a loop, not one by one: compilers of CPU adapters take long otherwise.
+    looped: bool = False
+
+    @property
+    def lines(self) -> int:
+        """Output elements."""
+        return prod(d.size for d in self.kept)
+
+    @property
+    def segments(self) -> int:
+        """Segments of a line."""
+        return -(-self.length // self.segment)
+
+    @property
+    def lines_per_group(self) -> int:
+        """Lines of a workgroup that joins the pieces of each."""
+        return self.per_group * self.columns // self.pieces
+
+    def joining(self, words: int, adapter: Adapter) -> Shape:
+        """How the partial results of all segments are joined."""
+        made = Shape(
+            "along",
+            self.kept,
+            (),
+            (Loop(self.segments, (1,)),),
+            (),
+            None,
+            1,
+            1,
+            self.lines,
+            self.segments,
+            self.wg,
+        )
+        return made.divided(4 * words, adapter)
+
+    def divided(self, loaded: int, adapter: Adapter, granule: int = 1, beside: int = FEW) -> Shape:
+        """The same with as many lanes and segments as keep the adapter busy.
+
+        `loaded` bytes are read at once, a workgroup takes whole granules of positions, and
+        `beside` positions lie side by side in memory.
+        """
+        if adapter.is_cpu:
+            segment = max(64, min(CPU_ROUNDS, -(-self.length * self.threads // CPU_ENOUGH)))
+            segment = min(segment, self.length)
+            return replace(self, side=self.wg, per_group=self.wg, segment=segment)
+        at_once = AT_ONCE_OF_UNITS if loaded >= UNIT // 8 else AT_ONCE
+        enough = IN_FLIGHT // (at_once * loaded)
+        slots = 1
+        if self.kind != "along":
+            while slots * 2 * self.length <= at_once and slots * 2 * self.wg <= self.threads:
+                slots *= 2
+            slots = max(slots, -(-granule // self.wg))
+        lanes, side = 1, self.wg
+        few = beside < FEW and self.kind == "across"
+        least = beside if few else max(16, 4 * FEW // loaded)
+        least = 1 if self.kind == "along" else -(-least // granule) * granule
+        each = at_once * (2 if self.kind == "along" else 4)  # loads that are worth another lane
+        while (
+            slots == 1
+            and lanes < self.length
+            and lanes * 2 * least <= self.wg
+            and (lanes * each < self.length or lanes * self.threads < enough)
+        ):
+            lanes *= 2
+        if self.kind == "along":
+            side = self.wg // lanes
+        elif slots == 1:
+            granules = -(-self.threads // granule)
+            most = least // granule if few else self.wg // lanes // granule
+            side = -(-granules // -(-granules // most)) * granule  # the last one as full as others
+            lanes = min(self.wg // side, self.length)
+        per_group = side * slots // granule * granule
+        wanted = -(-enough * slots // max(1, self.threads * lanes))  # segments
+        step = lanes * max(1, at_once // slots)
+        segment = lanes * ROUND_BYTES // loaded
+        if wanted > 1:
+            segment = max(step, min(segment, -(-self.length // wanted)))
+        segment = -(-segment // step) * step
+        return replace(
+            self,
+            slots=slots,
+            at_once=max(1, at_once // slots),
+            lanes=lanes,
+            side=side,
+            per_group=per_group,
+            segment=segment,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A loop of more than one step through all tensors, and whether it is reduced."""
+
+    loop: Loop  # steps of the place, of the layout, of the operands
+    out: int  # step of the output
+    reduced: bool
+
+
+def shape_of(
+    layout: TensorDesc,
+    output: TensorDesc,
+    axes: Sequence[int],
+    operands: Sequence[Operand],
+    adapter: Adapter,
+    *,
+    words: int,
+    placed: bool,
+    looped: bool,
+) -> Shape:
+    """The division of a reduction whose accumulators have so many words.
+
+    It follows the layout alone, not the operands', so that values combine in the same order
+    whether or not they are written first. `placed` says that accumulators know their place.
+    """
+    words = 1 << (words - 1).bit_length()  # workgroup memory aligns what it holds
+    sorted_axes, is_ordered = _in_memory(layout, output, axes, operands, placed)
+    beside, pieces, short = _innermost(sorted_axes)
+    unit = UNIT // layout.data_type.bits
+    if adapter.is_cpu or pieces == 1:
+        short = 0
+    elif beside == 1:
+        short = short if pieces <= SHORT else 0
+    elif beside * layout.data_type.bits >= FEW * 32 or beside * pieces * 4 * words > SHORT_BYTES:
+        short = 0
+    outside = len(sorted_axes) - short
+    held = [a for n, a in enumerate(sorted_axes) if not a.reduced or n >= outside]
+    rest = [a for a in sorted_axes[:outside] if a.reduced]
+    width = FIRST + len(operands)
+    positions, reduces = _folded(held, width), _folded(rest, width)
+    kept = folded([Loop(a.loop.size, (a.out,)) for a in held if not a.reduced]) or (Loop(1, (0,)),)
+    last = sorted_axes[-1] if sorted_axes else None
+    along = not short and last is not None and last.reduced
+    wg = CPU_WG_SIZE if adapter.is_cpu else WG_SIZE
+    made = Shape(
+        "tile" if short else "along" if along else "across",
+        kept,
+        positions,
+        reduces,
+        (positions if not along else reduces)[-1].steps,
+        None,
+        1,
+        1,
+        prod(d.size for d in positions),
+        prod(d.size for d in reduces),
+        wg,
+        pieces=pieces if short else 1,
+        apart=beside if short else 1,
+        is_ordered=is_ordered and not short,
+        looped=looped,
+    )
+    if along:
+        return _along(made, rest, held, operands, unit, adapter)
+    whole = short and beside == 1 and pieces % unit == 0
+    return _across(made, held, rest, operands, unit, words, adapter, bool(whole), beside)
+
+
+def _in_memory(
+    layout: TensorDesc,
+    output: TensorDesc,
+    axes: Sequence[int],
+    operands: Sequence[Operand],
+    placed: bool,
+) -> tuple[list[_Axis], bool]:
+    """The loops in the order of memory, and whether those reduced are in that of indices too."""
+    sizes = layout.sizes
+    steps = packed_strides(tuple(n if d in axes else 1 for d, n in enumerate(sizes)))
+    made = []
+    for d, size in enumerate(sizes):
+        place = steps[d] if placed and d in axes else 0
+        at = (t.effective_strides[d] for t in (layout, *(o.tensor for o in operands)))
+        loop = Loop(size, (place, *at))
+        if size > 1:
+            made.append(_Axis(loop, output.effective_strides[d], d in axes))
+    by_index = [a for a in made if a.reduced]
+    # A loop that stands still comes first: whatever is inside of it is read side by side.
+    made.sort(key=lambda a: (a.loop.steps[LAYOUT] != 0, -a.loop.steps[LAYOUT], -a.out))
+    return made, by_index == [a for a in made if a.reduced]
+
+
+def _innermost(axes: Sequence[_Axis]) -> tuple[int, int, int]:
+    """Kept elements side by side, steps of the reduced run around them, and loops of both."""
+    sizes, at = [1, 1], len(axes)
+    for n, reduced in enumerate((False, True)):
+        extent = 0
+        while at and axes[at - 1].reduced is reduced:
+            loop = axes[at - 1].loop
+            if extent and loop.steps[LAYOUT] != extent:
+                break
+            extent = loop.size * loop.steps[LAYOUT]
+            sizes[n] *= loop.size
+            at -= 1
+    return sizes[0], sizes[1], len(axes) - at
+
+
+def _folded(axes: Sequence[_Axis], width: int) -> tuple[Loop, ...]:
+    return folded([a.loop for a in axes]) or (Loop(1, (0,) * width),)
+
+
+def _by_layout(axes: Sequence[_Axis]) -> tuple[Loop, ...]:
+    """The loops as far as the layout and places go."""
+    return folded([Loop(a.loop.size, a.loop.steps[:FIRST]) for a in axes]) or (Loop(1, (0, 0)),)
+
+
+def _grouped(loops: Sequence[Loop], group: int) -> tuple[Loop, ...]:
+    """The same loops, the innermost in steps of a group."""
+    *outer, last = loops
+    return (*outer, Loop(-(-last.size // group), tuple(s * group for s in last.steps)))
+
+
+def _along(
+    made: Shape,
+    rest: Sequence[_Axis],
+    held: Sequence[_Axis],
+    operands: Sequence[Operand],
+    unit: int,
+    adapter: Adapter,
+) -> Shape:
+    """Lanes along lines, by units; where lines are not whole units, what is outside is left out."""
+    *outer, inner = _by_layout(rest)
+    strides = [d.steps[LAYOUT] for d in (*_by_layout(held), *outer)]
+    last = made.reduces[-1]
+    beside = inner.steps[LAYOUT] == 1
+    aligned = not any(s % unit for s in strides)
+    is_whole = aligned and inner.size % unit == 0
+    group = unit if beside and (is_whole or not adapter.is_cpu) else 1
+    run = 0 if is_whole or group == 1 else inner.size
+    run_units = -(-(inner.size + (0 if aligned else unit - 1)) // unit) if run else 0
+    order: tuple[Loop, ...] = (*made.positions, *made.reduces)
+    if run:
+        same = [all(d.steps[t + FIRST] == d.steps[LAYOUT] for d in order) for t in _range(operands)]
+        # Units of what lies as the layout does begin where the layout's do.
+        shift = tuple(int(not s) for s in same)
+        order = (Loop(2, (0, 0, *shift)), Loop(group, last.steps))
+    fits = last.size == inner.size if run else last.size % group == 0
+    reading = _reading(operands, order, group, fits, shifts=not run)
+    reduces = made.reduces
+    if reading.is_scattered:
+        pass
+    elif run:
+        reduces = made.reduces[:-1] or (Loop(1, (0,) * len(last.steps)),)
+    else:
+        reduces = _grouped(made.reduces, group)
+    length = made.length // group if not run else made.length // inner.size * run_units
+    made = replace(
+        made, reading=reading, group=group, run=run, run_units=run_units, reduces=reduces
+    )
+    loaded = max(4, group * UNIT // unit // 8)
+    return replace(made, length=length).divided(loaded, adapter)
+
+
+def _across(
+    made: Shape,
+    held: Sequence[_Axis],
+    rest: Sequence[_Axis],
+    operands: Sequence[Operand],
+    unit: int,
+    words: int,
+    adapter: Adapter,
+    is_whole: bool,
+    beside: int,
+) -> Shape:
+    """Neighbours on neighbouring positions, which are units where rows begin on units."""
+    *outer, inner = _by_layout(held)
+    strides = [d.steps[LAYOUT] for d in (*outer, *_by_layout(rest))]
+    aligned = inner.steps[LAYOUT] == 1 and not any(d % unit for d in strides if d)
+    bits = UNIT // unit
+    columns, group, granule = 1, 1, made.pieces * made.apart
+    # Workgroups that take many short lines take as many as fill whole words of results.
+    filled = 32 // bits if bits < 32 and granule * 32 // bits <= 2 * SHORT else 1
+    tile = made.kind == "tile"
+    if is_whole and aligned:
+        group, made = unit, replace(made, pieces=made.pieces // unit)
+        granule = filled * made.pieces
+    else:
+        granule = lcm(granule, filled * made.pieces)
+        choices = [unit] if aligned else []
+        if inner.steps[LAYOUT] == 1 and bits < 32 and not adapter.is_cpu:
+            choices.append(32 // bits)
+        room = adapter.max_workgroup_storage // (4 * words)
+        for c in choices:
+            ragged = inner.size % c and (outer or adapter.is_cpu)
+            own = WG_SIZE * c
+            joined = WG_SIZE + max(own, lcm(granule, c) * 2) * 3 // 2 if tile else own
+            if not (adapter.is_cpu or joined <= room) or (ragged and (tile or adapter.is_cpu)):
+                continue
+            columns = c
+            break
+        granule = lcm(granule, columns) // columns
+    size = columns * group
+    row = inner.size if inner.size % size and outer else 0
+    last = made.positions[-1]
+    fits = last.size % size == 0 or last.size == inner.size
+    whole_row = Loop(-(-last.size // size) * size, last.steps)
+    order = (*made.reduces, *made.positions[:-1], whole_row)
+    reading = _reading(operands, order, size, fits)
+    threads = made.threads // row * -(-row // size) if row else -(-made.threads // size)
+    positions = made.positions if reading.is_scattered else _grouped(made.positions, size)
+    made = replace(made, reading=reading, columns=columns, group=group, positions=positions)
+    made = replace(made, threads=threads, row=row)
+    loaded = min(16, max(4, size * bits // 8))
+    near = FEW if tile else -(-beside // columns)
+    shape = made.divided(loaded, adapter, granule if tile else 1, near)
+    return _within(shape, words, granule, adapter) if tile else shape
+
+
+def _within(shape: Shape, words: int, granule: int, adapter: Adapter) -> Shape:
+    """The same with no more slots than workgroup memory has room for."""
+    room = adapter.max_workgroup_storage // (4 * words) - shape.wg
+    slots = shape.slots
+    results = 1 + 1 / min(shape.pieces, 2)  # accumulators, and results that fill words
+    while slots > 1 and slots * shape.wg * shape.columns * results > room:
+        slots -= 1
+    per_group = shape.side * slots // granule * granule
+    return replace(shape, slots=slots, per_group=per_group)
+
+
+def _range(operands: Sequence[Operand]) -> range:
+    return range(len(operands))
+
+
+def _reading(
+    operands: Sequence[Operand],
+    order: Sequence[Loop],
+    group: int,
+    fits: bool,
+    *,
+    shifts: bool = True,
+) -> Reading:
+    """How a group is read whose elements are side by side where it `fits` the innermost loop."""
+    if not fits:
+        return Reading.scattered(operands, group)
+    loops = [Loop(d.size, d.steps[FIRST:]) for d in order]
+    made = Reading.along(operands, loops, group, "params.step{}")
+    access = [
+        "shifted"
+        if shifts and a == "each" and o.bits < 32 <= group * o.bits and loops[-1].steps[t] == 1
+        else a
+        for t, (a, o) in enumerate(zip(made.access, operands, strict=True))
+    ]
+    return replace(made, access=tuple(access))

@@ -1,0 +1,288 @@
+"""REDUCE, ARGMIN and ARGMAX of any layout, by the kernels of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from support import oracle
+from support.layouts import as_gpu, run
+from support.plans import ADAPTERS
+
+import dmlgpu as dml
+import dmlgpu.numpy as xp
+from dmlgpu import DataType as T
+from dmlgpu import ReduceFunction as F
+from dmlgpu.ops import operator_of
+from dmlgpu.plan import division
+from dmlgpu.plan.dispatch import Adapter
+
+GPU = Adapter(subgroup_min=32, subgroup_max=32, max_workgroup_storage=49152, max_binding=1 << 31)
+INTEGERS = (T.INT32, T.UINT32, T.INT64, T.UINT64)
+NARROW = (T.INT8, T.UINT8, T.INT16, T.UINT16)
+FLOATS = (T.FLOAT32, T.FLOAT16)
+
+
+@pytest.fixture(scope="module")
+def gpu(device: dml.Device) -> Iterator[dml.Device]:
+    with as_gpu(device) as made:
+        yield made
+
+
+def tensor(data_type: T, sizes: tuple[int, ...], order: tuple[int, ...], gap: int = 0) -> Any:
+    """Dimensions that lie in memory in that order, the last of them with a gap behind its rows."""
+    strides, step = [0] * len(sizes), 1
+    for n, d in enumerate(reversed(order)):
+        strides[d] = step
+        step = step * sizes[d] + (gap if n == 0 else 0)
+    return dml.TensorDesc(data_type, sizes, strides)
+
+
+def reduction(source: Any, output: Any, axes: tuple[int, ...], function: F) -> dml.ReduceDesc:
+    return dml.ReduceDesc(function=function, input_tensor=source, output_tensor=output, axes=axes)
+
+
+def values(rng: np.random.Generator, data_type: T, sizes: tuple[int, ...]) -> oracle.Array:
+    """Numbers of which many are equal, so that the first and the last place differ."""
+    low = 0 if data_type.numpy.kind == "u" else -9
+    return rng.integers(low, 10, sizes).astype(data_type.numpy)
+
+
+def place(x: oracle.Array, axes: tuple[int, ...], largest: bool, last: bool) -> oracle.Array:
+    kept = [d for d in range(x.ndim) if d not in axes]
+    lines = x.transpose(*kept, *axes).reshape([x.shape[d] for d in kept] + [-1])
+    pick = np.argmax if largest else np.argmin
+    found = lines.shape[-1] - 1 - pick(lines[..., ::-1], -1) if last else pick(lines, -1)
+    return np.asarray(found).reshape([1 if d in axes else n for d, n in enumerate(x.shape)])
+
+
+def check(
+    device: dml.Device,
+    rng: np.random.Generator,
+    source: Any,
+    output_order: tuple[int, ...],
+    axes: tuple[int, ...],
+) -> None:
+    """A sum where the type has one, an extreme, and a place, each into an output of that order."""
+    data_type, sizes = source.data_type, source.sizes
+    made = tuple(1 if d in axes else n for d, n in enumerate(sizes))
+    x = values(rng, data_type, sizes)
+    output = tensor(data_type, made, output_order)
+    if data_type in (*INTEGERS, *FLOATS):
+        if data_type is T.FLOAT32:
+            x = rng.normal(size=sizes).astype(np.float32)
+        (got,) = run(device, reduction(source, output, axes, F.SUM), [x], rng)
+        wide = np.float64 if data_type in FLOATS else x.dtype
+        wanted = x.astype(wide).sum(axes, keepdims=True, dtype=wide)
+        if data_type in FLOATS:
+            most = np.abs(x).astype(np.float64).sum(axes, keepdims=True)
+            eps = np.finfo(x.dtype).eps
+            bound = eps * np.abs(wanted) + 16 * np.finfo(np.float32).eps * most
+            assert (np.abs(got.astype(np.float64) - wanted) <= bound).all()
+        else:
+            np.testing.assert_array_equal(got, wanted)
+    function = (F.MAX, F.MIN)[int(rng.integers(2))]
+    (got,) = run(device, reduction(source, output, axes, function), [x], rng)
+    extreme = x.max if function is F.MAX else x.min
+    np.testing.assert_array_equal(got, extreme(axes, keepdims=True))
+    largest, last = bool(rng.integers(2)), bool(rng.integers(2))
+    kind = (T.UINT32, T.INT64)[int(rng.integers(2))]
+    arg = (dml.ArgmaxDesc if largest else dml.ArgminDesc)(
+        input_tensor=source,
+        output_tensor=tensor(kind, made, output_order),
+        axes=axes,
+        axis_direction=dml.AxisDirection(int(last)),
+    )
+    (got,) = run(device, arg, [x], rng)
+    np.testing.assert_array_equal(got, place(x, axes, largest, last))
+
+
+CASES = [
+    # sizes, order in memory, axes: one line of all, permuted
+    ((7, 33, 5), (2, 0, 1), (0, 1, 2)),
+    ((16, 33, 8), (1, 2, 0), (0, 1, 2)),
+    # rows: whole units, and not
+    ((5, 640), (0, 1), (1,)),
+    ((5, 643), (0, 1), (1,)),
+    ((3, 611, 5), (2, 0, 1), (1,)),
+    ((4, 3, 517), (0, 1, 2), (0, 2)),
+    # columns: whole units, words, and neither; a few, and many
+    ((70, 64), (0, 1), (0,)),
+    ((70, 68), (0, 1), (0,)),
+    ((70, 67), (0, 1), (0,)),
+    ((3000, 3), (0, 1), (0,)),
+    ((2000, 2), (0, 1), (0,)),
+    ((900, 20), (0, 1), (0,)),
+    ((3, 4000), (0, 1), (0,)),
+    ((3, 3, 333), (0, 1, 2), (1,)),
+    ((11, 9, 132, 11), (0, 1, 2, 3), (2,)),
+    # short pieces side by side
+    ((3000, 2), (0, 1), (1,)),
+    ((3000, 3), (0, 1), (1,)),
+    ((900, 16), (0, 1), (1,)),
+    ((200, 37), (0, 1), (1,)),
+    ((30, 199), (0, 1), (1,)),
+    ((500, 5, 3), (0, 1, 2), (1,)),
+    ((90, 13, 3), (2, 0, 1), (0, 1)),
+    ((83, 13, 3), (0, 1, 2), (0, 2)),
+    ((46, 60, 10), (2, 1, 0), (0, 2)),
+    ((10, 31, 24), (0, 1, 2), (0, 2)),
+    # nothing to combine
+    ((9, 1, 400), (2, 0, 1), (1,)),
+    ((1, 1, 1), (0, 1, 2), (0, 2)),
+]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [*INTEGERS, *NARROW, *FLOATS], ids=lambda t: t.name)
+def test_layouts(gpu: dml.Device, data_type: T) -> None:
+    rng = np.random.default_rng(int(data_type))
+    every = 1 if data_type in (T.FLOAT32, T.INT64, T.UINT8) else 3
+    for sizes, order, axes in CASES[int(data_type) % every :: every]:
+        outputs = tuple(int(d) for d in rng.permutation(len(sizes)))
+        check(gpu, rng, tensor(data_type, sizes, order), outputs, axes)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("seed", range(6))
+def test_random_layouts(gpu: dml.Device, seed: int) -> None:
+    """Any order, gaps and broadcasts, of any type."""
+    rng = np.random.default_rng([7, seed])
+    types = [*INTEGERS, *NARROW, *FLOATS]
+    for _ in range(12):
+        rank = int(rng.integers(1, 5))
+        sizes = tuple(int(n) for n in rng.integers(1, 40 if rank < 4 else 13, rank))
+        order = tuple(int(d) for d in rng.permutation(rank))
+        outputs = tuple(int(d) for d in rng.permutation(rank))
+        axes = tuple(sorted(int(a) for a in rng.permutation(rank)[: rng.integers(1, rank + 1)]))
+        data_type = types[int(rng.integers(len(types)))]
+        source = tensor(data_type, sizes, order, gap=int(rng.integers(0, 3)))
+        check(gpu, rng, source, outputs, axes)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.FLOAT32, T.UINT8], ids=lambda t: t.name)
+def test_broadcasts(gpu: dml.Device, data_type: T) -> None:
+    rng = np.random.default_rng(3)
+    for strides, axes in (((0, 1, 40), (0, 2)), ((1, 0, 30), (1,)), ((0, 0, 1), (2,))):
+        source = dml.TensorDesc(data_type, (30, 40, 50), strides)
+        x = values(rng, data_type, (30, 40, 50))
+        x = np.broadcast_to(x[tuple(slice(0, 1 if s == 0 else None) for s in strides)], x.shape)
+        made = tuple(1 if d in axes else n for d, n in enumerate(x.shape))
+        desc = reduction(source, dml.TensorDesc(data_type, made), axes, F.MAX)
+        (got,) = run(gpu, desc, [np.ascontiguousarray(x)], rng)
+        np.testing.assert_array_equal(got, x.max(axes, keepdims=True))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.FLOAT32, T.UINT8, T.FLOAT16], ids=lambda t: t.name)
+def test_results_in_another_order(gpu: dml.Device, data_type: T) -> None:
+    """They are written in the order of the input, and moved where there are many."""
+    rng = np.random.default_rng(11)
+    sizes, order, axes = (5, 300, 1000), (0, 2, 1), (0,)
+    source, output = tensor(data_type, sizes, order), dml.TensorDesc(data_type, (1, 300, 1000))
+    x = values(rng, data_type, sizes)
+    desc = reduction(source, output, axes, F.MAX)
+    made = operator_of(desc).work(desc).plan(GPU)
+    assert [d.shader.partition("/")[0] for d in made.dispatches] == ["reduce", "move"]
+    (got,) = run(gpu, desc, [x], rng)
+    np.testing.assert_array_equal(got, x.max(axes, keepdims=True))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("function", [F.LOG_SUM_EXP, F.L2, F.AVERAGE, F.SUM_SQUARE, F.L1])
+@pytest.mark.parametrize(
+    ("sizes", "order", "axes"),
+    [((300, 7), (0, 1), (1,)), ((5, 643), (0, 1), (1,)), ((700, 3), (0, 1), (0,))],
+)
+def test_functions(
+    gpu: dml.Device,
+    function: F,
+    sizes: tuple[int, ...],
+    order: tuple[int, ...],
+    axes: tuple[int, ...],
+) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=sizes).astype(np.float32)
+    y = x.astype(np.float64)
+    how = {"axis": axes, "keepdims": True}
+    wanted = {
+        F.LOG_SUM_EXP: lambda: np.log(np.exp(y).sum(**how)),
+        F.L2: lambda: np.sqrt((y * y).sum(**how)),
+        F.AVERAGE: lambda: y.mean(**how),
+        F.SUM_SQUARE: lambda: (y * y).sum(**how),
+        F.L1: lambda: np.abs(y).sum(**how),
+    }[function]()
+    source = tensor(T.FLOAT32, sizes, order)
+    output = dml.TensorDesc(T.FLOAT32, wanted.shape)
+    (got,) = run(gpu, reduction(source, output, axes, function), [x], rng)
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+@pytest.mark.parametrize(
+    ("sizes", "others", "axes"),
+    [
+        ((5, 643), (643,), 1),
+        ((5, 643), (5, 1), 1),
+        ((6, 90, 7), (90, 1), 2),
+        ((31, 3, 333), (333,), 1),
+        ((4, 6, 101), (4, 1, 101), (1, 2)),
+    ],
+)
+def test_fused_values_combine_in_the_same_order(
+    gpu: dml.Device, dtype: Any, sizes: tuple[int, ...], others: tuple[int, ...], axes: Any
+) -> None:
+    """The bits are those of values that were written first, however the operands lie."""
+    rng = np.random.default_rng(13)
+    a, b = ((rng.normal(size=n) * 9 + 30).astype(dtype) for n in (sizes, others))
+
+    def total(x: Any, y: Any) -> Any:
+        return xp.sum(x + y, axis=axes)
+
+    y = gpu.tensor(b)
+    for x in (gpu.tensor(a), gpu.tensor(np.ascontiguousarray(a.T)).T):
+        wanted = total(x, y).numpy()
+        np.testing.assert_array_equal(dml.fuse(total)(x, y).numpy(), wanted)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "order", "axes", "kind"),
+    [
+        ((2161, 1553, 20), (2, 0, 1), (0, 1, 2), "along"),
+        ((23432, 716), (1, 0), (0, 1), "along"),
+        ((6370, 2634), (0, 1), (1,), "along"),
+        ((6370, 2634), (1, 0), (1,), "across"),
+        ((1 << 20, 3), (0, 1), (0,), "across"),
+        ((1 << 20, 3), (0, 1), (1,), "tile"),
+        ((134, 3, 83469), (2, 0, 1), (1, 2), "tile"),
+        ((1 << 16, 20, 3), (0, 1, 2), (1,), "tile"),
+    ],
+)
+def test_what_is_side_by_side_decides(
+    sizes: tuple[int, ...], order: tuple[int, ...], axes: tuple[int, ...], kind: str
+) -> None:
+    made = tuple(1 if d in axes else n for d, n in enumerate(sizes))
+    source = tensor(T.FLOAT32, sizes, order)
+    work = operator_of(reduction(source, dml.TensorDesc(T.FLOAT32, made), axes, F.SUM))
+    desc = reduction(source, dml.TensorDesc(T.FLOAT32, made), axes, F.SUM)
+    for adapter in (GPU, ADAPTERS["least"], ADAPTERS["software"]):
+        shape = division.shape_of(
+            source,
+            desc.output_tensor,
+            axes,
+            list(work.work(desc).inputs.values()),
+            adapter,
+            words=1,
+            placed=False,
+            looped=False,
+        )
+        if not adapter.is_cpu:
+            assert shape.kind == kind
+            assert shape.lanes * shape.per_group <= shape.wg * shape.slots
+        assert shape.lines == prod(made)
+        assert work.work(desc).plan(adapter).dispatches
