@@ -182,7 +182,10 @@ class ElementWise:
             lines = across.code(shape.tile, shape.reading, rank, len(tensors))
             lines.append("fn make_group(number: u32, tile: Tile) {")
             lines += across.places(shape.tile, group, rank, len(tensors))
-        for k in range(0 if shape.tile else group if shape.is_linear else 1):
+        elif shape.reading.rows:
+            lines += _flat(shape, len(tensors))
+        separate = group if shape.is_linear else 1
+        for k in range(0 if shape.tile or shape.reading.rows else separate):
             index, suffix = "number", ""
             if shape.is_linear:
                 index = f"min(number * {group}u + {k}u, params.elements - 1u)"
@@ -221,7 +224,7 @@ class Shape:
     @property
     def is_linear(self) -> bool:
         """Whether a group may go on in the next row, so each element has its own coordinates."""
-        return self.reading.is_scattered
+        return self.reading.is_scattered or self.reading.rows is not None
 
 
 def _fold(loops: Sequence[Loop]) -> tuple[Loop, ...]:
@@ -260,12 +263,16 @@ def _shape(
             continue  # the last group would reach beyond the work
         if all(in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
             stores = tuple("words" if size * o.bits % UNIT else "units" for o in made)
-            return Shape(loops, Reading.along(read, loops, size, stride), stores, halves)
+            reading = Reading.along(read, loops, size, stride, runs=not adapter.is_cpu)
+            return Shape(loops, reading, stores, halves)
     packed = all(
         not o.start and not o.shares and _is_packed(loops, firsts + n) for n, o in enumerate(made)
     )
-    if packed:
+    if packed and adapter.is_cpu:
         return Shape(loops, Reading.scattered(read, least), ("words",) * outputs, halves)
+    if packed:
+        stores = tuple("words" if group * o.bits % UNIT else "units" for o in made)
+        return Shape(loops, Reading.in_rows(read, loops, group, stride), stores, halves)
     stores = tuple("merge" if o.bits < 32 else "words" for o in made)
     return Shape(loops, Reading.along(read, loops, 1, stride), stores, halves)
 
@@ -293,6 +300,19 @@ def _is_packed(loops: tuple[Loop, ...], t: int) -> bool:
     return True
 
 
+def _flat(shape: Shape, tensors: int) -> list[str]:
+    """Statements from the number of a group to where it is in rows, and in tensors of one row."""
+    rows = shape.reading.rows
+    assert rows is not None
+    lines = rows.places()
+    for t in range(tensors):
+        if t >= len(rows.steps):
+            lines.append(f"  let at{t}_ = first;")
+        elif rows.steps[t] is None:
+            lines.append(f"  let at{t}_ = params.start{t} + first * {rows.stride(t)};")
+    return lines
+
+
 def _lookup(name: str, operand: Operand, t: int) -> str:
     """A function that reads any element of a tensor."""
     decode = f"{operand.data_type.name.lower()}_decode"
@@ -304,7 +324,7 @@ def _lookup(name: str, operand: Operand, t: int) -> str:
 def _store(operand: Operand, t: int, n: int, shape: Shape) -> list[str]:
     """The group's elements `y{n}_*`, put together into words and written."""
     bits, group, access = operand.bits, shape.group, shape.stores[n]
-    at = f"at{t}_0" if shape.is_linear else f"at{t}_"
+    at = f"at{t}_0" if shape.reading.is_scattered else f"at{t}_"
     if access == "merge":
         return [f"  {merged(f'out{n}', bits, at, f'y{n}_0')}"]
     words = words_of(bits, [f"y{n}_{k}" for k in range(group)])

@@ -19,6 +19,7 @@ import numpy as np
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.dispatch import Value, eight
+from dmlgpu.plan.rows import Rows
 
 UNIT = 128  # bits of the widest load or store
 CLASSES = {
@@ -169,10 +170,11 @@ class Reading:
     """How an invocation reads a group of neighbouring elements of several tensors.
 
     A tensor is loaded in `units` of 16 bytes, as `half` of a unit that two invocations load, in
-    `words` side by side, element by element (`each`), or once for the whole group where it is
-    broadcast (`splat`); a `place` is calculated, not loaded, and what is `held` lies in workgroup
-    memory, from `held{t}[spot]` on. The group of tensor `t` begins at `at{t}_`; its elements become
-    the values `x{t}_0`, `x{t}_1`, ....
+    `words` side by side, as a `run` of words in which elements begin anywhere, element by element
+    (`each`), once for each row (`row`), or once for the whole group where it is broadcast
+    (`splat`); a `place` is calculated, not loaded, and what is `held` lies in workgroup memory,
+    from `held{t}[spot]` on. The group of tensor `t` begins at `at{t}_`; its elements become the
+    values `x{t}_0`, `x{t}_1`, ....
     """
 
     operands: tuple[Operand, ...]
@@ -180,14 +182,48 @@ class Reading:
     group: int
     stride: str  # WGSL of the step between neighbours, with {} for the tensor's number
     is_scattered: bool = False  # every element has an address of its own, `at{t}_{k}`
+    rows: Rows | None = None  # in which groups may go on, of tensors that are not one long row
 
     @classmethod
     def along(
+        cls,
+        operands: Sequence[Operand],
+        loops: Sequence[Loop],
+        group: int,
+        stride: str,
+        *,
+        runs: bool = False,
+    ) -> Reading:
+        """The best access to groups along the last loop, the tensors' steps in their order.
+
+        With `runs`, narrow elements side by side are read by words wherever they begin.
+        """
+        access = (_access(loops, t, o, group, runs) for t, o in enumerate(operands))
+        return cls(tuple(operands), tuple(access), group, stride)
+
+    @classmethod
+    def in_rows(
         cls, operands: Sequence[Operand], loops: Sequence[Loop], group: int, stride: str
     ) -> Reading:
-        """The best access to groups along the last loop, the tensors' steps in their order."""
-        access = (_access(loops, t, o, group) for t, o in enumerate(operands))
-        return cls(tuple(operands), tuple(access), group, stride)
+        """Groups of a packed output, the last tensor of the loops, that go on in the next row."""
+        line = Loop(math.prod(d.size for d in loops), loops[-1].steps)
+        access: list[str] = []
+        steps: list[int | None] = []
+        for t, operand in enumerate(operands):
+            step = line.steps[t]
+            if all(d.steps[t] == step * d.steps[-1] for d in loops):  # one long row
+                access.append(_access((line,), t, operand, group, True))
+                steps.append(None)
+                continue
+            steps.append(step)
+            is_run = step == 1 and operand.bits < 32 and group * operand.bits % 32 == 0
+            is_run = is_run and loops[-1].size >= group
+            if not operand.field:
+                access.append("place")
+            else:
+                access.append("row" if not step else "run" if is_run else "each")
+        rows = Rows.of(group, [d.size for d in loops], steps)
+        return cls(tuple(operands), tuple(access), group, stride, rows=rows)
 
     @classmethod
     def scattered(cls, operands: Sequence[Operand], group: int) -> Reading:
@@ -211,9 +247,65 @@ class Reading:
         return ", ".join(f"x{t}_{k if a != 'splat' else 0}" for t, a in enumerate(self.access))
 
     def loads(self) -> list[str]:
-        """Statements that read the whole group."""
+        """Statements that read the whole group.
+
+        Runs come first. What they go on with in a next row is all read in one branch, which no
+        value that was read decides about.
+        """
         count = len(self.operands)
-        return [x for k in range(self.group) for t in range(count) for x in self._load(t, k)]
+        runs = [t for t, a in enumerate(self.access) if a == "run"]
+        lines = [x for t in runs for x in self._words_of_run(t, 0)]
+        turning = [t for t in runs if self._turns(t)]
+        if turning:
+            words = {t: self.group * self.operands[t].bits // 32 for t in turning}
+            lines += [f"  var w{t}_1_{j} = 0u;" for t in turning for j in range(words[t] + 1)]
+            lines.append(f"  if (left < {self.group}u) {{")
+            lines += [x for t in turning for x in self._words_of_run(t, 1)]
+            lines.append("  }")
+        lines += [x for t in runs for x in self._aligned(t)]
+        return lines + [
+            x for k in range(self.group) for t in range(count) for x in self._load(t, k)
+        ]
+
+    def _turns(self, t: int) -> bool:
+        """Whether a group of the tensor may go on in another row."""
+        return self.rows is not None and self.rows.steps[t] is not None
+
+    def _words_of_run(self, t: int, row: int) -> list[str]:
+        """Statements that load the words which hold the elements of a run."""
+        bits, load = self.operands[t].bits, self.load_of(t)
+        per = 32 // bits
+        begin = f"row{t}_{row}" if self._turns(t) else f"at{t}_"
+        first = f"{begin} / {per}u"
+        if row:  # it would begin up to a group before the tensor does
+            first = f"({begin} + {self.group}u) / {per}u - {self.group // per}u"
+        lines = [f"  let first{t}_{row} = {first};"]
+        for j in range(self.group // per + 1):
+            word = f"w{t}_{row}_{j} = {load}(first{t}_{row} + {j}u);"
+            lines.append(f"  {'' if row else 'let '}{word}")
+        return lines
+
+    def _aligned(self, t: int) -> list[str]:
+        """Statements that shift the words of a run to where its group begins."""
+        bits = self.operands[t].bits
+        per, turns = 32 // bits, self._turns(t)
+        lines = []
+        for row in range(1 + turns):
+            begin = f"row{t}_{row}" if turns else f"at{t}_"
+            lines.append(f"  let shift{t}_{row} = {begin} % {per}u * {bits}u;")
+        for j in range(self.group // per):
+            parts = [
+                f"(w{t}_{row}_{j} >> shift{t}_{row})"
+                f" | ((w{t}_{row}_{j + 1} << 1u) << (31u - shift{t}_{row}))"
+                for row in range(1 + turns)
+            ]
+            if turns:
+                ahead = f"(max(left, {j * per}u) - {j * per}u) * {bits}u"
+                kept = f"select((1u << ({ahead} & 31u)) - 1u, 0xffffffffu, left >= {(j + 1) * per}u)"
+                lines.append(f"  let kept{t}_{j} = {kept};")
+                parts = [f"(({parts[0]}) & kept{t}_{j}) | (({parts[1]}) & ~kept{t}_{j})"]
+            lines.append(f"  let r{t}_{j} = {parts[0]};")
+        return lines
 
     def load_of(self, t: int) -> str:
         """The function that reads tensor `t`."""
@@ -234,7 +326,18 @@ class Reading:
         lines = []
         if access == "splat" and k > 0:
             return []
-        if access == "units":
+        if access == "run":
+            decoded = _of_word(bits, k, f"r{t}_{word}")
+        elif access == "row" and self.rows:
+            if k == 0:
+                lines = [
+                    f"  let v{t}_{i} = {name}_decode({element_at(bits, load, f'row{t}_{i}')});"
+                    for i in range(self.rows.count)
+                ]
+            row, beyond = self.rows.row_of(k)
+            picked = f"select(v{t}_{row}, v{t}_{row + 1}, {beyond})" if beyond else f"v{t}_{row}"
+            return [*lines, f"  let {value} = {picked};"]
+        elif access == "units":
             per = UNIT // bits
             unit = f"u{t}_{k // per}"
             if k % per == 0:
@@ -259,16 +362,20 @@ class Reading:
             decoded = f"w{t}_{word}" if bits == 64 else _of_word(bits, k, f"w{t}_{word}")
         else:
             at = f"at{t}_{k}"
-            if not self.is_scattered:
+            if self._turns(t) and self.rows:
+                lines.append(f"  let {at} = {self.rows.address(t, k)};")
+            elif not self.is_scattered:
                 step = f" + {k}u * {self.stride.format(t)}" if k else ""
                 at = f"(at{t}_{step})"
             if access == "place":
-                return [f"  let {value} = {at};"]
+                return [*lines, f"  let {value} = {at};"]
             decoded = element_at(bits, load, at)
         return [*lines, f"  let {value} = {name}_decode({decoded});"]
 
 
-def _access(loops: Sequence[Loop], t: int, operand: Operand, group: int) -> str:
+def _access(
+    loops: Sequence[Loop], t: int, operand: Operand, group: int, runs: bool = False
+) -> str:
     bits = operand.bits
     if not operand.field:
         return "place"
@@ -278,6 +385,8 @@ def _access(loops: Sequence[Loop], t: int, operand: Operand, group: int) -> str:
         if group * bits == UNIT // 2:
             return "half"
         return "units" if group * bits % UNIT == 0 else "words"
+    if runs and bits < 32 and group * bits % 32 == 0 and loops[-1].steps[t] == 1:
+        return "run"
     return "words" if group == 1 and bits >= 32 else "each"
 
 
