@@ -63,11 +63,11 @@ class ElementWise:
         if self.lookups:
             most = 1 if adapter.is_cpu else LOOKUPS
         shape = _shape(loops, self.operands, len(self.outputs), adapter, most)
-        if not self.lookups:
-            shape = _tiled(shape, adapter)
         named = [o for o in self.operands if o.field]
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
         alone = not self.lookups and len({o.field for o in named}) == len(self.operands)
+        if not self.lookups:
+            shape = _tiled(shape, self.operands, len(self.outputs), adapter)
         if largest > adapter.max_binding and alone:
             parts = self._parts(shape, adapter.max_binding)
             if parts is not None:
@@ -180,8 +180,8 @@ class ElementWise:
         lines = ["fn make_group(number: u32) {"]
         if shape.tile:
             lines = across.code(shape.tile, shape.reading, rank, len(tensors))
-            lines.append("fn make_group(number: u32, tile: Tile) {")
-            lines += across.places(shape.tile, group, rank, len(tensors))
+            lines.append("fn make_group(place: u32, tile: Tile) {")
+            lines += across.places(shape.tile, shape.reading, len(tensors))
         elif shape.reading.rows:
             lines += _flat(shape, len(tensors))
         separate = group if shape.is_linear else 1
@@ -256,38 +256,75 @@ def _shape(
         group = min(UNIT // min(widths), MOST_UNITS * wide)
     group = max(least, min(most, group))
     count = prod(loop.size for loop in loops)
-    inner = len(loops) - 1
-    stride = f"params.strides{{}}[{inner // 4}][{inner % 4}]"
-    for size in dict.fromkeys((group, max(least, wide), least)):
-        if any(o.shares and count % size for o in made):
-            continue  # the last group would reach beyond the work
-        if all(in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
-            stores = tuple("words" if size * o.bits % UNIT else "units" for o in made)
-            reading = Reading.along(read, loops, size, stride, runs=not adapter.is_cpu)
-            return Shape(loops, reading, stores, halves)
     packed = all(
         not o.start and not o.shares and _is_packed(loops, firsts + n) for n, o in enumerate(made)
     )
+    smaller = () if packed and not adapter.is_cpu else (least,)
+    for size in dict.fromkeys((group, max(least, wide), *smaller)):
+        if any(o.shares and count % size for o in made):
+            continue  # the last group would reach beyond the work
+        if all(in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
+            return _along(loops, operands, outputs, adapter, size)
     if packed and adapter.is_cpu:
         return Shape(loops, Reading.scattered(read, least), ("words",) * outputs, halves)
     if packed:
-        stores = tuple("words" if group * o.bits % UNIT else "units" for o in made)
-        return Shape(loops, Reading.in_rows(read, loops, group, stride), stores, halves)
+        return _in_rows(loops, operands, outputs, adapter, group)
     stores = tuple("merge" if o.bits < 32 else "words" for o in made)
-    return Shape(loops, Reading.along(read, loops, 1, stride), stores, halves)
+    return Shape(loops, Reading.along(read, loops, 1, _stride(loops)), stores, halves)
 
 
-def _tiled(shape: Shape, adapter: Adapter) -> Shape:
+def _stride(loops: Sequence[Loop]) -> str:
+    """WGSL of the step between neighbours."""
+    inner = len(loops) - 1
+    return f"params.strides{{}}[{inner // 4}][{inner % 4}]"
+
+
+def _along(
+    loops: tuple[Loop, ...],
+    operands: Sequence[Operand],
+    outputs: int,
+    adapter: Adapter,
+    group: int,
+) -> Shape:
+    """Groups that rows of every output are whole multiples of."""
+    read, made = operands[:-outputs], operands[-outputs:]
+    stores = tuple("words" if group * o.bits % UNIT else "units" for o in made)
+    reading = Reading.along(read, loops, group, _stride(loops), runs=not adapter.is_cpu)
+    return Shape(loops, reading, stores, adapter.exact_halves)
+
+
+def _in_rows(
+    loops: tuple[Loop, ...],
+    operands: Sequence[Operand],
+    outputs: int,
+    adapter: Adapter,
+    group: int,
+) -> Shape:
+    """Groups of packed outputs, which go on where the next row begins."""
+    read, made = operands[:-outputs], operands[-outputs:]
+    stores = tuple("words" if group * o.bits % UNIT else "units" for o in made)
+    reading = Reading.in_rows(read, loops, group, _stride(loops))
+    return Shape(loops, reading, stores, adapter.exact_halves)
+
+
+def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Adapter) -> Shape:
     """The same work in tiles, where operands lie across the output.
 
-    Its row is "add a transposed operand". A CPU's caches hold what is read again.
+    Its row is "add a transposed operand". A CPU's caches hold what is read again. Groups are small
+    there: what an invocation takes from workgroup memory for its group lies in as many banks.
     """
-    if adapter.is_cpu or shape.is_linear or adapter.max_workgroup_size < across.WG_SIZE:
+    if adapter.is_cpu or adapter.max_workgroup_size < across.WG_SIZE:
         return shape
-    reading = shape.reading
-    storage = adapter.max_workgroup_storage
-    tile = across.tile_of(shape.loops, reading.operands, shape.group, storage)
-    return replace(shape, tile=tile, reading=across.held_by(reading, tile)) if tile else shape
+    least = max(1, *(32 // o.bits for o in operands[-outputs:]))
+    group = least if shape.is_linear else min(shape.group, max(least, 4))
+    read = shape.reading.operands
+    beyond = group - 1 if shape.is_linear else 0
+    tile = across.tile_of(shape.loops, read, group, beyond, adapter.max_workgroup_storage)
+    if tile is None:
+        return shape
+    divide = _in_rows if shape.is_linear else _along
+    shape = divide(shape.loops, operands, outputs, adapter, group)
+    return replace(shape, tile=tile, reading=across.held_by(shape.reading, tile))
 
 
 def _is_packed(loops: tuple[Loop, ...], t: int) -> bool:
