@@ -5,6 +5,9 @@ another loop, as in `x + y.T`, each read of 16 bytes would use one element of th
 reads a tile of such an operand along the loop where its elements are side by side, and makes the
 groups of that tile from what it holds.
 
+Narrow elements that are side by side there are held as words in the order of the output: squares
+of as many rows and columns as a word has elements are turned in registers.
+
 A row of a tile is a piece of the innermost loops of the output. Where rows are no multiple of a
 group, a group belongs to the tile in which it begins; the tile reads as many elements beyond its
 own as such a group needs, from the next row where a row ends.
@@ -21,7 +24,8 @@ from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 
 WG_SIZE = 256
 ALONG = 64  # elements of a tile along the output, where the other loop has enough steps
-RUN = 1024  # bits that a tile reads side by side, where that is no more than ALONG elements
+ALONG_WORDS = 31  # the same in words, where these are held: odd, so that banks differ
+RUN = 1024  # bits that a tile reads side by side; where elements are held, at most ALONG of them
 FAR = 512  # bits: less than that side by side is read from sectors of its own
 FEW = 8  # steps of a loop from which it is one side of a tile; shorter rows take in more loops
 # Bytes of the output between neighbours of an operand from which on caches hold what was read no
@@ -40,16 +44,23 @@ class Tile:
     own: int  # elements along a row
     beyond: int  # elements behind these that a group which begins in the tile may need
     operands: tuple[int, ...]  # that are held
+    turned: tuple[int, ...]  # of these, the ones that are held as words
 
     @property
     def along(self) -> int:
         """Elements that are held of each row."""
         return self.own + self.beyond
 
-    @property
-    def pitch(self) -> int:
+    def pitch(self, t: int, bits: int) -> int:
         """Words from one row that is held to the next: odd, so that banks differ."""
-        return self.along | 1
+        return (-(-self.along * bits // 32) if t in self.turned else self.along) | 1
+
+    def words(self, t: int, bits: int) -> int:
+        """Words of workgroup memory that an operand needs."""
+        if t not in self.turned:
+            return self.pitch(t, bits) * self.steps * max(1, bits // 32)
+        per = 32 // bits
+        return self.pitch(t, bits) * -(-self.steps // per) * per + 1
 
     def groups(self, group: int) -> int:
         """Groups that can begin in a row of the tile."""
@@ -93,16 +104,19 @@ def tile_of(
     if length < FEW or prod(inner) > ALONG:
         return None
     bits = max(operands[t].bits for t in far[loop])
-    steps = _all_or(min(ALONG, RUN // bits), loops[loop].size)
-    elements = ALONG * min(ALONG, RUN // bits)
-    own = _all_or(elements // steps - beyond, length)
-    own = own if own == length else own // group * group if not beyond else own
+    turned = tuple(t for t in far[loop] if operands[t].bits < 32 and loops[loop].steps[t] == 1)
+    columns, most = ALONG, min(ALONG, RUN // bits)
+    if len(turned) == len(far[loop]):
+        columns, most = ALONG_WORDS * 32 // bits, RUN // bits
+    steps = _all_or(most, loops[loop].size)
+    own = _all_or(columns * most // steps - beyond, length)
+    own = own if own == length or beyond else own // group * group
     if own == length:
-        steps = min(loops[loop].size, max(steps, elements // (own + beyond)))
-    tile = Tile(loop, steps, row, inner, own, beyond, ())
+        steps = min(loops[loop].size, max(steps, columns * most // (own + beyond)))
+    tile = Tile(loop, steps, row, inner, own, beyond, (), turned)
     held, left = [], storage
     for t in far[loop]:
-        left -= tile.pitch * steps * max(4, operands[t].bits // 8)
+        left -= 4 * tile.words(t, operands[t].bits)
         if left >= 0:
             held.append(t)
     return replace(tile, operands=tuple(held)) if held else None
@@ -145,12 +159,13 @@ def held_by(reading: Reading, tile: Tile) -> Reading:
     rows = reading.rows
     for t in range(len(access)):
         if t in tile.operands:
-            access[t] = "held"
+            access[t] = "held_run" if t in tile.turned else "held"
         elif rows and rows.steps[t] is not None and access[t] in ("run", "row"):
             access[t] = "each"
     if rows:
         rows = InTile(rows.group, rows.rank, rows.length, rows.steps)
-    return replace(reading, access=tuple(access), rows=rows)
+    made = replace(reading, access=tuple(access), rows=rows)
+    return replace(made, again=tuple(_read_again(tile, made)))
 
 
 def code(tile: Tile, reading: Reading, rank: int, tensors: int) -> list[str]:
@@ -162,32 +177,95 @@ def code(tile: Tile, reading: Reading, rank: int, tensors: int) -> list[str]:
         *_tile_at(tile, tensors),
         *(line for t in range(tensors) for line in _spot(tile, t, rank)),
     ]
+    taken = []
     for t in tile.operands:
-        words = ("", "_high") if reading.operands[t].bits == 64 else ("",)
-        size = tile.pitch * tile.steps
-        lines += [f"var<workgroup> held{t}{word}: array<u32, {size}>;" for word in words]
-    lines.append("fn take_in(tile: Tile, lane: u32) {")
-    elements = tile.along * tile.steps
+        operand, words = reading.operands[t], tile.words(t, reading.operands[t].bits)
+        if t in tile.turned:
+            lines.append(f"var<workgroup> held{t}: array<u32, {words}>;")
+            taken += _take_words(tile, t, operand.bits, reading.load_of(t))
+            continue
+        parts = ("", "_high") if operand.bits == 64 else ("",)
+        size = words // len(parts)
+        lines += [f"var<workgroup> held{t}{part}: array<u32, {size}>;" for part in parts]
+        taken += _take_elements(tile, t, operand.bits, reading.load_of(t))
+    return [*lines, "fn take_in(tile: Tile, lane: u32) {", *taken, "}"]
+
+
+def _take_elements(tile: Tile, t: int, bits: int, load: str) -> list[str]:
+    """Statements that take in an operand element by element, the other loop's neighbours first."""
+    elements, pitch = tile.along * tile.steps, tile.pitch(t, bits)
     rounds = -(-elements // WG_SIZE)
     reach = f"tile.own + {tile.beyond}u" if tile.beyond else "tile.own"
-    for t in tile.operands:
-        operand = reading.operands[t]
-        # What lies beyond the work is read as its last element, so that no load is in a branch.
-        spot = f"spot{t}(tile, min(b{t}_$, tile.across - 1u), min(a{t}_$, {reach} - 1u))"
-        lines += [
-            f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {WG_SIZE}u) / {tile.steps}u; "
-            f"let b{t}_$ = (lane + $u * {WG_SIZE}u) % {tile.steps}u;",
-            f"  #repeat {rounds}: let at{t}_$ = {spot};",
-            f"  #repeat {rounds}: let v{t}_$ = "
-            f"{element_at(operand.bits, reading.load_of(t), f'at{t}_$')};",
-        ]
-        for word, part in (("", "x"), ("_high", "y")) if operand.bits == 64 else (("", "x"),):
-            put = f"held{t}{word}[b{t}_$ * {tile.pitch}u + a{t}_$] = v{t}_$.{part};"
-            lines.append(f"  #repeat {elements // WG_SIZE}: {put}")
-            if elements % WG_SIZE:
-                end = put.replace("$", str(rounds - 1))
-                lines.append(f"  if (lane < {elements % WG_SIZE}u) {{ {end} }}")
-    return [*lines, "}"]
+    # What lies beyond the work is read as its last element, so that no load is in a branch.
+    spot = f"spot{t}(tile, min(b{t}_$, tile.across - 1u), min(a{t}_$, {reach} - 1u))"
+    lines = [
+        f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {WG_SIZE}u) / {tile.steps}u; "
+        f"let b{t}_$ = (lane + $u * {WG_SIZE}u) % {tile.steps}u;",
+        f"  #repeat {rounds}: let at{t}_$ = {spot};",
+        f"  #repeat {rounds}: let v{t}_$ = {element_at(bits, load, f'at{t}_$')};",
+    ]
+    for word, part in (("", "x"), ("_high", "y")) if bits == 64 else (("", "x"),):
+        put = f"held{t}{word}[b{t}_$ * {pitch}u + a{t}_$] = v{t}_$.{part};"
+        lines += _rounds(elements, put)
+    return lines
+
+
+def _take_words(tile: Tile, t: int, bits: int, load: str) -> list[str]:
+    """Statements that take in squares of `per` rows and columns, by words along the other loop.
+
+    A row that ends is followed as if the loop did not end there: what is wrong then is read again
+    by the one group that needs it.
+    """
+    per, pitch = 32 // bits, tile.pitch(t, bits)
+    across = -(-tile.steps // per)
+    squares = across * -(-tile.along // per)
+    rounds = -(-squares // WG_SIZE)
+    lines = [
+        f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {WG_SIZE}u) / {across}u; "
+        f"let b{t}_$ = (lane + $u * {WG_SIZE}u) % {across}u;",
+    ]
+    for i in range(per):
+        at = f"at{t}_{i}_$"
+        column = f"a{t}_$ * {per}u + {i}u"
+        lines.append(f"  #repeat {rounds}: let {at} = ahead{t}(tile, b{t}_$ * {per}u, {column});")
+    for i in range(per):
+        for j in range(2):
+            word = f"{load}(at{t}_{i}_$ / {per}u + {j}u)"
+            lines.append(f"  #repeat {rounds}: let l{t}_{i}_{j}_$ = {word};")
+    for i in range(per):
+        shift = f"at{t}_{i}_$ % {per}u * {bits}u"
+        low, high = (f"l{t}_{i}_{j}_$" for j in range(2))
+        lines.append(
+            f"  #repeat {rounds}: let f{t}_{i}_$ = "
+            f"({low} >> ({shift})) | (({high} << 1u) << (31u - ({shift})));"
+        )
+    rows = [f"f{t}_{i}_$" for i in range(per)]
+    if per == 4:
+        even, odd = "0x00ff00ffu", "0xff00ff00u"
+        for n, (x, y) in enumerate((rows[:2], rows[2:])):
+            lines += [
+                f"  #repeat {rounds}: let g{t}_{n}_$ = ({x} & {even}) | (({y} & {even}) << 8u);",
+                f"  #repeat {rounds}: let h{t}_{n}_$ = (({x} >> 8u) & {even}) | ({y} & {odd});",
+            ]
+        pairs = [(f"g{t}_0_$", f"g{t}_1_$"), (f"h{t}_0_$", f"h{t}_1_$")]
+    else:
+        pairs = [(rows[0], rows[1])]
+    for n, (x, y) in enumerate(pairs):
+        halves = (f"({x} & 0xffffu) | ({y} << 16u)", f"({x} >> 16u) | ({y} & 0xffff0000u)")
+        for m, word in enumerate(halves):
+            row = n + m * len(pairs)
+            put = f"held{t}[(b{t}_$ * {per}u + {row}u) * {pitch}u + a{t}_$] = {word};"
+            lines += _rounds(squares, put)
+    return lines
+
+
+def _rounds(count: int, text: str) -> list[str]:
+    """A statement for each of `count` things that the invocations take in turn."""
+    lines = [f"  #repeat {count // WG_SIZE}: {text}"]
+    if count % WG_SIZE:
+        end = text.replace("$", str(count // WG_SIZE))
+        lines.append(f"  if (lane < {count % WG_SIZE}u) {{ {end} }}")
+    return lines
 
 
 def _at(array: str, d: int) -> str:
@@ -234,23 +312,31 @@ def _tile_at(tile: Tile, tensors: int) -> list[str]:
 
 
 def _spot(tile: Tile, t: int, rank: int) -> list[str]:
-    """A function from a place in the tile to an address: element `a` from the tile's on, row `b`."""
-    lines = [
-        f"fn spot{t}(tile: Tile, b: u32, a: u32) -> u32 {{",
-        f"  var at = tile.at{t} + b * {_at(f'strides{t}', tile.loop)};",
-        "  var rest = tile.first + a;",
-    ]
-    if tile.beyond:
-        ahead = f"select(tile.next{t}, tile.turn{t}, b == tile.end)"
+    """Functions from a place in the tile to an address: element `a` from its first on, row `b`.
+
+    `ahead` is the same for all rows: it does not know of the end of the other loop.
+    """
+    lines = []
+    for name, there in (
+        ("spot", f"select(tile.next{t}, tile.turn{t}, b == tile.end)"),
+        ("ahead", f"tile.next{t}"),
+    ):
         lines += [
-            f"  at += select(0u, {ahead}, a >= tile.left);",
-            "  rest = select(rest, a - tile.left, a >= tile.left);",
+            f"fn {name}{t}(tile: Tile, b: u32, a: u32) -> u32 {{",
+            f"  var at = tile.at{t} + b * {_at(f'strides{t}', tile.loop)};",
+            "  var rest = tile.first + a;",
         ]
-    for d in reversed(range(tile.row + 1, rank)):
-        size = tile.inner[d - tile.row - 1]
-        lines.append(f"  at += rest % {size}u * {_at(f'strides{t}', d)};")
-        lines.append(f"  rest /= {size}u;")
-    return [*lines, f"  return at + rest * {_at(f'strides{t}', tile.row)};", "}"]
+        if tile.beyond:
+            lines += [
+                f"  at += select(0u, {there}, a >= tile.left);",
+                "  rest = select(rest, a - tile.left, a >= tile.left);",
+            ]
+        for d in reversed(range(tile.row + 1, rank)):
+            size = tile.inner[d - tile.row - 1]
+            lines.append(f"  at += rest % {size}u * {_at(f'strides{t}', d)};")
+            lines.append(f"  rest /= {size}u;")
+        lines += [f"  return at + rest * {_at(f'strides{t}', tile.row)};", "}"]
+    return lines
 
 
 def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
@@ -269,8 +355,11 @@ def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
         ]
     lines += [
         "  if (a >= tile.own || b >= tile.across) { return; }",
-        f"  let spot = b * {tile.pitch}u + a;",
     ]
+    for t in tile.operands:
+        bits = reading.operands[t].bits
+        column = f"a / {32 // bits}u" if t in tile.turned else "a"
+        lines.append(f"  let spot{t}_ = b * {tile.pitch(t, bits)}u + {column};")
     for t in range(tensors):
         if reading.rows is None:
             lines.append(f"  let at{t}_ = spot{t}(tile, b, a);")
@@ -280,3 +369,19 @@ def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
             stride = reading.rows.stride(t)
             lines.append(f"  let at{t}_ = params.start{t} + first * {stride};")
     return lines
+
+
+def _read_again(tile: Tile, reading: Reading) -> list[str]:
+    """Statements that replace words of a group which goes on where the other loop ends."""
+    turned = [t for t in tile.operands if t in tile.turned]
+    if not tile.beyond or not turned:
+        return []
+    lines = [f"  if (b == tile.end && a + {reading.group}u > tile.left) {{"]
+    for t in turned:
+        bits = reading.operands[t].bits
+        for k in range(reading.group):
+            element = element_at(bits, reading.load_of(t), f"spot{t}(tile, b, a + {k}u)")
+            word, shift = divmod(k * bits, 32)
+            joined = f"r{t}_{word} | " if shift else ""
+            lines.append(f"    r{t}_{word} = {joined}({element}.x << {shift}u);")
+    return [*lines, "  }"]

@@ -173,7 +173,8 @@ class Reading:
     `words` side by side, as a `run` of words in which elements begin anywhere, element by element
     (`each`), once for each row (`row`), or once for the whole group where it is broadcast
     (`splat`); a `place` is calculated, not loaded, and what is `held` lies in workgroup memory,
-    from `held{t}[spot]` on. The group of tensor `t` begins at `at{t}_`; its elements become the
+    from `held{t}[spot{t}_]` on, or as a `held_run` of words there, the first one with element `a`
+    of a row. The group of tensor `t` begins at `at{t}_`; its elements become the
     values `x{t}_0`, `x{t}_1`, ....
     """
 
@@ -183,6 +184,7 @@ class Reading:
     stride: str  # WGSL of the step between neighbours, with {} for the tensor's number
     is_scattered: bool = False  # every element has an address of its own, `at{t}_{k}`
     rows: Rows | None = None  # in which groups may go on, of tensors that are not one long row
+    again: tuple[str, ...] = ()  # statements behind those that load runs, which change some
 
     @classmethod
     def along(
@@ -263,9 +265,21 @@ class Reading:
             lines += [x for t in turning for x in self._words_of_run(t, 1)]
             lines.append("  }")
         lines += [x for t in runs for x in self._aligned(t)]
-        return lines + [
+        lines += [x for t, a in enumerate(self.access) if a == "held_run" for x in self._held(t)]
+        return [*lines, *self.again] + [
             x for k in range(self.group) for t in range(count) for x in self._load(t, k)
         ]
+
+    def _held(self, t: int) -> list[str]:
+        """Statements that take words from workgroup memory, shifted to where the group begins."""
+        bits = self.operands[t].bits
+        count = -(-self.group * bits // 32)
+        lines = [f"  let w{t}_{j} = held{t}[spot{t}_ + {j}u];" for j in range(count + 1)]
+        lines.append(f"  let shift{t} = a % {32 // bits}u * {bits}u;")
+        for j in range(count):
+            high = f"(w{t}_{j + 1} << 1u) << (31u - shift{t})"
+            lines.append(f"  var r{t}_{j} = (w{t}_{j} >> shift{t}) | ({high});")
+        return lines
 
     def _turns(self, t: int) -> bool:
         """Whether a group of the tensor may go on in another row."""
@@ -326,7 +340,7 @@ class Reading:
         lines = []
         if access == "splat" and k > 0:
             return []
-        if access == "run":
+        if access in ("run", "held_run"):
             decoded = _of_word(bits, k, f"r{t}_{word}")
         elif access == "row" and self.rows:
             if k == 0:
@@ -351,8 +365,8 @@ class Reading:
                 lines.append(f"  let h{t} = select(u{t}.xy, u{t}.zw, {odd});")
             decoded = element_bits(bits, k, f"h{t}")
         elif access == "held":
-            high = f"held{t}_high[spot + {k}u]" if bits == 64 else "0u"
-            decoded = f"vec2<u32>(held{t}[spot + {k}u], {high})"
+            high = f"held{t}_high[spot{t}_ + {k}u]" if bits == 64 else "0u"
+            decoded = f"vec2<u32>(held{t}[spot{t}_ + {k}u], {high})"
         elif access == "words" and self.group * bits >= 32:
             base = f"at{t}_ * {bits // 32}u" if bits >= 32 else f"at{t}_ / {32 // bits}u"
             if k * bits % 32 == 0:
