@@ -31,6 +31,8 @@ FEW = 8  # steps of a loop from which it is one side of a tile; shorter rows tak
 # Bytes of the output between neighbours of an operand from which on caches hold what was read no
 # more when the other part of it is used.
 FORGOTTEN = 1 << 22
+# Elements of so many bits times their step are loaded one by one from too many lines of a cache.
+BITS_APART = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +144,16 @@ def _side_by_side(loops: Sequence[Loop], t: int, operand: Operand) -> int | None
         is_far = False
     else:
         is_far = run * operand.bits < FAR
-    wanted = [n for n in wanted if 4 * steps[n] <= steps[d] or not is_far]
+    if is_far:
+        wanted = [n for n in wanted if 4 * steps[n] <= steps[d] and loops[n].size * run >= FEW]
+    else:  # each sector is used by several rows of the output
+        wanted = [n for n in wanted if steps[n] < steps[last]]
     if not wanted:
         return None
     loop = min(wanted, key=lambda n: steps[n])
-    if is_far:
-        return loop if loops[loop].size * run >= FEW else None
-    # Each sector is used by several rows of the output, which are far apart.
     apart = loops[loop].steps[-1] * operand.bits // 8
-    return loop if steps[loop] < steps[last] and apart >= FORGOTTEN else None
+    is_slow = BITS_APART * steps[last] >= operand.bits
+    return loop if is_far or is_slow or apart >= FORGOTTEN else None
 
 
 def held_by(reading: Reading, tile: Tile) -> Reading:

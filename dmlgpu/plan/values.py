@@ -169,8 +169,9 @@ def in_groups(loops: Sequence[Loop], t: int, start: int, group: int) -> bool:
 class Reading:
     """How an invocation reads a group of neighbouring elements of several tensors.
 
-    A tensor is loaded in `units` of 16 bytes, as `half` of a unit that two invocations load, in
-    `words` side by side, as a `run` of words in which elements begin anywhere, element by element
+    A tensor is loaded in `units` of 16 bytes (`units/2`: of which every second element is one of
+    the group), as `half` of a unit that two invocations load, in
+    `words` side by side (or `words/2`), as a `run` of words in which elements begin anywhere, element by element
     (`each`), once for each row (`row`), or once for the whole group where it is broadcast
     (`splat`); a `place` is calculated, not loaded, and what is `held` lies in workgroup memory,
     from `held{t}[spot{t}_]` on, or as a `held_run` of words there, the first one with element `a`
@@ -241,7 +242,7 @@ class Reading:
     @property
     def declarations(self) -> list[str]:
         """The #bind lines."""
-        held = ["vec4<u32>" if a in ("units", "half") else "u32" for a in self.access]
+        held = ["vec4<u32>" if _in_units(a) else "u32" for a in self.access]
         return [f"#bind read {name}: {held[int(name[2:])]}" for name in self.bindings]
 
     def values(self, k: int) -> str:
@@ -328,7 +329,7 @@ class Reading:
     def _binding(self, t: int) -> int:
         """The first tensor that is the same, so that it is bound once; -1 for a place."""
         keys = [
-            (o.field, a in ("units", "half"))
+            (o.field, _in_units(a))
             for o, a in zip(self.operands, self.access, strict=True)
         ]
         return keys.index(keys[t]) if keys[t][0] else -1
@@ -336,7 +337,10 @@ class Reading:
     def _load(self, t: int, k: int) -> list[str]:
         operand, access = self.operands[t], self.access[t]
         bits, name, load = operand.bits, operand.data_type.name.lower(), self.load_of(t)
-        value, word = f"x{t}_{k}", k * bits // 32
+        access, _, by = access.partition("/")
+        element = k * int(by or 1)  # from the first of the group on
+        before = element - int(by or 1)
+        value, word = f"x{t}_{k}", element * bits // 32
         lines = []
         if access == "splat" and k > 0:
             return []
@@ -353,10 +357,10 @@ class Reading:
             return [*lines, f"  let {value} = {picked};"]
         elif access == "units":
             per = UNIT // bits
-            unit = f"u{t}_{k // per}"
-            if k % per == 0:
-                lines.append(f"  let {unit} = {load}(at{t}_ / {per}u + {k // per}u);")
-            decoded = element_bits(bits, k % per, unit)
+            unit = f"u{t}_{element // per}"
+            if before // per != element // per:
+                lines.append(f"  let {unit} = {load}(at{t}_ / {per}u + {element // per}u);")
+            decoded = element_bits(bits, element % per, unit)
         elif access == "half":
             if k == 0:
                 per = UNIT // bits
@@ -369,11 +373,11 @@ class Reading:
             decoded = f"vec2<u32>(held{t}[spot{t}_ + {k}u], {high})"
         elif access == "words" and self.group * bits >= 32:
             base = f"at{t}_ * {bits // 32}u" if bits >= 32 else f"at{t}_ / {32 // bits}u"
-            if k * bits % 32 == 0:
+            if before * bits // 32 != word:
                 words = [f"{load}({base} + {word + w}u)" for w in range(max(1, bits // 32))]
                 held = words[0] if bits < 64 else f"vec2<u32>({', '.join(words)})"
                 lines.append(f"  let w{t}_{word} = {held};")
-            decoded = f"w{t}_{word}" if bits == 64 else _of_word(bits, k, f"w{t}_{word}")
+            decoded = f"w{t}_{word}" if bits == 64 else _of_word(bits, element, f"w{t}_{word}")
         else:
             at = f"at{t}_{k}"
             if self._turns(t) and self.rows:
@@ -399,9 +403,18 @@ def _access(
         if group * bits == UNIT // 2:
             return "half"
         return "units" if group * bits % UNIT == 0 else "words"
-    if runs and bits < 32 and group * bits % 32 == 0 and loops[-1].steps[t] == 1:
-        return "run"
+    if runs and bits == 8 and group % 4 == 0:  # wider ones are fast enough one by one
+        step = loops[-1].steps[t]
+        ends = [operand.start, group * step, *(d.steps[t] for d in loops[:-1])]
+        if step == 1:
+            return "run"
+        if 1 < step <= 4 and not any(n * bits % 32 for n in ends):
+            return f"{'words' if any(n * bits % UNIT for n in ends) else 'units'}/{step}"
     return "words" if group == 1 and bits >= 32 else "each"
+
+
+def _in_units(access: str) -> bool:
+    return access.partition("/")[0] in ("units", "half")
 
 
 def element_bits(bits: int, k: int, unit: str) -> str:
