@@ -85,16 +85,26 @@ class InTile(Rows):
         return f"spot{t}(tile, b, a + {k}u)"
 
 
-def tile_of(
-    loops: Sequence[Loop], operands: Sequence[Operand], group: int, beyond: int, storage: int
-) -> Tile | None:
-    """The tile for the operands that lie across, in `storage` bytes of workgroup memory."""
-    last = len(loops) - 1
+def lying(loops: Sequence[Loop], operands: Sequence[Operand]) -> list[list[int]]:
+    """The operands that lie across, by the loop they should be read along, most of them first."""
+    return sorted(_by_loop(loops, operands).values(), key=len, reverse=True)
+
+
+def _by_loop(loops: Sequence[Loop], operands: Sequence[Operand]) -> dict[int, list[int]]:
     far: dict[int, list[int]] = {}
     for t, operand in enumerate(operands):
         loop = _side_by_side(loops, t, operand) if operand.field else None
         if loop is not None:
             far.setdefault(loop, []).append(t)
+    return far
+
+
+def tile_of(
+    loops: Sequence[Loop], operands: Sequence[Operand], group: int, beyond: int, storage: int
+) -> Tile | None:
+    """The tile for the operands that lie across, in `storage` bytes of workgroup memory."""
+    last = len(loops) - 1
+    far = _by_loop(loops, operands)
     if not far:
         return None
     loop = max(far, key=lambda d: len(far[d]))
@@ -298,7 +308,7 @@ def _tile_at(tile: Tile, tensors: int) -> list[str]:
     lines.append(f"  tile.across = min({size} - {first}, {tile.steps}u);")
     lines.append(f"  tile.end = {size} - {first} - 1u;")
     for name, at_end in (("next", "false"), ("turn", "true")) if tile.beyond else ():
-        ends = []
+        ends: list[int] = []
         for d in reversed(range(1, row)):
             here = at_end if d == tile.loop else f"c{d} + 1u == {_at('sizes', d)}"
             before = f"{name}_{d + 1} && " if ends else ""

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan import across
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.plan.parts import Walk, joined, split
+from dmlgpu.plan.move import Move
+from dmlgpu.plan.parts import Walk, in_turn, joined, split
 from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import (
     UNIT,
@@ -35,6 +37,7 @@ MOST_UNITS = 4  # units of one tensor that an invocation handles at most
 # Elements of a group whose expression looks others up. It is long: written out for more elements,
 # or for more than a word's on CPU adapters, it would take drivers long to compile.
 LOOKUPS = 4
+WORTH_MOVING = 1 << 20  # bytes of an operand from which on another dispatch costs less
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,14 @@ class ElementWise:
         return read | {o.field: bytes_written(o.tensor) for o, _ in self.outputs}
 
     def plan(self, adapter: Adapter) -> Plan:
-        """One dispatch, or as many as parts are needed to fit bindings."""
+        """One dispatch, or as many as parts are needed to fit bindings.
+
+        Tiles serve operands that lie across the output in one way. Those that do in yet another
+        are brought into its order before.
+        """
         loops = _fold(self._loops())
+        if moved := self._moved(loops, adapter):
+            return moved
         most = UNIT
         if self.lookups:
             most = 1 if adapter.is_cpu else LOOKUPS
@@ -66,10 +75,12 @@ class ElementWise:
         named = [o for o in self.operands if o.field]
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
         alone = not self.lookups and len({o.field for o in named}) == len(self.operands)
+        untiled = shape
         if not self.lookups:
             shape = _tiled(shape, self.operands, len(self.outputs), adapter)
         if largest > adapter.max_binding and alone:
-            parts = self._parts(shape, adapter.max_binding)
+            whole = not shape.tile or not shape.tile.inner  # loops that are cut are not baked in
+            parts = self._parts(shape if whole else untiled, adapter.max_binding)
             if parts is not None:
                 return parts
         starts = [operand.start for operand in self.operands]
@@ -79,6 +90,39 @@ class ElementWise:
     def operands(self) -> list[Operand]:
         """Inputs, then outputs."""
         return [*self.inputs.values(), *(operand for operand, _ in self.outputs)]
+
+    def _moved(self, loops: tuple[Loop, ...], adapter: Adapter) -> Plan | None:
+        """The work after operands were moved to where the output has them, or None."""
+        ways = (
+            []
+            if adapter.is_cpu or self.lookups
+            else across.lying(loops, list(self.inputs.values()))
+        )
+        inputs, moves, room = dict(self.inputs), [], {}
+        names = list(self.inputs)
+        for t in (t for way in ways[1:] for t in way):
+            operand = self.inputs[names[t]]
+            if operand.start:
+                continue
+            strides = operand.tensor.effective_strides
+            sizes = [
+                n if step else 1 for n, step in zip(operand.tensor.sizes, strides, strict=True)
+            ]
+            data_type, field = operand.tensor.data_type, f"laid{t}"
+            laid = TensorDesc(data_type, sizes)
+            size = -(-laid.total_tensor_size_in_bytes // 16) * 16
+            if not WORTH_MOVING <= size <= adapter.max_binding:
+                continue
+            source = TensorDesc(data_type, sizes, strides)
+            moves.append(Move.between(source, laid, operand.field, field).plan(adapter))
+            still = [s if n > 1 else 0 for n, s in zip(sizes, laid.effective_strides, strict=True)]
+            tensor = TensorDesc(data_type, operand.tensor.sizes, still)
+            inputs[names[t]] = replace(operand, field=field, tensor=tensor)
+            room[field] = size
+        if not moves:
+            return None
+        made = in_turn([*moves, replace(self, inputs=inputs).plan(adapter)])
+        return replace(made, scratch={**made.scratch, **room})
 
     def _loops(self) -> list[Loop]:
         sizes = self.outputs[0][0].tensor.sizes

@@ -94,7 +94,9 @@ class Rows:
             ends = [f"end{d}_{i}"]
         for t in walked:
             step = self.steps[t]
-            back = f" - {length}" if step == 1 else f" - {length} * {self.stride(t)}" if step else ""
+            back = (
+                f" - {length}" if step == 1 else f" - {length} * {self.stride(t)}" if step else ""
+            )
             begin = f"row{t}_{i - 1}{back} + {self.stride(t, last - 1)}"
             for d in reversed(range(1, last)):
                 jump = f"{self.stride(t, d - 1)} - {_size(d)} * {self.stride(t, d)}"

@@ -169,14 +169,14 @@ def in_groups(loops: Sequence[Loop], t: int, start: int, group: int) -> bool:
 class Reading:
     """How an invocation reads a group of neighbouring elements of several tensors.
 
-    A tensor is loaded in `units` of 16 bytes (`units/2`: of which every second element is one of
-    the group), as `half` of a unit that two invocations load, in
-    `words` side by side (or `words/2`), as a `run` of words in which elements begin anywhere, element by element
-    (`each`), once for each row (`row`), or once for the whole group where it is broadcast
-    (`splat`); a `place` is calculated, not loaded, and what is `held` lies in workgroup memory,
-    from `held{t}[spot{t}_]` on, or as a `held_run` of words there, the first one with element `a`
-    of a row. The group of tensor `t` begins at `at{t}_`; its elements become the
-    values `x{t}_0`, `x{t}_1`, ....
+    A tensor is loaded in `units` of 16 bytes (`units/2`: every second element of them is one of
+    the group), as `half` of a unit that two invocations load, in `words` side by side (or
+    `words/2`), as a `run` of words in which elements begin anywhere, element by element (`each`),
+    once for each row (`row`), or once for the whole group where it is broadcast (`splat`). A
+    `place` is calculated, not loaded. What is `held` lies in workgroup memory, from
+    `held{t}[spot{t}_]` on, or as a `held_run` of words there, the first with element `a` of a row.
+    The group of tensor `t` begins at `at{t}_`; its elements become the values `x{t}_0`, `x{t}_1`,
+    ....
     """
 
     operands: tuple[Operand, ...]
@@ -316,7 +316,9 @@ class Reading:
             ]
             if turns:
                 ahead = f"(max(left, {j * per}u) - {j * per}u) * {bits}u"
-                kept = f"select((1u << ({ahead} & 31u)) - 1u, 0xffffffffu, left >= {(j + 1) * per}u)"
+                kept = (
+                    f"select((1u << ({ahead} & 31u)) - 1u, 0xffffffffu, left >= {(j + 1) * per}u)"
+                )
                 lines.append(f"  let kept{t}_{j} = {kept};")
                 parts = [f"(({parts[0]}) & kept{t}_{j}) | (({parts[1]}) & ~kept{t}_{j})"]
             lines.append(f"  let r{t}_{j} = {parts[0]};")
@@ -328,10 +330,7 @@ class Reading:
 
     def _binding(self, t: int) -> int:
         """The first tensor that is the same, so that it is bound once; -1 for a place."""
-        keys = [
-            (o.field, _in_units(a))
-            for o, a in zip(self.operands, self.access, strict=True)
-        ]
+        keys = [(o.field, _in_units(a)) for o, a in zip(self.operands, self.access, strict=True)]
         return keys.index(keys[t]) if keys[t][0] else -1
 
     def _load(self, t: int, k: int) -> list[str]:
@@ -391,9 +390,7 @@ class Reading:
         return [*lines, f"  let {value} = {name}_decode({decoded});"]
 
 
-def _access(
-    loops: Sequence[Loop], t: int, operand: Operand, group: int, runs: bool = False
-) -> str:
+def _access(loops: Sequence[Loop], t: int, operand: Operand, group: int, runs: bool = False) -> str:
     bits = operand.bits
     if not operand.field:
         return "place"
