@@ -31,6 +31,8 @@ FEW = 8  # steps of a loop from which it is one side of a tile; shorter rows tak
 # Bytes of the output between neighbours of an operand from which on caches hold what was read no
 # more when the other part of it is used.
 FORGOTTEN = 1 << 22
+FEW_TILES = 4  # tiles along a loop, up to which the last one could leave much undone
+MOST_GROUPS = 4  # groups that an invocation makes together
 # Elements of so many bits times their step are loaded one by one from too many lines of a cache.
 BITS_APART = 4
 
@@ -135,8 +137,11 @@ def tile_of(
 
 
 def _all_or(some: int, size: int) -> int:
-    """So many steps, or all where there are hardly more."""
-    return size if size <= some + some // 4 else some
+    """So many steps, all where there are hardly more, or fewer so that a few tiles are alike."""
+    if size <= some + some // 4:
+        return size
+    tiles = -(-size // some)
+    return min(some, -(-size // (4 * tiles)) * 4) if tiles <= FEW_TILES else some
 
 
 def _side_by_side(loops: Sequence[Loop], t: int, operand: Operand) -> int | None:
@@ -177,8 +182,12 @@ def held_by(reading: Reading, tile: Tile) -> Reading:
             access[t] = "each"
     if rows:
         rows = InTile(rows.group, rows.rank, rows.length, rows.steps)
-    made = replace(reading, access=tuple(access), rows=rows)
-    return replace(made, again=tuple(_read_again(tile, made)))
+    return replace(reading, access=tuple(access), rows=rows)
+
+
+def at_once(tile: Tile, group: int) -> int:
+    """Groups that an invocation makes together, so that their loads are all under way."""
+    return min(MOST_GROUPS, -(-tile.groups(group) * tile.steps // WG_SIZE))
 
 
 def code(tile: Tile, reading: Reading, rank: int, tensors: int) -> list[str]:
@@ -186,6 +195,7 @@ def code(tile: Tile, reading: Reading, rank: int, tensors: int) -> list[str]:
     starts = " ".join(f"at{t}: u32, next{t}: u32, turn{t}: u32," for t in range(tensors))
     lines = [
         f"const GROUPS = {tile.groups(reading.group) * tile.steps}u;",
+        f"const AT_ONCE = {at_once(tile, reading.group)}u;",
         f"struct Tile {{ {starts} first: u32, left: u32, own: u32, across: u32, end: u32, }}",
         *_tile_at(tile, tensors),
         *(line for t in range(tensors) for line in _spot(tile, t, rank)),
@@ -201,7 +211,7 @@ def code(tile: Tile, reading: Reading, rank: int, tensors: int) -> list[str]:
         size = words // len(parts)
         lines += [f"var<workgroup> held{t}{part}: array<u32, {size}>;" for part in parts]
         taken += _take_elements(tile, t, operand.bits, reading.load_of(t))
-    return [*lines, "fn take_in(tile: Tile, lane: u32) {", *taken, "}"]
+    return [*lines, "fn take_in(tile: Tile, lane: u32) {", *taken, *_mend(tile, reading), "}"]
 
 
 def _take_elements(tile: Tile, t: int, bits: int, load: str) -> list[str]:
@@ -226,8 +236,7 @@ def _take_elements(tile: Tile, t: int, bits: int, load: str) -> list[str]:
 def _take_words(tile: Tile, t: int, bits: int, load: str) -> list[str]:
     """Statements that take in squares of `per` rows and columns, by words along the other loop.
 
-    A row that ends is followed as if the loop did not end there: what is wrong then is read again
-    by the one group that needs it.
+    A row that ends is followed as if the other loop did not end there; see `_mend`.
     """
     per, pitch = 32 // bits, tile.pitch(t, bits)
     across = -(-tile.steps // per)
@@ -270,6 +279,32 @@ def _take_words(tile: Tile, t: int, bits: int, load: str) -> list[str]:
             put = f"held{t}[(b{t}_$ * {per}u + {row}u) * {pitch}u + a{t}_$] = {word};"
             lines += _rounds(squares, put)
     return lines
+
+
+def _mend(tile: Tile, reading: Reading) -> list[str]:
+    """Statements that put right what follows the last row of the other loop, where words are held.
+
+    Few tiles have that row and its end.
+    """
+    turned = [t for t in tile.operands if t in tile.turned]
+    if not tile.beyond or not turned:
+        return []
+    lines = ["  workgroupBarrier();", "  if (lane == 0u && tile.end < tile.across) {"]
+    for t in turned:
+        bits = reading.operands[t].bits
+        per, mask = 32 // bits, (1 << bits) - 1
+        for h in range(tile.beyond):
+            column = f"(tile.left + {h}u)"
+            element = element_at(bits, reading.load_of(t), f"spot{t}(tile, tile.end, {column})")
+            lines += [
+                f"    if ({column} < {tile.along}u) {{",
+                f"      let word = tile.end * {tile.pitch(t, bits)}u + {column} / {per}u;",
+                f"      let shift = {column} % {per}u * {bits}u;",
+                f"      let others = held{t}[word] & ~({mask}u << shift);",
+                f"      held{t}[word] = others | ({element}.x << shift);",
+                "    }",
+            ]
+    return [*lines, "  }"]
 
 
 def _rounds(count: int, text: str) -> list[str]:
@@ -359,6 +394,7 @@ def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
     outputs = range(len(reading.operands), tensors)
     if reading.rows is None:
         lines.append(f"  let a = place % {per_row}u * {group}u;")
+        lines.append("  let number = 0u;")
     else:  # the output is packed: its addresses number the elements
         lines += [
             f"  let begin = spot{outputs[0]}(tile, b, 0u);",
@@ -366,9 +402,7 @@ def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
             f"  let first = number * {group}u;",
             "  let a = first - begin;",
         ]
-    lines += [
-        "  if (a >= tile.own || b >= tile.across) { return; }",
-    ]
+    lines.append("  let inside = a < tile.own && b < tile.across;")
     for t in tile.operands:
         bits = reading.operands[t].bits
         column = f"a / {32 // bits}u" if t in tile.turned else "a"
@@ -382,19 +416,3 @@ def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
             stride = reading.rows.stride(t)
             lines.append(f"  let at{t}_ = params.start{t} + first * {stride};")
     return lines
-
-
-def _read_again(tile: Tile, reading: Reading) -> list[str]:
-    """Statements that replace words of a group which goes on where the other loop ends."""
-    turned = [t for t in tile.operands if t in tile.turned]
-    if not tile.beyond or not turned:
-        return []
-    lines = [f"  if (b == tile.end && a + {reading.group}u > tile.left) {{"]
-    for t in turned:
-        bits = reading.operands[t].bits
-        for k in range(reading.group):
-            element = element_at(bits, reading.load_of(t), f"spot{t}(tile, b, a + {k}u)")
-            word, shift = divmod(k * bits, 32)
-            joined = f"r{t}_{word} | " if shift else ""
-            lines.append(f"    r{t}_{word} = {joined}({element}.x << {shift}u);")
-    return [*lines, "  }"]

@@ -224,7 +224,7 @@ class ElementWise:
         lines = ["fn make_group(number: u32) {"]
         if shape.tile:
             lines = across.code(shape.tile, shape.reading, rank, len(tensors))
-            lines.append("fn make_group(place: u32, tile: Tile) {")
+            lines += [self._made(shape), "fn make_group(place: u32, tile: Tile) -> Made {"]
             lines += across.places(shape.tile, shape.reading, len(tensors))
         elif shape.reading.rows:
             lines += _flat(shape, len(tensors))
@@ -241,9 +241,44 @@ class ElementWise:
             encode = f"{operand.data_type.name.lower()}_encode"
             for k in range(group):
                 lines.append(f"  let y{n}_{k} = {encode}(operate{n}({shape.reading.values(k)}));")
+        if shape.tile:
+            lines += self._together(shape, shape.tile)
         for n, (operand, _) in enumerate(self.outputs):
             lines += _store(operand, len(self.inputs) + n, n, shape)
         return [*lines, "}"]
+
+    def _parts_of_group(self, shape: Shape) -> list[str]:
+        """What is kept of a group until it is written: where, and the encoded elements."""
+        first = len(self.inputs)
+        where = [f"at{first + n}_" for n in range(len(self.outputs))]
+        values = [f"y{n}_{k}" for n in range(len(self.outputs)) for k in range(shape.group)]
+        return [*where, *values]
+
+    def _made(self, shape: Shape) -> str:
+        """The structure of a group that is not written yet."""
+        kinds = {"a": "u32", "y": "vec2<u32>"}
+        fields = ", ".join(f"{name}: {kinds[name[0]]}" for name in self._parts_of_group(shape))
+        return f"struct Made {{ inside: bool, number: u32, {fields} }}"
+
+    def _together(self, shape: Shape, tile: across.Tile) -> list[str]:
+        """The end of `make_group`, several groups at once, and the beginning of what writes one.
+
+        What a loop would read would wait for what it wrote before.
+        """
+        parts = self._parts_of_group(shape)
+        count = across.at_once(tile, shape.group)
+        place = f"place + $u * {across.WG_SIZE}u"
+        return [
+            f"  return Made(inside, number, {', '.join(parts)});",
+            "}",
+            "fn make_groups(place: u32, tile: Tile) {",
+            f"  #repeat {count}: let made$ = make_group({place}, tile);",
+            f"  #repeat {count}: put_group(made$);",
+            "}",
+            "fn put_group(made: Made) {",
+            "  if (!made.inside) { return; }",
+            *(f"  let {name} = made.{name};" for name in ("number", *parts)),
+        ]
 
 
 @dataclass(frozen=True, slots=True)

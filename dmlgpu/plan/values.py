@@ -185,7 +185,6 @@ class Reading:
     stride: str  # WGSL of the step between neighbours, with {} for the tensor's number
     is_scattered: bool = False  # every element has an address of its own, `at{t}_{k}`
     rows: Rows | None = None  # in which groups may go on, of tensors that are not one long row
-    again: tuple[str, ...] = ()  # statements behind those that load runs, which change some
 
     @classmethod
     def along(
@@ -267,7 +266,7 @@ class Reading:
             lines.append("  }")
         lines += [x for t in runs for x in self._aligned(t)]
         lines += [x for t, a in enumerate(self.access) if a == "held_run" for x in self._held(t)]
-        return [*lines, *self.again] + [
+        return lines + [
             x for k in range(self.group) for t in range(count) for x in self._load(t, k)
         ]
 
@@ -279,7 +278,7 @@ class Reading:
         lines.append(f"  let shift{t} = a % {32 // bits}u * {bits}u;")
         for j in range(count):
             high = f"(w{t}_{j + 1} << 1u) << (31u - shift{t})"
-            lines.append(f"  var r{t}_{j} = (w{t}_{j} >> shift{t}) | ({high});")
+            lines.append(f"  let r{t}_{j} = (w{t}_{j} >> shift{t}) | ({high});")
         return lines
 
     def _turns(self, t: int) -> bool:
