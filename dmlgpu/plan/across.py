@@ -4,134 +4,415 @@ Where neighbours of the output are far apart in an input, and neighbours of the 
 another loop, as in `x + y.T`, each read of 16 bytes would use one element of them. A workgroup
 reads a tile of such an operand along the loop where its elements are side by side, and makes the
 groups of that tile from what it holds.
+
+Narrow elements that are side by side there are held as words in the order of the output: squares
+of as many rows and columns as a word has elements are turned in registers.
+
+A row of a tile is a piece of the innermost loops of the output. Where rows are no multiple of a
+group, a group belongs to the tile in which it begins; the tile reads as many elements beyond its
+own as such a group needs, from the next row where a row ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
+from dmlgpu.plan.rows import Rows
 from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 
 WG_SIZE = 256
-ALONG = 64  # elements of a tile along the output
-RUN = 1024  # bits that a tile reads side by side, where that is no more than ALONG elements
-FAR = 512  # bits between neighbours, from which on each is read from a sector of its own
-FEW = 8  # steps of the other loop from which it is
+ALONG = 64  # elements of a tile along the output, where the other loop has enough steps
+ALONG_WORDS = 31  # the same in words, where these are held: odd, so that banks differ
+RUN = 1024  # bits that a tile reads side by side; where elements are held, at most ALONG of them
+FAR = 512  # bits: less than that side by side is read from sectors of its own
+FEW = 8  # steps of a loop from which it is one side of a tile; shorter rows take in more loops
+# Bytes of the output between neighbours of an operand from which on caches hold what was read no
+# more when the other part of it is used.
+FORGOTTEN = 1 << 22
+FEW_TILES = 4  # tiles along a loop, up to which the last one could leave much undone
+MOST_GROUPS = 4  # groups that an invocation makes together
+# Elements of so many bits times their step are loaded one by one from too many lines of a cache.
+BITS_APART = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """ALONG elements of the innermost loop by `steps` of another one."""
+    """A piece of a row of the output by `steps` of another loop."""
 
-    loop: int
+    loop: int  # the other one
     steps: int
+    row: int  # the outermost loop of a row
+    inner: tuple[int, ...]  # sizes of the loops inside of that, which are taken whole
+    own: int  # elements along a row
+    beyond: int  # elements behind these that a group which begins in the tile may need
     operands: tuple[int, ...]  # that are held
+    turned: tuple[int, ...]  # of these, the ones that are held as words
 
     @property
-    def elements(self) -> int:
-        """Elements of the tile."""
-        return ALONG * self.steps
+    def along(self) -> int:
+        """Elements that are held of each row."""
+        return self.own + self.beyond
+
+    def pitch(self, t: int, bits: int) -> int:
+        """Words from one row that is held to the next: odd, so that banks differ."""
+        return (-(-self.along * bits // 32) if t in self.turned else self.along) | 1
+
+    def words(self, t: int, bits: int) -> int:
+        """Words of workgroup memory that an operand needs."""
+        if t not in self.turned:
+            return self.pitch(t, bits) * self.steps * max(1, bits // 32)
+        per = 32 // bits
+        return self.pitch(t, bits) * -(-self.steps // per) * per + 1
+
+    def groups(self, group: int) -> int:
+        """Groups that can begin in a row of the tile."""
+        return -(-self.own // group)
 
     def counts(self, loops: Sequence[Loop]) -> list[int]:
-        """Tiles along each loop."""
-        own = [1] * len(loops)
-        own[self.loop], own[-1] = self.steps, ALONG
-        return [-(-loop.size // n) for loop, n in zip(loops, own, strict=True)]
+        """Tiles along each loop; those along a row count at its outermost one."""
+        counts = [loop.size for loop in loops[: self.row]]
+        counts[self.loop] = -(-counts[self.loop] // self.steps)
+        length = prod(loop.size for loop in loops[self.row :])
+        return [*counts, -(-length // self.own)] + [1] * len(self.inner)
+
+
+@dataclass(frozen=True, slots=True)
+class InTile(Rows):
+    """The rows of a tile: what is not held is addressed by its place in the tile."""
+
+    def address(self, t: int, k: int) -> str:
+        """The address of element `k` of a group that begins at `a` in row `b`."""
+        return f"spot{t}(tile, b, a + {k}u)"
+
+
+def lying(loops: Sequence[Loop], operands: Sequence[Operand]) -> list[list[int]]:
+    """The operands that lie across, by the loop they should be read along, most of them first."""
+    return sorted(_by_loop(loops, operands).values(), key=len, reverse=True)
+
+
+def _by_loop(loops: Sequence[Loop], operands: Sequence[Operand]) -> dict[int, list[int]]:
+    far: dict[int, list[int]] = {}
+    for t, operand in enumerate(operands):
+        loop = _side_by_side(loops, t, operand) if operand.field else None
+        if loop is not None:
+            far.setdefault(loop, []).append(t)
+    return far
 
 
 def tile_of(
-    loops: Sequence[Loop], operands: Sequence[Operand], group: int, storage: int
+    loops: Sequence[Loop], operands: Sequence[Operand], group: int, beyond: int, storage: int
 ) -> Tile | None:
     """The tile for the operands that lie across, in `storage` bytes of workgroup memory."""
-    far: dict[int, list[int]] = {}
-    for t, operand in enumerate(operands):
-        steps = [abs(loop.steps[t]) for loop in loops]
-        wanted = [d for d in range(len(loops) - 1) if 0 < steps[d] < steps[-1]]
-        if not operand.field or not wanted or steps[-1] * operand.bits < FAR:
-            continue
-        d = min(wanted, key=lambda d: steps[d])
-        if loops[d].size >= FEW and 4 * steps[d] <= steps[-1]:
-            far.setdefault(d, []).append(t)
-    if not far or loops[-1].size < FEW or ALONG % group:
+    last = len(loops) - 1
+    far = _by_loop(loops, operands)
+    if not far:
         return None
     loop = max(far, key=lambda d: len(far[d]))
-    across = min(ALONG, RUN // max(operands[t].bits for t in far[loop]))
+    row = last
+    while row - 1 > loop and prod(d.size for d in loops[row:]) < ALONG // 2:
+        row -= 1
+    length = prod(d.size for d in loops[row:])
+    inner = tuple(d.size for d in loops[row + 1 :])
+    if length < FEW or prod(inner) > ALONG:
+        return None
+    bits = max(operands[t].bits for t in far[loop])
+    turned = tuple(t for t in far[loop] if operands[t].bits < 32 and loops[loop].steps[t] == 1)
+    columns, most = ALONG, min(ALONG, RUN // bits)
+    if len(turned) == len(far[loop]):
+        columns, most = ALONG_WORDS * 32 // bits, RUN // bits
+    steps = _all_or(most, loops[loop].size)
+    own = _all_or(columns * most // steps - beyond, length)
+    own = own if own == length or beyond else own // group * group
+    if own == length:
+        steps = min(loops[loop].size, max(steps, columns * most // (own + beyond)))
+    tile = Tile(loop, steps, row, inner, own, beyond, (), turned)
     held, left = [], storage
     for t in far[loop]:
-        left -= (ALONG + 1) * across * max(4, operands[t].bits // 8)
+        left -= 4 * tile.words(t, operands[t].bits)
         if left >= 0:
             held.append(t)
-    return Tile(loop, across, tuple(held)) if held else None
+    return replace(tile, operands=tuple(held)) if held else None
+
+
+def _all_or(some: int, size: int) -> int:
+    """So many steps, all where there are hardly more, or fewer so that a few tiles are alike."""
+    if size <= some + some // 4:
+        return size
+    tiles = -(-size // some)
+    return min(some, -(-size // (4 * tiles)) * 4) if tiles <= FEW_TILES else some
+
+
+def _side_by_side(loops: Sequence[Loop], t: int, operand: Operand) -> int | None:
+    """The loop along which an operand should be read, if that is not how the output goes."""
+    steps = [abs(loop.steps[t]) for loop in loops]
+    last = len(loops) - 1
+    wanted = [d for d in range(last) if steps[d] and loops[d].size > 1]
+    run, d = 1, last  # elements of the operand from the first one to where the next is far away
+    while d >= 0 and steps[d] * operand.bits <= max(run * operand.bits, FAR // 2):
+        run += (loops[d].size - 1) * steps[d]
+        wanted = [other for other in wanted if other != d]
+        d -= 1
+    if d < 0 or not wanted:
+        wanted, d = [n for n in range(last) if 0 < steps[n] < steps[last]], last
+        is_far = False
+    else:
+        is_far = run * operand.bits < FAR
+    if is_far:
+        wanted = [n for n in wanted if 4 * steps[n] <= steps[d] and loops[n].size * run >= FEW]
+    else:  # each sector is used by several rows of the output
+        wanted = [n for n in wanted if steps[n] < steps[last]]
+    if not wanted:
+        return None
+    loop = min(wanted, key=lambda n: steps[n])
+    apart = loops[loop].steps[-1] * operand.bits // 8
+    is_slow = BITS_APART * steps[last] >= operand.bits
+    return loop if is_far or is_slow or apart >= FORGOTTEN else None
 
 
 def held_by(reading: Reading, tile: Tile) -> Reading:
     """The same reading, with the operands of the tile taken from workgroup memory."""
-    access = ["held" if t in tile.operands else a for t, a in enumerate(reading.access)]
-    return replace(reading, access=tuple(access))
+    access = list(reading.access)
+    rows = reading.rows
+    for t in range(len(access)):
+        if t in tile.operands:
+            access[t] = "held_run" if t in tile.turned else "held"
+        elif rows and rows.steps[t] is not None and access[t] in ("run", "row"):
+            access[t] = "each"
+    if rows:
+        rows = InTile(rows.group, rows.rank, rows.length, rows.steps)
+    return replace(reading, access=tuple(access), rows=rows)
+
+
+def at_once(tile: Tile, group: int) -> int:
+    """Groups that an invocation makes together, so that their loads are all under way."""
+    return min(MOST_GROUPS, -(-tile.groups(group) * tile.steps // WG_SIZE))
 
 
 def code(tile: Tile, reading: Reading, rank: int, tensors: int) -> list[str]:
     """The tile in WGSL: where it begins in each tensor, and how it is read."""
-
-    def at(array: str, d: int) -> str:
-        return f"params.{array}[{d // 4}][{d % 4}]"
-
-    last = rank - 1
-    starts = " ".join(f"at{t}: u32," for t in range(tensors))
+    starts = " ".join(f"at{t}: u32, next{t}: u32, turn{t}: u32," for t in range(tensors))
     lines = [
-        f"const GROUPS = {tile.elements // reading.group}u;",
-        f"struct Tile {{ {starts} along: u32, across: u32, }}",
+        f"const GROUPS = {tile.groups(reading.group) * tile.steps}u;",
+        f"const AT_ONCE = {at_once(tile, reading.group)}u;",
+        f"struct Tile {{ {starts} first: u32, left: u32, own: u32, across: u32, end: u32, }}",
+        *_tile_at(tile, tensors),
+        *(line for t in range(tensors) for line in _spot(tile, t, rank)),
+    ]
+    taken = []
+    for t in tile.operands:
+        operand, words = reading.operands[t], tile.words(t, reading.operands[t].bits)
+        if t in tile.turned:
+            lines.append(f"var<workgroup> held{t}: array<u32, {words}>;")
+            taken += _take_words(tile, t, operand.bits, reading.load_of(t))
+            continue
+        parts = ("", "_high") if operand.bits == 64 else ("",)
+        size = words // len(parts)
+        lines += [f"var<workgroup> held{t}{part}: array<u32, {size}>;" for part in parts]
+        taken += _take_elements(tile, t, operand.bits, reading.load_of(t))
+    return [*lines, "fn take_in(tile: Tile, lane: u32) {", *taken, *_mend(tile, reading), "}"]
+
+
+def _take_elements(tile: Tile, t: int, bits: int, load: str) -> list[str]:
+    """Statements that take in an operand element by element, the other loop's neighbours first."""
+    elements, pitch = tile.along * tile.steps, tile.pitch(t, bits)
+    rounds = -(-elements // WG_SIZE)
+    reach = f"tile.own + {tile.beyond}u" if tile.beyond else "tile.own"
+    # What lies beyond the work is read as its last element, so that no load is in a branch.
+    spot = f"spot{t}(tile, min(b{t}_$, tile.across - 1u), min(a{t}_$, {reach} - 1u))"
+    lines = [
+        f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {WG_SIZE}u) / {tile.steps}u; "
+        f"let b{t}_$ = (lane + $u * {WG_SIZE}u) % {tile.steps}u;",
+        f"  #repeat {rounds}: let at{t}_$ = {spot};",
+        f"  #repeat {rounds}: let v{t}_$ = {element_at(bits, load, f'at{t}_$')};",
+    ]
+    for word, part in (("", "x"), ("_high", "y")) if bits == 64 else (("", "x"),):
+        put = f"held{t}{word}[b{t}_$ * {pitch}u + a{t}_$] = v{t}_$.{part};"
+        lines += _rounds(elements, put)
+    return lines
+
+
+def _take_words(tile: Tile, t: int, bits: int, load: str) -> list[str]:
+    """Statements that take in squares of `per` rows and columns, by words along the other loop.
+
+    A row that ends is followed as if the other loop did not end there; see `_mend`.
+    """
+    per, pitch = 32 // bits, tile.pitch(t, bits)
+    across = -(-tile.steps // per)
+    squares = across * -(-tile.along // per)
+    rounds = -(-squares // WG_SIZE)
+    lines = [
+        f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {WG_SIZE}u) / {across}u; "
+        f"let b{t}_$ = (lane + $u * {WG_SIZE}u) % {across}u;",
+    ]
+    for i in range(per):
+        at = f"at{t}_{i}_$"
+        column = f"a{t}_$ * {per}u + {i}u"
+        lines.append(f"  #repeat {rounds}: let {at} = ahead{t}(tile, b{t}_$ * {per}u, {column});")
+    for i in range(per):
+        for j in range(2):
+            word = f"{load}(at{t}_{i}_$ / {per}u + {j}u)"
+            lines.append(f"  #repeat {rounds}: let l{t}_{i}_{j}_$ = {word};")
+    for i in range(per):
+        shift = f"at{t}_{i}_$ % {per}u * {bits}u"
+        low, high = (f"l{t}_{i}_{j}_$" for j in range(2))
+        lines.append(
+            f"  #repeat {rounds}: let f{t}_{i}_$ = "
+            f"({low} >> ({shift})) | (({high} << 1u) << (31u - ({shift})));"
+        )
+    rows = [f"f{t}_{i}_$" for i in range(per)]
+    if per == 4:
+        even, odd = "0x00ff00ffu", "0xff00ff00u"
+        for n, (x, y) in enumerate((rows[:2], rows[2:])):
+            lines += [
+                f"  #repeat {rounds}: let g{t}_{n}_$ = ({x} & {even}) | (({y} & {even}) << 8u);",
+                f"  #repeat {rounds}: let h{t}_{n}_$ = (({x} >> 8u) & {even}) | ({y} & {odd});",
+            ]
+        pairs = [(f"g{t}_0_$", f"g{t}_1_$"), (f"h{t}_0_$", f"h{t}_1_$")]
+    else:
+        pairs = [(rows[0], rows[1])]
+    for n, (x, y) in enumerate(pairs):
+        halves = (f"({x} & 0xffffu) | ({y} << 16u)", f"({x} >> 16u) | ({y} & 0xffff0000u)")
+        for m, word in enumerate(halves):
+            row = n + m * len(pairs)
+            put = f"held{t}[(b{t}_$ * {per}u + {row}u) * {pitch}u + a{t}_$] = {word};"
+            lines += _rounds(squares, put)
+    return lines
+
+
+def _mend(tile: Tile, reading: Reading) -> list[str]:
+    """Statements that put right what follows the last row of the other loop, where words are held.
+
+    Few tiles have that row and its end.
+    """
+    turned = [t for t in tile.operands if t in tile.turned]
+    if not tile.beyond or not turned:
+        return []
+    lines = ["  workgroupBarrier();", "  if (lane == 0u && tile.end < tile.across) {"]
+    for t in turned:
+        bits = reading.operands[t].bits
+        per, mask = 32 // bits, (1 << bits) - 1
+        for h in range(tile.beyond):
+            column = f"(tile.left + {h}u)"
+            element = element_at(bits, reading.load_of(t), f"spot{t}(tile, tile.end, {column})")
+            lines += [
+                f"    if ({column} < {tile.along}u) {{",
+                f"      let word = tile.end * {tile.pitch(t, bits)}u + {column} / {per}u;",
+                f"      let shift = {column} % {per}u * {bits}u;",
+                f"      let others = held{t}[word] & ~({mask}u << shift);",
+                f"      held{t}[word] = others | ({element}.x << shift);",
+                "    }",
+            ]
+    return [*lines, "  }"]
+
+
+def _rounds(count: int, text: str) -> list[str]:
+    """A statement for each of `count` things that the invocations take in turn."""
+    lines = [f"  #repeat {count // WG_SIZE}: {text}"]
+    if count % WG_SIZE:
+        end = text.replace("$", str(count // WG_SIZE))
+        lines.append(f"  if (lane < {count % WG_SIZE}u) {{ {end} }}")
+    return lines
+
+
+def _at(array: str, d: int) -> str:
+    return f"params.{array}[{d // 4}][{d % 4}]"
+
+
+def _tile_at(tile: Tile, tensors: int) -> list[str]:
+    """Where tile `number` begins, and how far its next rows are where a row ends."""
+    row = tile.row
+    length = " * ".join([_at("sizes", row), *(f"{n}u" for n in tile.inner)])
+    lines = [
         "fn tile_at(number: u32) -> Tile {",
         "  var rest = number;",
-        "  var first = 0u;",
         "  var tile = Tile();",
+        f"  tile.first = rest % {_at('counts', row)} * {tile.own}u;",
+        f"  rest /= {_at('counts', row)};",
+        f"  tile.left = {length} - tile.first;",
+        f"  tile.own = min(tile.left, {tile.own}u);",
         *(f"  tile.at{t} = params.start{t};" for t in range(tensors)),
     ]
-    for d in reversed(range(rank)):
-        own = {last: ALONG, tile.loop: tile.steps}.get(d, 1)
-        lines.append(f"  first = rest % {at('counts', d)} * {own}u;")
-        lines.append(f"  rest /= {at('counts', d)};")
-        lines += [f"  tile.at{t} += first * {at(f'strides{t}', d)};" for t in range(tensors)]
-        if own > 1:
-            name = "along" if d == last else "across"
-            lines.append(f"  tile.{name} = min({at('sizes', d)} - first, {own}u);")
-    lines += ["  return tile;", "}"]
-    for t in tile.operands:
-        words = ("", "_high") if reading.operands[t].bits == 64 else ("",)
-        size = (ALONG + 1) * tile.steps
-        lines += [f"var<workgroup> held{t}{word}: array<u32, {size}>;" for word in words]
-    lines.append("fn take_in(tile: Tile, lane: u32) {")
-    rounds = -(-tile.elements // WG_SIZE)
-    for t in tile.operands:
-        operand = reading.operands[t]
-        strides = at(f"strides{t}", last), at(f"strides{t}", tile.loop)
-        # What lies beyond the work is read as its last element, so that no load is in a branch.
+    for d in reversed(range(row)):
+        own = f" * {tile.steps}u" if d == tile.loop else ""
+        lines.append(f"  let c{d} = rest % {_at('counts', d)}{own};")
+        lines.append(f"  rest /= {_at('counts', d)};")
+        lines += [f"  tile.at{t} += c{d} * {_at(f'strides{t}', d)};" for t in range(tensors)]
+    size, first = _at("sizes", tile.loop), f"c{tile.loop}"
+    lines.append(f"  tile.across = min({size} - {first}, {tile.steps}u);")
+    lines.append(f"  tile.end = {size} - {first} - 1u;")
+    for name, at_end in (("next", "false"), ("turn", "true")) if tile.beyond else ():
+        ends: list[int] = []
+        for d in reversed(range(1, row)):
+            here = at_end if d == tile.loop else f"c{d} + 1u == {_at('sizes', d)}"
+            before = f"{name}_{d + 1} && " if ends else ""
+            lines.append(f"  let {name}_{d} = {before}{here};")
+            ends.append(d)
+        for t in range(tensors):
+            ahead = _at(f"strides{t}", row - 1)
+            for d in ends:
+                strides = _at(f"strides{t}", d - 1), _at(f"strides{t}", d)
+                jump = f"{strides[0]} - {_at('sizes', d)} * {strides[1]}"
+                ahead += f" + select(0u, {jump}, {name}_{d})"
+            lines.append(f"  tile.{name}{t} = {ahead};")
+    return [*lines, "  return tile;", "}"]
+
+
+def _spot(tile: Tile, t: int, rank: int) -> list[str]:
+    """Functions from a place in the tile to an address: element `a` from its first on, row `b`.
+
+    `ahead` is the same for all rows: it does not know of the end of the other loop.
+    """
+    lines = []
+    for name, there in (
+        ("spot", f"select(tile.next{t}, tile.turn{t}, b == tile.end)"),
+        ("ahead", f"tile.next{t}"),
+    ):
         lines += [
-            f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {WG_SIZE}u) / {tile.steps}u; "
-            f"let b{t}_$ = (lane + $u * {WG_SIZE}u) % {tile.steps}u;",
-            f"  #repeat {rounds}: let at{t}_$ = tile.at{t}"
-            f" + min(a{t}_$, tile.along - 1u) * {strides[0]}"
-            f" + min(b{t}_$, tile.across - 1u) * {strides[1]};",
-            f"  #repeat {rounds}: let v{t}_$ = "
-            f"{element_at(operand.bits, reading.load_of(t), f'at{t}_$')};",
+            f"fn {name}{t}(tile: Tile, b: u32, a: u32) -> u32 {{",
+            f"  var at = tile.at{t} + b * {_at(f'strides{t}', tile.loop)};",
+            "  var rest = tile.first + a;",
         ]
-        for word, part in (("", "x"), ("_high", "y")) if operand.bits == 64 else (("", "x"),):
-            spot = f"b{t}_$ * {ALONG + 1}u + a{t}_$"
-            lines.append(f"  #repeat {rounds}: held{t}{word}[{spot}] = v{t}_$.{part};")
-    return [*lines, "}"]
+        if tile.beyond:
+            lines += [
+                f"  at += select(0u, {there}, a >= tile.left);",
+                "  rest = select(rest, a - tile.left, a >= tile.left);",
+            ]
+        for d in reversed(range(tile.row + 1, rank)):
+            size = tile.inner[d - tile.row - 1]
+            lines.append(f"  at += rest % {size}u * {_at(f'strides{t}', d)};")
+            lines.append(f"  rest /= {size}u;")
+        lines += [f"  return at + rest * {_at(f'strides{t}', tile.row)};", "}"]
+    return lines
 
 
-def places(tile: Tile, group: int, rank: int, tensors: int) -> list[str]:
+def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
     """Statements from the number of a group of the tile to its addresses, and to what is held."""
-    per_row = ALONG // group
-    lines = [
-        f"  let a = number % {per_row}u * {group}u;",
-        f"  let b = number / {per_row}u;",
-        "  if (a >= tile.along || b >= tile.across) { return; }",
-        f"  let spot = b * {ALONG + 1}u + a;",
-    ]
+    group, per_row = reading.group, tile.groups(reading.group)
+    lines = [f"  let b = place / {per_row}u;"]
+    outputs = range(len(reading.operands), tensors)
+    if reading.rows is None:
+        lines.append(f"  let a = place % {per_row}u * {group}u;")
+        lines.append("  let number = 0u;")
+    else:  # the output is packed: its addresses number the elements
+        lines += [
+            f"  let begin = spot{outputs[0]}(tile, b, 0u);",
+            f"  let number = (begin + {group - 1}u) / {group}u + place % {per_row}u;",
+            f"  let first = number * {group}u;",
+            "  let a = first - begin;",
+        ]
+    lines.append("  let inside = a < tile.own && b < tile.across;")
+    for t in tile.operands:
+        bits = reading.operands[t].bits
+        column = f"a / {32 // bits}u" if t in tile.turned else "a"
+        lines.append(f"  let spot{t}_ = b * {tile.pitch(t, bits)}u + {column};")
     for t in range(tensors):
-        steps = [f"params.strides{t}[{d // 4}][{d % 4}]" for d in (rank - 1, tile.loop)]
-        lines.append(f"  let at{t}_ = tile.at{t} + a * {steps[0]} + b * {steps[1]};")
+        if reading.rows is None:
+            lines.append(f"  let at{t}_ = spot{t}(tile, b, a);")
+        elif t in outputs:
+            lines.append(f"  let at{t}_ = first;")
+        elif reading.rows.steps[t] is None:
+            stride = reading.rows.stride(t)
+            lines.append(f"  let at{t}_ = params.start{t} + first * {stride};")
     return lines

@@ -399,7 +399,7 @@ def _reading(
     loops = [Loop(d.size, d.steps[FIRST:]) for d in order]
     made = Reading.along(operands, loops, group, "params.step{}")
     access = [
-        "shifted"
+        "run"
         if shifts and a == "each" and o.bits < 32 <= group * o.bits and loops[-1].steps[t] == 1
         else a
         for t, (a, o) in enumerate(zip(made.access, operands, strict=True))

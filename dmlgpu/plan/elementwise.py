@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan import across
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.plan.parts import Walk, joined, split
+from dmlgpu.plan.move import Move
+from dmlgpu.plan.parts import Walk, in_turn, joined, split
 from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import (
     UNIT,
@@ -35,6 +37,7 @@ MOST_UNITS = 4  # units of one tensor that an invocation handles at most
 # Elements of a group whose expression looks others up. It is long: written out for more elements,
 # or for more than a word's on CPU adapters, it would take drivers long to compile.
 LOOKUPS = 4
+WORTH_MOVING = 1 << 20  # bytes of an operand from which on another dispatch costs less
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +60,27 @@ class ElementWise:
         return read | {o.field: bytes_written(o.tensor) for o, _ in self.outputs}
 
     def plan(self, adapter: Adapter) -> Plan:
-        """One dispatch, or as many as parts are needed to fit bindings."""
+        """One dispatch, or as many as parts are needed to fit bindings.
+
+        Tiles serve operands that lie across the output in one way. Those that do in yet another
+        are brought into its order before.
+        """
         loops = _fold(self._loops())
+        if moved := self._moved(loops, adapter):
+            return moved
         most = UNIT
         if self.lookups:
             most = 1 if adapter.is_cpu else LOOKUPS
         shape = _shape(loops, self.operands, len(self.outputs), adapter, most)
-        if not self.lookups:
-            shape = _tiled(shape, adapter)
         named = [o for o in self.operands if o.field]
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
         alone = not self.lookups and len({o.field for o in named}) == len(self.operands)
+        untiled = shape
+        if not self.lookups:
+            shape = _tiled(shape, self.operands, len(self.outputs), adapter)
         if largest > adapter.max_binding and alone:
-            parts = self._parts(shape, adapter.max_binding)
+            whole = not shape.tile or not shape.tile.inner  # loops that are cut are not baked in
+            parts = self._parts(shape if whole else untiled, adapter.max_binding)
             if parts is not None:
                 return parts
         starts = [operand.start for operand in self.operands]
@@ -79,6 +90,39 @@ class ElementWise:
     def operands(self) -> list[Operand]:
         """Inputs, then outputs."""
         return [*self.inputs.values(), *(operand for operand, _ in self.outputs)]
+
+    def _moved(self, loops: tuple[Loop, ...], adapter: Adapter) -> Plan | None:
+        """The work after operands were moved to where the output has them, or None."""
+        ways = (
+            []
+            if adapter.is_cpu or self.lookups
+            else across.lying(loops, list(self.inputs.values()))
+        )
+        inputs, moves, room = dict(self.inputs), [], {}
+        names = list(self.inputs)
+        for t in (t for way in ways[1:] for t in way):
+            operand = self.inputs[names[t]]
+            if operand.start:
+                continue
+            strides = operand.tensor.effective_strides
+            sizes = [
+                n if step else 1 for n, step in zip(operand.tensor.sizes, strides, strict=True)
+            ]
+            data_type, field = operand.tensor.data_type, f"laid{t}"
+            laid = TensorDesc(data_type, sizes)
+            size = -(-laid.total_tensor_size_in_bytes // 16) * 16
+            if not WORTH_MOVING <= size <= adapter.max_binding:
+                continue
+            source = TensorDesc(data_type, sizes, strides)
+            moves.append(Move.between(source, laid, operand.field, field).plan(adapter))
+            still = [s if n > 1 else 0 for n, s in zip(sizes, laid.effective_strides, strict=True)]
+            tensor = TensorDesc(data_type, operand.tensor.sizes, still)
+            inputs[names[t]] = replace(operand, field=field, tensor=tensor)
+            room[field] = size
+        if not moves:
+            return None
+        made = in_turn([*moves, replace(self, inputs=inputs).plan(adapter)])
+        return replace(made, scratch={**made.scratch, **room})
 
     def _loops(self) -> list[Loop]:
         sizes = self.outputs[0][0].tensor.sizes
@@ -180,9 +224,12 @@ class ElementWise:
         lines = ["fn make_group(number: u32) {"]
         if shape.tile:
             lines = across.code(shape.tile, shape.reading, rank, len(tensors))
-            lines.append("fn make_group(number: u32, tile: Tile) {")
-            lines += across.places(shape.tile, group, rank, len(tensors))
-        for k in range(0 if shape.tile else group if shape.is_linear else 1):
+            lines += [self._made(shape), "fn make_group(place: u32, tile: Tile) -> Made {"]
+            lines += across.places(shape.tile, shape.reading, len(tensors))
+        elif shape.reading.rows:
+            lines += _flat(shape, len(tensors))
+        separate = group if shape.is_linear else 1
+        for k in range(0 if shape.tile or shape.reading.rows else separate):
             index, suffix = "number", ""
             if shape.is_linear:
                 index = f"min(number * {group}u + {k}u, params.elements - 1u)"
@@ -194,9 +241,44 @@ class ElementWise:
             encode = f"{operand.data_type.name.lower()}_encode"
             for k in range(group):
                 lines.append(f"  let y{n}_{k} = {encode}(operate{n}({shape.reading.values(k)}));")
+        if shape.tile:
+            lines += self._together(shape, shape.tile)
         for n, (operand, _) in enumerate(self.outputs):
             lines += _store(operand, len(self.inputs) + n, n, shape)
         return [*lines, "}"]
+
+    def _parts_of_group(self, shape: Shape) -> list[str]:
+        """What is kept of a group until it is written: where, and the encoded elements."""
+        first = len(self.inputs)
+        where = [f"at{first + n}_" for n in range(len(self.outputs))]
+        values = [f"y{n}_{k}" for n in range(len(self.outputs)) for k in range(shape.group)]
+        return [*where, *values]
+
+    def _made(self, shape: Shape) -> str:
+        """The structure of a group that is not written yet."""
+        kinds = {"a": "u32", "y": "vec2<u32>"}
+        fields = ", ".join(f"{name}: {kinds[name[0]]}" for name in self._parts_of_group(shape))
+        return f"struct Made {{ inside: bool, number: u32, {fields} }}"
+
+    def _together(self, shape: Shape, tile: across.Tile) -> list[str]:
+        """The end of `make_group`, several groups at once, and the beginning of what writes one.
+
+        What a loop would read would wait for what it wrote before.
+        """
+        parts = self._parts_of_group(shape)
+        count = across.at_once(tile, shape.group)
+        place = f"place + $u * {across.WG_SIZE}u"
+        return [
+            f"  return Made(inside, number, {', '.join(parts)});",
+            "}",
+            "fn make_groups(place: u32, tile: Tile) {",
+            f"  #repeat {count}: let made$ = make_group({place}, tile);",
+            f"  #repeat {count}: put_group(made$);",
+            "}",
+            "fn put_group(made: Made) {",
+            "  if (!made.inside) { return; }",
+            *(f"  let {name} = made.{name};" for name in ("number", *parts)),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +303,7 @@ class Shape:
     @property
     def is_linear(self) -> bool:
         """Whether a group may go on in the next row, so each element has its own coordinates."""
-        return self.reading.is_scattered
+        return self.reading.is_scattered or self.reading.rows is not None
 
 
 def _fold(loops: Sequence[Loop]) -> tuple[Loop, ...]:
@@ -253,34 +335,75 @@ def _shape(
         group = min(UNIT // min(widths), MOST_UNITS * wide)
     group = max(least, min(most, group))
     count = prod(loop.size for loop in loops)
-    inner = len(loops) - 1
-    stride = f"params.strides{{}}[{inner // 4}][{inner % 4}]"
-    for size in dict.fromkeys((group, max(least, wide), least)):
-        if any(o.shares and count % size for o in made):
-            continue  # the last group would reach beyond the work
-        if all(in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
-            stores = tuple("words" if size * o.bits % UNIT else "units" for o in made)
-            return Shape(loops, Reading.along(read, loops, size, stride), stores, halves)
     packed = all(
         not o.start and not o.shares and _is_packed(loops, firsts + n) for n, o in enumerate(made)
     )
-    if packed:
+    smaller = () if packed and not adapter.is_cpu else (least,)
+    for size in dict.fromkeys((group, max(least, wide), *smaller)):
+        if any(o.shares and count % size for o in made):
+            continue  # the last group would reach beyond the work
+        if all(in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
+            return _along(loops, operands, outputs, adapter, size)
+    if packed and adapter.is_cpu:
         return Shape(loops, Reading.scattered(read, least), ("words",) * outputs, halves)
+    if packed:
+        return _in_rows(loops, operands, outputs, adapter, group)
     stores = tuple("merge" if o.bits < 32 else "words" for o in made)
-    return Shape(loops, Reading.along(read, loops, 1, stride), stores, halves)
+    return Shape(loops, Reading.along(read, loops, 1, _stride(loops)), stores, halves)
 
 
-def _tiled(shape: Shape, adapter: Adapter) -> Shape:
+def _stride(loops: Sequence[Loop]) -> str:
+    """WGSL of the step between neighbours."""
+    inner = len(loops) - 1
+    return f"params.strides{{}}[{inner // 4}][{inner % 4}]"
+
+
+def _along(
+    loops: tuple[Loop, ...],
+    operands: Sequence[Operand],
+    outputs: int,
+    adapter: Adapter,
+    group: int,
+) -> Shape:
+    """Groups that rows of every output are whole multiples of."""
+    read, made = operands[:-outputs], operands[-outputs:]
+    stores = tuple("words" if group * o.bits % UNIT else "units" for o in made)
+    reading = Reading.along(read, loops, group, _stride(loops), runs=not adapter.is_cpu)
+    return Shape(loops, reading, stores, adapter.exact_halves)
+
+
+def _in_rows(
+    loops: tuple[Loop, ...],
+    operands: Sequence[Operand],
+    outputs: int,
+    adapter: Adapter,
+    group: int,
+) -> Shape:
+    """Groups of packed outputs, which go on where the next row begins."""
+    read, made = operands[:-outputs], operands[-outputs:]
+    stores = tuple("words" if group * o.bits % UNIT else "units" for o in made)
+    reading = Reading.in_rows(read, loops, group, _stride(loops))
+    return Shape(loops, reading, stores, adapter.exact_halves)
+
+
+def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Adapter) -> Shape:
     """The same work in tiles, where operands lie across the output.
 
-    Its row is "add a transposed operand". A CPU's caches hold what is read again.
+    Its row is "add a transposed operand". A CPU's caches hold what is read again. Groups are small
+    there: what an invocation takes from workgroup memory for its group lies in as many banks.
     """
-    if adapter.is_cpu or shape.is_linear or adapter.max_workgroup_size < across.WG_SIZE:
+    if adapter.is_cpu or adapter.max_workgroup_size < across.WG_SIZE:
         return shape
-    reading = shape.reading
-    storage = adapter.max_workgroup_storage
-    tile = across.tile_of(shape.loops, reading.operands, shape.group, storage)
-    return replace(shape, tile=tile, reading=across.held_by(reading, tile)) if tile else shape
+    least = max(1, *(32 // o.bits for o in operands[-outputs:]))
+    group = least if shape.is_linear else min(shape.group, max(least, 4))
+    read = shape.reading.operands
+    beyond = group - 1 if shape.is_linear else 0
+    tile = across.tile_of(shape.loops, read, group, beyond, adapter.max_workgroup_storage)
+    if tile is None:
+        return shape
+    divide = _in_rows if shape.is_linear else _along
+    shape = divide(shape.loops, operands, outputs, adapter, group)
+    return replace(shape, tile=tile, reading=across.held_by(shape.reading, tile))
 
 
 def _is_packed(loops: tuple[Loop, ...], t: int) -> bool:
@@ -291,6 +414,19 @@ def _is_packed(loops: tuple[Loop, ...], t: int) -> bool:
             return False
         step *= loop.size
     return True
+
+
+def _flat(shape: Shape, tensors: int) -> list[str]:
+    """Statements from the number of a group to where it is in rows, and in tensors of one row."""
+    rows = shape.reading.rows
+    assert rows is not None
+    lines = rows.places()
+    for t in range(tensors):
+        if t >= len(rows.steps):
+            lines.append(f"  let at{t}_ = first;")
+        elif rows.steps[t] is None:
+            lines.append(f"  let at{t}_ = params.start{t} + first * {rows.stride(t)};")
+    return lines
 
 
 def _lookup(name: str, operand: Operand, t: int) -> str:
@@ -304,7 +440,7 @@ def _lookup(name: str, operand: Operand, t: int) -> str:
 def _store(operand: Operand, t: int, n: int, shape: Shape) -> list[str]:
     """The group's elements `y{n}_*`, put together into words and written."""
     bits, group, access = operand.bits, shape.group, shape.stores[n]
-    at = f"at{t}_0" if shape.is_linear else f"at{t}_"
+    at = f"at{t}_0" if shape.reading.is_scattered else f"at{t}_"
     if access == "merge":
         return [f"  {merged(f'out{n}', bits, at, f'y{n}_0')}"]
     words = words_of(bits, [f"y{n}_{k}" for k in range(group)])

@@ -19,6 +19,7 @@ import numpy as np
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.dispatch import Value, eight
+from dmlgpu.plan.rows import Rows
 
 UNIT = 128  # bits of the widest load or store
 CLASSES = {
@@ -168,11 +169,14 @@ def in_groups(loops: Sequence[Loop], t: int, start: int, group: int) -> bool:
 class Reading:
     """How an invocation reads a group of neighbouring elements of several tensors.
 
-    A tensor is loaded in `units` of 16 bytes, as `half` of a unit that two invocations load, in
-    `words` side by side, in words that the group is `shifted` against, element by element (`each`),
-    or once for the whole group where it is broadcast (`splat`); a `place` is calculated, not
-    loaded, and what is `held` lies in workgroup memory, from `held{t}[spot]` on. The group of
-    tensor `t` begins at `at{t}_`; its elements become the values `x{t}_0`, `x{t}_1`, ....
+    A tensor is loaded in `units` of 16 bytes (`units/2`: every second element of them is one of
+    the group), as `half` of a unit that two invocations load, in `words` side by side (or
+    `words/2`), as a `run` of words in which elements begin anywhere, element by element (`each`),
+    once for each row (`row`), or once for the whole group where it is broadcast (`splat`). A
+    `place` is calculated, not loaded. What is `held` lies in workgroup memory, from
+    `held{t}[spot{t}_]` on, or as a `held_run` of words there, the first with element `a` of a row.
+    The group of tensor `t` begins at `at{t}_`; its elements become the values `x{t}_0`, `x{t}_1`,
+    ....
     """
 
     operands: tuple[Operand, ...]
@@ -180,14 +184,48 @@ class Reading:
     group: int
     stride: str  # WGSL of the step between neighbours, with {} for the tensor's number
     is_scattered: bool = False  # every element has an address of its own, `at{t}_{k}`
+    rows: Rows | None = None  # in which groups may go on, of tensors that are not one long row
 
     @classmethod
     def along(
+        cls,
+        operands: Sequence[Operand],
+        loops: Sequence[Loop],
+        group: int,
+        stride: str,
+        *,
+        runs: bool = False,
+    ) -> Reading:
+        """The best access to groups along the last loop, the tensors' steps in their order.
+
+        With `runs`, narrow elements side by side are read by words wherever they begin.
+        """
+        access = (_access(loops, t, o, group, runs) for t, o in enumerate(operands))
+        return cls(tuple(operands), tuple(access), group, stride)
+
+    @classmethod
+    def in_rows(
         cls, operands: Sequence[Operand], loops: Sequence[Loop], group: int, stride: str
     ) -> Reading:
-        """The best access to groups along the last loop, the tensors' steps in their order."""
-        access = (_access(loops, t, o, group) for t, o in enumerate(operands))
-        return cls(tuple(operands), tuple(access), group, stride)
+        """Groups of a packed output, the last tensor of the loops, that go on in the next row."""
+        line = Loop(math.prod(d.size for d in loops), loops[-1].steps)
+        access: list[str] = []
+        steps: list[int | None] = []
+        for t, operand in enumerate(operands):
+            step = line.steps[t]
+            if all(d.steps[t] == step * d.steps[-1] for d in loops):  # one long row
+                access.append(_access((line,), t, operand, group, True))
+                steps.append(None)
+                continue
+            steps.append(step)
+            is_run = step == 1 and operand.bits < 32 and group * operand.bits % 32 == 0
+            is_run = is_run and loops[-1].size >= group
+            if not operand.field:
+                access.append("place")
+            else:
+                access.append("row" if not step else "run" if is_run else "each")
+        rows = Rows.of(group, [d.size for d in loops], steps)
+        return cls(tuple(operands), tuple(access), group, stride, rows=rows)
 
     @classmethod
     def scattered(cls, operands: Sequence[Operand], group: int) -> Reading:
@@ -203,7 +241,7 @@ class Reading:
     @property
     def declarations(self) -> list[str]:
         """The #bind lines."""
-        held = ["vec4<u32>" if a in ("units", "half") else "u32" for a in self.access]
+        held = ["vec4<u32>" if _in_units(a) else "u32" for a in self.access]
         return [f"#bind read {name}: {held[int(name[2:])]}" for name in self.bindings]
 
     def values(self, k: int) -> str:
@@ -211,9 +249,79 @@ class Reading:
         return ", ".join(f"x{t}_{k if a != 'splat' else 0}" for t, a in enumerate(self.access))
 
     def loads(self) -> list[str]:
-        """Statements that read the whole group."""
+        """Statements that read the whole group.
+
+        Runs come first. What they go on with in a next row is all read in one branch, which no
+        value that was read decides about.
+        """
         count = len(self.operands)
-        return [x for k in range(self.group) for t in range(count) for x in self._load(t, k)]
+        runs = [t for t, a in enumerate(self.access) if a == "run"]
+        lines = [x for t in runs for x in self._words_of_run(t, 0)]
+        turning = [t for t in runs if self._turns(t)]
+        if turning:
+            words = {t: self.group * self.operands[t].bits // 32 for t in turning}
+            lines += [f"  var w{t}_1_{j} = 0u;" for t in turning for j in range(words[t] + 1)]
+            lines.append(f"  if (left < {self.group}u) {{")
+            lines += [x for t in turning for x in self._words_of_run(t, 1)]
+            lines.append("  }")
+        lines += [x for t in runs for x in self._aligned(t)]
+        lines += [x for t, a in enumerate(self.access) if a == "held_run" for x in self._held(t)]
+        return lines + [
+            x for k in range(self.group) for t in range(count) for x in self._load(t, k)
+        ]
+
+    def _held(self, t: int) -> list[str]:
+        """Statements that take words from workgroup memory, shifted to where the group begins."""
+        bits = self.operands[t].bits
+        count = -(-self.group * bits // 32)
+        lines = [f"  let w{t}_{j} = held{t}[spot{t}_ + {j}u];" for j in range(count + 1)]
+        lines.append(f"  let shift{t} = a % {32 // bits}u * {bits}u;")
+        for j in range(count):
+            high = f"(w{t}_{j + 1} << 1u) << (31u - shift{t})"
+            lines.append(f"  let r{t}_{j} = (w{t}_{j} >> shift{t}) | ({high});")
+        return lines
+
+    def _turns(self, t: int) -> bool:
+        """Whether a group of the tensor may go on in another row."""
+        return self.rows is not None and self.rows.steps[t] is not None
+
+    def _words_of_run(self, t: int, row: int) -> list[str]:
+        """Statements that load the words which hold the elements of a run."""
+        bits, load = self.operands[t].bits, self.load_of(t)
+        per = 32 // bits
+        begin = f"row{t}_{row}" if self._turns(t) else f"at{t}_"
+        first = f"{begin} / {per}u"
+        if row:  # it would begin up to a group before the tensor does
+            first = f"({begin} + {self.group}u) / {per}u - {self.group // per}u"
+        lines = [f"  let first{t}_{row} = {first};"]
+        for j in range(self.group // per + 1):
+            word = f"w{t}_{row}_{j} = {load}(first{t}_{row} + {j}u);"
+            lines.append(f"  {'' if row else 'let '}{word}")
+        return lines
+
+    def _aligned(self, t: int) -> list[str]:
+        """Statements that shift the words of a run to where its group begins."""
+        bits = self.operands[t].bits
+        per, turns = 32 // bits, self._turns(t)
+        lines = []
+        for row in range(1 + turns):
+            begin = f"row{t}_{row}" if turns else f"at{t}_"
+            lines.append(f"  let shift{t}_{row} = {begin} % {per}u * {bits}u;")
+        for j in range(self.group // per):
+            parts = [
+                f"(w{t}_{row}_{j} >> shift{t}_{row})"
+                f" | ((w{t}_{row}_{j + 1} << 1u) << (31u - shift{t}_{row}))"
+                for row in range(1 + turns)
+            ]
+            if turns:
+                ahead = f"(max(left, {j * per}u) - {j * per}u) * {bits}u"
+                kept = (
+                    f"select((1u << ({ahead} & 31u)) - 1u, 0xffffffffu, left >= {(j + 1) * per}u)"
+                )
+                lines.append(f"  let kept{t}_{j} = {kept};")
+                parts = [f"(({parts[0]}) & kept{t}_{j}) | (({parts[1]}) & ~kept{t}_{j})"]
+            lines.append(f"  let r{t}_{j} = {parts[0]};")
+        return lines
 
     def load_of(self, t: int) -> str:
         """The function that reads tensor `t`."""
@@ -221,25 +329,36 @@ class Reading:
 
     def _binding(self, t: int) -> int:
         """The first tensor that is the same, so that it is bound once; -1 for a place."""
-        keys = [
-            (o.field, a in ("units", "half"))
-            for o, a in zip(self.operands, self.access, strict=True)
-        ]
+        keys = [(o.field, _in_units(a)) for o, a in zip(self.operands, self.access, strict=True)]
         return keys.index(keys[t]) if keys[t][0] else -1
 
     def _load(self, t: int, k: int) -> list[str]:
         operand, access = self.operands[t], self.access[t]
         bits, name, load = operand.bits, operand.data_type.name.lower(), self.load_of(t)
-        value, word = f"x{t}_{k}", k * bits // 32
+        access, _, by = access.partition("/")
+        element = k * int(by or 1)  # from the first of the group on
+        before = element - int(by or 1)
+        value, word = f"x{t}_{k}", element * bits // 32
         lines = []
         if access == "splat" and k > 0:
             return []
-        if access == "units":
+        if access in ("run", "held_run"):
+            decoded = _of_word(bits, k, f"r{t}_{word}")
+        elif access == "row" and self.rows:
+            if k == 0:
+                lines = [
+                    f"  let v{t}_{i} = {name}_decode({element_at(bits, load, f'row{t}_{i}')});"
+                    for i in range(self.rows.count)
+                ]
+            row, beyond = self.rows.row_of(k)
+            picked = f"select(v{t}_{row}, v{t}_{row + 1}, {beyond})" if beyond else f"v{t}_{row}"
+            return [*lines, f"  let {value} = {picked};"]
+        elif access == "units":
             per = UNIT // bits
-            unit = f"u{t}_{k // per}"
-            if k % per == 0:
-                lines.append(f"  let {unit} = {load}(at{t}_ / {per}u + {k // per}u);")
-            decoded = element_bits(bits, k % per, unit)
+            unit = f"u{t}_{element // per}"
+            if before // per != element // per:
+                lines.append(f"  let {unit} = {load}(at{t}_ / {per}u + {element // per}u);")
+            decoded = element_bits(bits, element % per, unit)
         elif access == "half":
             if k == 0:
                 per = UNIT // bits
@@ -248,39 +367,29 @@ class Reading:
                 lines.append(f"  let h{t} = select(u{t}.xy, u{t}.zw, {odd});")
             decoded = element_bits(bits, k, f"h{t}")
         elif access == "held":
-            high = f"held{t}_high[spot + {k}u]" if bits == 64 else "0u"
-            decoded = f"vec2<u32>(held{t}[spot + {k}u], {high})"
-        elif access == "shifted":
-            per = 32 // bits
-            if k == 0:
-                lines.append(f"  let shift{t} = at{t}_ % {per}u * {bits}u;")
-                lines.append(f"  let r{t}_0 = {load}(at{t}_ / {per}u);")
-            if k % per == 0:
-                ahead = f"r{t}_{word + 1}"
-                lines.append(f"  let {ahead} = {load}(at{t}_ / {per}u + {word + 1}u);")
-                # Shifted left in two steps, since a shift by 32 is none.
-                high = f"(({ahead} << 1u) << (31u - shift{t}))"
-                lines.append(f"  let w{t}_{word} = (r{t}_{word} >> shift{t}) | {high};")
-            decoded = _of_word(bits, k, f"w{t}_{word}")
+            high = f"held{t}_high[spot{t}_ + {k}u]" if bits == 64 else "0u"
+            decoded = f"vec2<u32>(held{t}[spot{t}_ + {k}u], {high})"
         elif access == "words" and self.group * bits >= 32:
             base = f"at{t}_ * {bits // 32}u" if bits >= 32 else f"at{t}_ / {32 // bits}u"
-            if k * bits % 32 == 0:
+            if before * bits // 32 != word:
                 words = [f"{load}({base} + {word + w}u)" for w in range(max(1, bits // 32))]
                 held = words[0] if bits < 64 else f"vec2<u32>({', '.join(words)})"
                 lines.append(f"  let w{t}_{word} = {held};")
-            decoded = f"w{t}_{word}" if bits == 64 else _of_word(bits, k, f"w{t}_{word}")
+            decoded = f"w{t}_{word}" if bits == 64 else _of_word(bits, element, f"w{t}_{word}")
         else:
             at = f"at{t}_{k}"
-            if not self.is_scattered:
+            if self._turns(t) and self.rows:
+                lines.append(f"  let {at} = {self.rows.address(t, k)};")
+            elif not self.is_scattered:
                 step = f" + {k}u * {self.stride.format(t)}" if k else ""
                 at = f"(at{t}_{step})"
             if access == "place":
-                return [f"  let {value} = {at};"]
+                return [*lines, f"  let {value} = {at};"]
             decoded = element_at(bits, load, at)
         return [*lines, f"  let {value} = {name}_decode({decoded});"]
 
 
-def _access(loops: Sequence[Loop], t: int, operand: Operand, group: int) -> str:
+def _access(loops: Sequence[Loop], t: int, operand: Operand, group: int, runs: bool = False) -> str:
     bits = operand.bits
     if not operand.field:
         return "place"
@@ -290,7 +399,18 @@ def _access(loops: Sequence[Loop], t: int, operand: Operand, group: int) -> str:
         if group * bits == UNIT // 2:
             return "half"
         return "units" if group * bits % UNIT == 0 else "words"
+    if runs and bits == 8 and group % 4 == 0:  # wider ones are fast enough one by one
+        step = loops[-1].steps[t]
+        ends = [operand.start, group * step, *(d.steps[t] for d in loops[:-1])]
+        if step == 1:
+            return "run"
+        if 1 < step <= 4 and not any(n * bits % 32 for n in ends):
+            return f"{'words' if any(n * bits % UNIT for n in ends) else 'units'}/{step}"
     return "words" if group == 1 and bits >= 32 else "each"
+
+
+def _in_units(access: str) -> bool:
+    return access.partition("/")[0] in ("units", "half")
 
 
 def element_bits(bits: int, k: int, unit: str) -> str:

@@ -1,6 +1,6 @@
 // Element-wise work with operands that lie across the output: a workgroup reads a tile of them into
 // workgroup memory, then makes the groups of the tile. The parameters, the bindings, the tile and
-// `make_group` are written by dmlgpu/plan/elementwise.py and dmlgpu/plan/across.py.
+// `make_groups` are written by dmlgpu/plan/elementwise.py and dmlgpu/plan/across.py.
 override WG_SIZE: u32 = 256;
 
 @compute @workgroup_size(WG_SIZE)
@@ -14,5 +14,5 @@ fn main(
   let tile = tile_at(number);
   take_in(tile, lane);
   workgroupBarrier();
-  for (var g = lane; g < GROUPS; g += WG_SIZE) { make_group(g, tile); }
+  for (var g = lane; g < GROUPS; g += WG_SIZE * AT_ONCE) { make_groups(g, tile); }
 }

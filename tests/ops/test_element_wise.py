@@ -1,4 +1,4 @@
-"""Element-wise work whose operands lie across the output: what a GPU makes in tiles."""
+"""Element-wise work on operands of any layout: what a GPU makes in rows and in tiles."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 from support.layouts import as_gpu, same_bits
 
 import dmlgpu as dml
+from dmlgpu.plan import elementwise
 
 pytestmark = pytest.mark.gpu
 
@@ -87,3 +89,145 @@ def test_large_operands_across_are_made_in_parts(device: dml.Device) -> None:
         gpu.context.facts = replace(gpu.context.facts, max_binding=16384)
         op = gpu.compile(desc)
         same_bits(op(gpu.upload(desc.a_tensor, a), gpu.upload(desc.b_tensor, b)).numpy(), x + y)
+
+
+OPERATORS = {
+    "ElementWiseAddDesc": np.add,
+    "ElementWiseMaxDesc": np.maximum,
+    "ElementWiseLogicalLessThanDesc": lambda x, y: (x < y).astype(np.uint8),
+}
+
+
+def view(rng: np.random.Generator, dtype: str, sizes: tuple[int, ...]) -> tuple[Any, Any]:
+    """A description of any layout, and values as NumPy sees them in it."""
+    order, strides = list(range(len(sizes))), [0] * len(sizes)
+    if rng.random() < 0.5:
+        rng.shuffle(order)
+    still = {d for d in order if rng.random() < 0.2}
+    step = int(rng.choice([1, 1, 1, 2, 3, 4]))
+    for d in (d for d in reversed(order) if d not in still):
+        strides[d] = step
+        step = step * sizes[d] + int(rng.choice([0, 0, 1, 3, 8]))
+    desc = dml.TensorDesc(dml.DataType.from_numpy(dtype), sizes, strides)
+    reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    held = rng.integers(0, 50, reach).astype(dtype)
+    return desc, as_strided(held, sizes, [s * held.itemsize for s in strides])
+
+
+def held(tensor: dml.TensorDesc, seen: Any) -> bytes:
+    """The bytes behind a view."""
+    size = tensor.total_tensor_size_in_bytes
+    ends = [(n - 1) * s for n, s in zip(tensor.sizes, tensor.effective_strides, strict=True)]
+    data = as_strided(seen, (1 + sum(ends),), (seen.itemsize,)).tobytes()
+    return data.ljust(size, b"\0")
+
+
+def check(gpu: dml.Device, desc: Any, seen: list[Any], wanted: Any) -> Any:
+    """Runs a description and compares every bit."""
+    op = gpu.compile(desc)
+    given = [gpu.upload(t, held(t, v)) for t, v in zip(desc.inputs().values(), seen, strict=True)]
+    same_bits(op(*given).numpy(), wanted)
+    return op.plan
+
+
+def some_sizes(rng: np.random.Generator) -> tuple[int, ...]:
+    """Sizes of any rank, short and long axes in any order."""
+    rank = int(rng.integers(1, 5))
+    shares = rng.dirichlet([0.7] * rank)
+    elements = int(rng.choice([60, 3000, 60000]))
+    return tuple(max(1, round(elements**share)) for share in shares)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64"])
+def test_operands_of_any_layout(device: dml.Device, dtype: str) -> None:
+    rng = np.random.default_rng([7, np.dtype(dtype).num])
+    with as_gpu(device) as gpu:
+        for _ in range(24):
+            sizes, name = some_sizes(rng), str(rng.choice(list(OPERATORS)))
+            (a, x), (b, y) = view(rng, dtype, sizes), view(rng, dtype, sizes)
+            wanted = OPERATORS[name](x, y)
+            made = dml.TensorDesc(dml.DataType.from_numpy(wanted.dtype), sizes)
+            desc = getattr(dml, name)(a_tensor=a, b_tensor=b, output_tensor=made)
+            check(gpu, desc, [x, y], wanted)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64"])
+def test_casts_of_any_layout(device: dml.Device, dtype: str) -> None:
+    rng = np.random.default_rng([8, np.dtype(dtype).num])
+    with as_gpu(device) as gpu:
+        for to in ("uint8", "float16", "float32", "int64") * 3:
+            sizes = some_sizes(rng)
+            a, x = view(rng, dtype, sizes)
+            made = dml.TensorDesc(dml.DataType.from_numpy(to), sizes)
+            desc = dml.CastDesc(input_tensor=a, output_tensor=made)
+            check(gpu, desc, [x], x.astype(to))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64"])
+@pytest.mark.parametrize("length", [2, 3, 5, 7, 8, 15, 17, 31])
+def test_groups_that_go_on_in_the_next_row(device: dml.Device, dtype: str, length: int) -> None:
+    rng = np.random.default_rng(length)
+    sizes = (5, 3, 7, length)
+    kind = dml.DataType.from_numpy(dtype)
+    layouts = [
+        (0, 0, 1, 0),  # one value for each row
+        (21 * (length + 3), 7 * (length + 3), length + 3, 1),  # gaps
+        (0, length, 0, 1),  # rows again and again
+        (1, 35 * length, 5, 35),  # across
+    ]
+    with as_gpu(device) as gpu:
+        for strides in layouts:
+            a = dml.TensorDesc(kind, sizes, strides)
+            reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+            base = rng.integers(0, 50, reach).astype(dtype)
+            x = as_strided(base, sizes, [s * base.itemsize for s in strides])
+            packed = dml.TensorDesc(kind, sizes)
+            y = rng.integers(0, 50, sizes).astype(dtype)
+            desc = dml.ElementWiseAddDesc(a_tensor=a, b_tensor=packed, output_tensor=packed)
+            check(gpu, desc, [x, y], x + y)
+
+
+def test_operands_across_in_two_ways(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elementwise, "WORTH_MOVING", 1)
+    rng = np.random.default_rng(9)
+    sizes = (40, 50, 22)
+    for dtype in ("uint8", "float16", "float32", "int64"):
+        x = rng.integers(0, 50, (40, 22, 50)).astype(dtype).transpose(0, 2, 1)
+        y = rng.integers(0, 50, (50, 22, 40)).astype(dtype).transpose(2, 0, 1)
+        kind = dml.DataType.from_numpy(dtype)
+        tensors = [
+            dml.TensorDesc(kind, sizes, [s // v.itemsize for s in v.strides]) for v in (x, y)
+        ]
+        made = dml.TensorDesc(kind, sizes)
+        desc = dml.ElementWiseAddDesc(a_tensor=tensors[0], b_tensor=tensors[1], output_tensor=made)
+        with as_gpu(device) as gpu:
+            plan = check(gpu, desc, [x, y], x + y)
+        assert [d.shader.split("/")[0] for d in plan.dispatches] == ["move", "elementwise"]
+
+
+def test_a_unit_is_made_at_once_wherever_rows_end(device: dml.Device) -> None:
+    """Invocations write 16 bytes, not a word, and read narrow rows by words."""
+    packed = dml.TensorDesc(dml.DataType.UINT8, (40, 39))
+    rows = dml.TensorDesc(dml.DataType.UINT8, (40, 39), (44, 1))
+    desc = dml.ElementWiseMaxDesc(a_tensor=rows, b_tensor=packed, output_tensor=packed)
+    with as_gpu(device) as gpu:
+        (made,) = gpu.compile(desc).plan.dispatches
+    assert "#bind write out0: vec4<u32>" in made.code
+    assert made.code.count("load_in0(") == 10  # five words of each of two rows
+
+
+def test_short_rows_across_are_made_in_parts(device: dml.Device) -> None:
+    """A tile of several loops is not cut: parts do without it."""
+    rng = np.random.default_rng(4)
+    sizes, strides = (33, 400, 4), (4, 132, 1)
+    packed = dml.TensorDesc(dml.DataType.FLOAT32, sizes)
+    across = dml.TensorDesc(dml.DataType.FLOAT32, sizes, strides)
+    x = rng.integers(0, 50, sizes).astype(np.float32)
+    y = rng.integers(0, 50, (400, 33, 4)).astype(np.float32).transpose(1, 0, 2)
+    desc = dml.ElementWiseAddDesc(a_tensor=packed, b_tensor=across, output_tensor=packed)
+    for most, kernel in ((1 << 27, "tiles"), (65536, "elements")):
+        with as_gpu(device) as gpu:
+            gpu.context.gpu.max_binding = most
+            gpu.context.facts = replace(gpu.context.facts, max_binding=most)
+            plan = check(gpu, desc, [x, y], x + y)
+        assert {d.shader for d in plan.dispatches} == {f"elementwise/{kernel}"}

@@ -1,0 +1,117 @@
+"""Groups of neighbouring output elements that go on in the next row of the loops.
+
+Where rows are no multiple of a group, an invocation that makes a whole group begins in one row and
+may end in another. It finds the row of its first element by division and the rows behind by
+counting on, so that every element has its address without a branch: in one of two rows, since it
+is known which two an element can be in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How groups of a packed output lie in the rows of the innermost loop.
+
+    In row `i` of those that a group reaches, element `k` of tensor `t` lies `k` steps behind
+    `row{t}_{i}`. `left` is how many elements the first of these rows has for the group.
+    """
+
+    group: int
+    rank: int  # loops
+    length: int  # of a row; 0 where it is at least a group, whatever it is
+    steps: tuple[int | None, ...]  # of each tensor along a row; None: it is not reached by rows
+
+    @classmethod
+    def of(cls, group: int, sizes: Sequence[int], steps: Sequence[int | None]) -> Rows:
+        """Rows of the last of several loops."""
+        return cls(group, len(sizes), sizes[-1] if sizes[-1] < group else 0, tuple(steps))
+
+    @property
+    def count(self) -> int:
+        """Rows that a group reaches at most."""
+        lasts = [self.row_of(k) for k in range(self.group)]
+        return max(row + bool(beyond) for row, beyond in lasts) + 1
+
+    def row_of(self, k: int) -> tuple[int, str]:
+        """The row of an element of the group, and when it is in the one behind that; "": never."""
+        length = self.length or self.group
+        row, past = divmod(k, length)
+        # Where rows are shorter than a group, a group begins at a multiple of what divides both.
+        first = gcd(self.length, self.group) if self.length else 1
+        return row, f"left <= {past}u" if past >= first else ""
+
+    def stride(self, t: int, d: int | None = None) -> str:
+        """The step of a tensor along a loop; along a row where none is given."""
+        d = self.rank - 1 if d is None else d
+        return f"params.strides{t}[{d // 4}][{d % 4}]"
+
+    def address(self, t: int, k: int) -> str:
+        """The address of element `k` of the group in tensor `t`."""
+        row, beyond = self.row_of(k)
+        begin = f"select(row{t}_{row}, row{t}_{row + 1}, {beyond})" if beyond else f"row{t}_{row}"
+        return f"({begin}{_times(k, self.steps[t], self.stride(t))})"
+
+    def places(self) -> list[str]:
+        """Statements from the number of a group to where its rows begin."""
+        last = self.rank - 1
+        length = f"{self.length}u" if self.length else _size(last)
+        walked = [t for t, step in enumerate(self.steps) if step is not None]
+        lines = [
+            f"  let first = number * {self.group}u;",
+            f"  var rest = first / {length};",
+            f"  let from_row = first - rest * {length};",
+            f"  let left = {length} - from_row;",
+        ]
+        for d in reversed(range(last)):
+            lines.append(f"  let c{d}_0 = rest{f' % {_size(d)}' if d else ''};")
+            if d:
+                lines.append(f"  rest /= {_size(d)};")
+        for t in walked:
+            terms = [f"c{d}_0 * {self.stride(t, d)}" for d in range(last)]
+            begin = " + ".join([f"params.start{t}", *terms])
+            lines.append(
+                f"  let row{t}_0 = {begin}{_times('from_row', self.steps[t], self.stride(t))};"
+            )
+        for i in range(1, self.count):
+            lines += self._next(i, length, walked)
+        return lines
+
+    def _next(self, i: int, length: str, walked: Sequence[int]) -> list[str]:
+        """Statements that count on from row `i - 1`: a loop at its end goes back to its start."""
+        last = self.rank - 1
+        ends = [""]
+        lines = []
+        for d in reversed(range(1, last)):
+            at_end = f"c{d}_{i - 1} + 1u == {_size(d)}"
+            lines.append(f"  let end{d}_{i} = {' && '.join([*filter(None, ends), at_end])};")
+            ahead = f"c{d}_{i - 1} + {f'select(0u, 1u, {ends[0]})' if ends[0] else '1u'}"
+            lines.append(f"  let c{d}_{i} = select({ahead}, 0u, end{d}_{i});")
+            ends = [f"end{d}_{i}"]
+        for t in walked:
+            step = self.steps[t]
+            back = (
+                f" - {length}" if step == 1 else f" - {length} * {self.stride(t)}" if step else ""
+            )
+            begin = f"row{t}_{i - 1}{back} + {self.stride(t, last - 1)}"
+            for d in reversed(range(1, last)):
+                jump = f"{self.stride(t, d - 1)} - {_size(d)} * {self.stride(t, d)}"
+                begin += f" + select(0u, {jump}, end{d}_{i})"
+            lines.append(f"  let row{t}_{i} = {begin};")
+        return lines
+
+
+def _size(d: int) -> str:
+    return f"params.sizes[{d // 4}][{d % 4}]"
+
+
+def _times(count: int | str, step: int | None, stride: str) -> str:
+    """What `count` steps add to an address."""
+    if not count or not step:
+        return ""
+    counted = f"{count}u" if isinstance(count, int) else count
+    return f" + {counted}" if step == 1 else f" + {counted} * {stride}"
