@@ -32,11 +32,11 @@ fn math_pow_log2(m: f32, n: f32) -> vec2<f32> {
   let s_low = (((f - twice * s_high) - s_high * f_high) - s_high * (f - f_high)) * r;
   let s = s_high + s_low;
   let z = s * s;
-  let series = ((0.41624048 * z + 0.57706463) * z + 0.9617967) * (z * s);
+  let series = ((0.41624048 * z + 0.57706463) * z + 0.9617967) * z;
   // 2 / ln(2) is 2.884765625, which has 12 bits, and a rest; log2(b) has a first part that leaves
   // the sum with n exact, and a rest.
   let first = 2.884765625 * s_high;
-  let second = (0.00062445676 * s_high - upper * 1.5250262e-6) + (2.88539 * s_low + series);
+  let second = (series + 0.00062445676) * s + (2.884765625 * s_low - upper * 1.5250262e-6);
   let whole = upper * 0.499847412109375 + n;
   let high = f32_high(whole + (first + second));
   return vec2<f32>(high, ((whole - high) + first) + second);
