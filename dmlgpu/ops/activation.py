@@ -166,10 +166,9 @@ def check_alpha(d: ActivationCeluDesc) -> None:
 
 
 def celu(d: ActivationCeluDesc) -> str:
-    """The usual alpha needs no division."""
-    if d.alpha == 1:
-        return "max(x, 0.0) + min(0.0, math_expm1(x))"
-    return "max(x, 0.0) + min(0.0, p_alpha * math_expm1(f32_div(x, p_alpha)))"
+    """The same as max and min for either sign of alpha; the usual alpha needs no division."""
+    bent = "math_expm1(x)" if d.alpha == 1 else "p_alpha * math_expm1(f32_div(x, p_alpha))"
+    return f"select({bent}, x, x >= 0.0)"
 
 
 def check_steepness(d: ActivationSoftplusDesc) -> None:
