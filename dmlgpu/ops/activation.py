@@ -165,6 +165,12 @@ def check_alpha(d: ActivationCeluDesc) -> None:
         raise InvalidDescError("ACTIVATION_CELU: alpha is 0; it must not be 0")
 
 
+def celu(d: ActivationCeluDesc) -> str:
+    """The same as max and min for either sign of alpha; the usual alpha needs no division."""
+    bent = "math_expm1(x)" if d.alpha == 1 else "p_alpha * math_expm1(f32_div(x, p_alpha))"
+    return f"select({bent}, x, x >= 0.0)"
+
+
 def check_steepness(d: ActivationSoftplusDesc) -> None:
     """SOFTPLUS divides by its steepness."""
     if not d.steepness > 0:
@@ -202,11 +208,7 @@ def shrink(d: ActivationShrinkDesc) -> str:
 
 
 ROWS = (
-    Row(
-        ActivationCeluDesc,
-        "max(x, 0.0) + min(0.0, p_alpha * math_expm1(f32_div(x, p_alpha)))",
-        check=check_alpha,
-    ),
+    Row(ActivationCeluDesc, celu, check=check_alpha),
     Row(ActivationEluDesc, "select(p_alpha * math_expm1(x), x, x >= 0.0)"),
     Row(ActivationScaledEluDesc, "p_gamma * select(p_alpha * math_expm1(x), x, x > 0.0)"),
     Row(ActivationGeluDesc, "math_gelu(x)"),

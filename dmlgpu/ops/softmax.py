@@ -95,8 +95,8 @@ def _axes(d: _Last | _Axes) -> tuple[int, ...]:
     return d.axes if isinstance(d, _Axes) else (d.input_tensor.rank - 1,)
 
 
-def exponentials(result: str, expression: str, d: _Last | _Axes) -> ByLine:
-    """By the largest element of a line and the sum of the exponentials relative to it."""
+def exponentials(number: str, result: str, expression: str, d: _Last | _Axes) -> ByLine:
+    """By a line's largest element, and `number` of the sum `a` of exponentials relative to it."""
     kind = d.input_tensor.data_type
     most = plain(kind, "x", "max(a, b)", "-f32_infinity()")
     total = plain(kind, "x", "a + b", "0.0")
@@ -104,7 +104,7 @@ def exponentials(result: str, expression: str, d: _Last | _Axes) -> ByLine:
         source=d.input_tensor,
         output=d.output_tensor,
         axes=_axes(d),
-        phases=(Phase(most), Phase(total, "math_exp(f32_sub(x, s0))")),
+        phases=(Phase(most), Phase(total, "math_exp(f32_sub(x, s0))", number)),
         result=result,
         accumulator=log_sum_exp(kind),
         types=(DataType.FLOAT32, DataType.FLOAT32),
@@ -128,10 +128,11 @@ def hardmax(d: _Last | _Axes) -> ByLine:
     )
 
 
-softmax = partial(exponentials, "f32_div(v, s1)", "f32_div(math_exp(f32_sub(x, w0)), w1)")
+softmax = partial(exponentials, "a", "f32_div(v, s1)", "f32_div(math_exp(f32_sub(x, w0)), w1)")
 log_softmax = partial(
     exponentials,
-    "f32_sub(f32_sub(x, s0), math_log(s1))",
+    "math_log(a)",
+    "f32_sub(f32_sub(x, s0), s1)",
     "f32_sub(f32_sub(x, w0), math_log(w1))",
 )
 OPERATORS: tuple[Operator[Any], ...] = (

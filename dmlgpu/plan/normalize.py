@@ -39,11 +39,12 @@ class Phase:
     """One number of a line: an accumulator over a value of each element.
 
     `value` is WGSL over the element `x` and what earlier phases found, `s0`, `s1`, ...; the
-    accumulator's own `x` stands for it.
+    accumulator's own `x` stands for it. `number` is what is kept of the accumulator `a` at the end.
     """
 
     accumulator: Accumulator
     value: str = "x"
+    number: str = "a"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ class ByLine:
                 lines.append(f"    a{p} = combine{p}(a{p}, lift{p}(v{p}_{k}_{j}, {place}));")
             lines.append("  }")
         if lanes == 1:
-            return [*lines, f"  let s{p} = a{p};"]
+            return [*lines, f"  let s{p} = {_named(phase.number, {'a': f'a{p}'})};"]
         lines += [f"  wg_{p}[invocation] = a{p};", "  workgroupBarrier();"]
         width = lanes // 2
         while width:
@@ -215,7 +216,8 @@ class ByLine:
             lines.append(f"    wg_{p}[invocation] = a{p};")
             lines += ["  }", "  workgroupBarrier();"]
             width //= 2
-        return [*lines, f"  let s{p} = wg_{p}[invocation - lane];"]
+        lines.append(f"  a{p} = wg_{p}[invocation - lane];")
+        return [*lines, f"  let s{p} = {_named(phase.number, {'a': f'a{p}'})};"]
 
 
 def _named(text: str, names: dict[str, str]) -> str:

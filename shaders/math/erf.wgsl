@@ -14,5 +14,5 @@ fn math_erf(x: f32) -> f32 {
   q = q * z + 0.11425688;
   q = q * z + 0.50240904;
   q = q * z + 1.0;
-  return select(clamp(a * f32_quotient(p, q), -1.0, 1.0), x, f32_is_nan(x));
+  return select(clamp(a * (p * (1.0 / q)), -1.0, 1.0), x, f32_is_nan(x));
 }

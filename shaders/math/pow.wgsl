@@ -4,71 +4,95 @@
 // parts, of which the first have 12 bits and exact products.
 fn math_pow(x: f32, y: f32) -> f32 {
   let a = f32_magnitude(x);
-  let b = f32_magnitude(y);
-  if (b == 0u || bitcast<u32>(x) == 0x3f800000u) { return 1.0; }
-  if (max(a, b) > 0x7f800000u) { return f32_nan(); }
-  if (a == 0u || a == 0x7f800000u || b == 0x7f800000u) { return math_pow_edge(x, y); }
-  // One call for both signs: SwiftShader loses the whole dispatch where it can tell that x is never
-  // negative, as of 8- and 16-bit unsigned bases, and a second call stands behind the branch.
-  let power = math_pow_positive(f32_abs(x), y);
-  if (!f32_is_negative(x)) { return power; }
+  let exponent = (a - 0x3f5744fdu) & 0xff800000u; // times 2^23
+  let n = f32(bitcast<i32>(exponent)) * 1.1920928955078125e-7; // 2^-23
+  let logarithm = math_pow_log2(bitcast<f32>(a - exponent), n);
+  let estimate = y * logarithm.x;
+  // A base that is not a normal number, or a power near the ends of the range or NaN.
+  if ((a - 0x800000u > 0x7effffffu) | (f32_magnitude(estimate) > 0x42fa0000u)) { // 125
+    return math_pow_edge(x, y);
+  }
+  // Adding 1.5 * 2^23 rounds to an integer, which the lowest bits then hold; for the mask see
+  // math_exp_bounded.
+  let bits = bitcast<u32>(estimate + 12582912.0);
+  let whole = bitcast<f32>(bits & 0x4b7fffffu) - 12582912.0;
+  let power = bitcast<f32>(bitcast<u32>(math_pow_fraction(logarithm, y, whole)) + (bits << 23u));
+  if (f32_is_negative(x)) { return math_pow_of_negative(power, y); }
+  return power;
+}
+// n + log2(m) in two parts, for m from 2^(-1/4) to 2^(3/4). With b the nearer of 1 and 1.4140625,
+// and s = (m - b) / (m + b), which is up to 0.087, it is n + log2(b) + log2((1 + s) / (1 - s)).
+fn math_pow_log2(m: f32, n: f32) -> vec2<f32> {
+  let upper = select(0.0, 1.0, m > 1.1892071); // 2^(1/4)
+  let f = (m - 1.0) - upper * 0.4140625;
+  let twice = upper * 0.828125 + 2.0;
+  let r = 1.0 / (twice + f);
+  let f_high = f32_high(f);
+  let s_high = f32_high(f * r);
+  let s_low = (((f - twice * s_high) - s_high * f_high) - s_high * (f - f_high)) * r;
+  let s = s_high + s_low;
+  let z = s * s;
+  let series = ((0.41624048 * z + 0.57706463) * z + 0.9617967) * z;
+  // 2 / ln(2) is 2.884765625, which has 12 bits, and a rest; log2(b) has a first part that leaves
+  // the sum with n exact, and a rest.
+  let first = 2.884765625 * s_high;
+  let second = (series + 0.00062445676) * s + (2.884765625 * s_low - upper * 1.5250262e-6);
+  let whole = upper * 0.499847412109375 + n;
+  let high = f32_high(whole + (first + second));
+  return vec2<f32>(high, ((whole - high) + first) + second);
+}
+// 2^(y * logarithm - n), where the exponent is within 0.56 of zero.
+fn math_pow_fraction(logarithm: vec2<f32>, y: f32, n: f32) -> f32 {
+  let high = f32_high(y);
+  let rest = (y - high) * logarithm.x + y * logarithm.y;
+  let r = (high * logarithm.x - n) + rest;
+  var p = 0.00015452245;
+  p = p * r + 0.0013417262;
+  p = p * r + 0.009617992;
+  p = p * r + 0.055502765;
+  p = p * r + 0.24022654;
+  p = p * r + 0.69314724;
+  return p * r + 1.0;
+}
+// The power of a negative number from that of its magnitude; y is finite and not zero.
+fn math_pow_of_negative(power: f32, y: f32) -> f32 {
   let parity = math_pow_parity(y);
   if (parity == 0u) { return f32_nan(); }
   return select(power, -power, parity == 1u);
 }
-// 1 for odd integers, 2 for even ones, 0 for other numbers; y is not zero.
+// 1 for odd integers, 2 for even ones and zero, 0 for other numbers.
 fn math_pow_parity(y: f32) -> u32 {
-  let exponent = f32_magnitude(y) >> 23u;
+  let magnitude = f32_magnitude(y);
+  let exponent = magnitude >> 23u;
+  if (exponent > 150u || magnitude == 0u) { return 2u; }
   if (exponent < 127u) { return 0u; }
-  if (exponent > 150u) { return 2u; }
   let fraction_bits = 150u - exponent;
   let significand = (bitcast<u32>(y) & 0x7fffffu) | 0x800000u;
   if ((significand & ((1u << fraction_bits) - 1u)) != 0u) { return 0u; }
   return 2u - ((significand >> fraction_bits) & 1u);
 }
-// Where x is zero or infinite, or y is infinite.
+// All that math_pow leaves: zero, infinity, NaN, denormal bases and powers beyond the normal numbers.
 fn math_pow_edge(x: f32, y: f32) -> f32 {
   let a = f32_magnitude(x);
+  let b = f32_magnitude(y);
+  if (b == 0u || bitcast<u32>(x) == 0x3f800000u) { return 1.0; }
+  if (max(a, b) > 0x7f800000u) { return f32_nan(); }
   let grows = (a > 0x3f800000u) != f32_is_negative(y);
-  let result = select(0u, 0x7f800000u, grows);
-  if (f32_magnitude(y) == 0x7f800000u) {
-    return f32_of_bits(select(result, 0x3f800000u, a == 0x3f800000u));
-  }
-  let negative = f32_is_negative(x) && math_pow_parity(y) == 1u;
-  return f32_of_bits(result | select(0u, 0x80000000u, negative));
-}
-fn math_pow_positive(x: f32, y: f32) -> f32 {
-  let logarithm = math_pow_log2(x);
+  let limit = f32_of_bits(select(0u, 0x7f800000u, grows));
+  if (b == 0x7f800000u) { return select(limit, 1.0, a == 0x3f800000u); }
+  let negative = f32_is_negative(x);
+  let odd = negative && math_pow_parity(y) == 1u;
+  if (a == 0u || a == 0x7f800000u) { return select(limit, f32_neg(limit), odd); }
+  let parts = f32_split(a);
+  let halved = parts.significand > 0xd744fcu; // 2^(3/4)
+  let m = bitcast<f32>(parts.significand + select(0x3f000000u, 0x3e800000u, halved));
+  let logarithm = math_pow_log2(m, f32(parts.exponent - select(127, 126, halved)));
   let estimate = y * logarithm.x;
-  if (f32_magnitude(estimate) > 0x43800000u) { // 256
-    return select(f32_infinity(), 0.0, f32_is_negative(estimate));
+  var power = limit;
+  if (f32_magnitude(estimate) < 0x43800000u) { // 256
+    let n = round(estimate);
+    power = f32_scale(math_pow_fraction(logarithm, y, n), i32(n));
   }
-  let high = f32_high(y);
-  let product = high * logarithm.x;
-  let rest = (y - high) * logarithm.x + y * logarithm.y;
-  let n = round(product);
-  return f32_scale(1.0 + math_expm1_kernel(((product - n) + rest) * 0.6931472), i32(n));
-}
-// log2(x) in two parts: the exponent, log2(b) for the nearest b of 0.8125, 1 and 1.25, and
-// log2((1 + s) / (1 - s)) with s = (m - b) / (m + b), where |s| is up to 0.07.
-fn math_pow_log2(x: f32) -> vec2<f32> {
-  let reduced = math_log_reduce(x);
-  var base = vec3<f32>(0.0, 0.0, 0.0); // b - 1, and log2(b) in two parts
-  if (reduced.y < -0.1) { base = vec3<f32>(-0.1875, -0.299560546875, 2.6501609e-7); }
-  if (reduced.y > 0.118) { base = vec3<f32>(0.25, 0.322021484375, -9.3389488e-5); }
-  let f = reduced.y - base.x;
-  let twice = 2.0 * base.x + 2.0;
-  let f_high = f32_high(f);
-  let s_high = f32_high(f / (twice + f));
-  let rest = ((f - twice * s_high) - s_high * f_high) - s_high * (f - f_high);
-  let s_low = rest / (twice + f);
-  let s = s_high + s_low;
-  let z = s * s;
-  let series = ((0.41525602 * z + 0.5770693) * z + 0.9617967) * z * s;
-  // 2 / ln(2) is 2.884765625, which has 12 bits, and a rest.
-  let first = 2.884765625 * s_high;
-  let second = 0.00062445676 * s_high + (2.88539 * s_low + series) + base.z;
-  let whole = reduced.x + base.y;
-  let high = f32_high(whole + (first + second));
-  return vec2<f32>(high, ((whole - high) + first) + second);
+  if (negative) { return math_pow_of_negative(power, y); }
+  return power;
 }

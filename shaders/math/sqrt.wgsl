@@ -5,13 +5,6 @@ fn math_sqrt(x: f32) -> f32 {
   if (magnitude - 0x21800000u > 0x3c000000u) { return math_sqrt_far(x); }
   return select(math_sqrt_near(bitcast<f32>(magnitude)), f32_nan(), f32_is_negative(x));
 }
-// One step of Newton's method, from an estimate without its last bit: else a driver that fuses a sum
-// with the product a * r would add the correction of the rounded product to the exact one.
-fn math_sqrt_near(a: f32) -> f32 {
-  let r = inverseSqrt(a);
-  let s = bitcast<f32>(bitcast<u32>(a * r) & 0xfffffffeu);
-  return s + (a - s * s) * (0.5 * r);
-}
 fn math_sqrt_far(x: f32) -> f32 {
   let magnitude = f32_magnitude(x);
   if (magnitude == 0u || bitcast<u32>(x) == 0x7f800000u) { return x; }

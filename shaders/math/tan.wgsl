@@ -1,8 +1,18 @@
 // The tangent.
 fn math_tan(x: f32) -> f32 {
-  if (f32_magnitude(x) < 0x39000000u) { return x; } // 2^-13
+  if (f32_magnitude(x) > 0x45000000u) { return math_tan_far(x); } // 2^11, or NaN
+  // x is n * pi/2 + r; for n see math_sin.
+  let bits = bitcast<u32>(x * 0.63661975 + 12582912.0);
+  let n = bitcast<f32>(bits & 0x4b7fffffu) - 12582912.0;
+  return math_tan_turned(math_trig_reduce_pi(x, 0.5 * n), bits);
+}
+// Where the angle takes more bits of pi; NaN for infinity.
+fn math_tan_far(x: f32) -> f32 {
   let reduced = math_trig_reduce(x);
-  let r = reduced.r;
+  return math_tan_turned(reduced.r, reduced.quadrant);
+}
+// tan(r + quadrant * pi/2) for |r| up to pi/4; the lowest bit of the quadrant decides.
+fn math_tan_turned(r: f32, quadrant: u32) -> f32 {
   let z = r * r;
   var p = 0.0043808445;
   p = p * z + 8.3064304e-5;
@@ -12,6 +22,5 @@ fn math_tan(x: f32) -> f32 {
   p = p * z + 0.13332672;
   p = p * z + 0.3333335;
   let tangent = p * z * r + r;
-  if ((reduced.quadrant & 1u) == 0u) { return tangent; }
-  return f32_quotient(-1.0, tangent);
+  return select(tangent, f32_quotient(-1.0, tangent), (quadrant & 1u) == 1u);
 }

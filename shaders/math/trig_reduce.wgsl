@@ -3,20 +3,12 @@ struct math_trig_reduce_result {
   r: f32,
   quadrant: u32, // modulo 4
 }
+// For |x| above 2^11, by Payne and Hanek: the product of the significand and those bits of 2/pi that
+// decide the quadrant and the fraction. Bits further up add whole turns.
 fn math_trig_reduce(x: f32) -> math_trig_reduce_result {
   let magnitude = f32_magnitude(x);
   if (magnitude > 0x7f7fffffu) { return math_trig_reduce_result(f32_nan(), 0u); }
-  if (magnitude > 0x45000000u) { return math_trig_reduce_large(x); } // 2^11
-  if (magnitude < 0x3f490fdbu) { return math_trig_reduce_result(x, 0u); } // pi/4
-  // pi/2 in four parts, of which the first three have 13 bits and exact products with n.
-  let n = round(x * 0.63661975);
-  let r = ((x - n * 1.570556640625) - n * 0.0002396702766418457) - n * 1.5890691429376602e-08;
-  return math_trig_reduce_result(r - n * 2.5633440682570896e-12, bitcast<u32>(i32(n)) & 3u);
-}
-// By Payne and Hanek: the product of the significand and those bits of 2/pi that decide the
-// quadrant and the fraction. Bits further up add whole turns.
-fn math_trig_reduce_large(x: f32) -> math_trig_reduce_result {
-  let parts = f32_split(f32_magnitude(x));
+  let parts = f32_split(magnitude);
   let place = u32(parts.exponent - 120); // of the first bit of 2/pi that matters, after 32 zeros
   let word = place >> 5u;
   let shift = place & 31u;

@@ -111,8 +111,42 @@ fn f32_div_extreme(a: f32, b: f32) -> f32 {
   let quotient = f32_quotient(f32(n.significand), f32(d.significand));
   return bitcast<f32>(bitcast<u32>(f32_scale(quotient, n.exponent - d.exponent)) | sign);
 }
-// Exact: a long division that brings down eight bits at a time, at most 35 times.
+// |a| - n * |b|, exactly, for the integer n nearest to their quotient or, close to a tie, one of the
+// two; and |b|.
+struct f32_centred {
+  rest: f32,
+  divisor: f32,
+  far: bool, // the quotient is above 2^22 or the divisor near the ends of the range: nothing holds
+}
+// The quotient is brought down in two steps of 12 bits. The product of such a part and half of b is
+// exact, and so is each difference: a multiple of the last place of b, or of a if that is larger,
+// with no more than 24 bits. For that the quotient may be taken for too small, but not for too large:
+// so four units are taken from its reciprocal, which every driver has within three.
+fn f32_centre(a: f32, b: f32) -> f32_centred {
+  let x = f32_abs(a);
+  let y = f32_abs(b);
+  let r = bitcast<f32>(bitcast<u32>(1.0 / y) - 4u);
+  let quotient = x * r;
+  let high = f32_high(y);
+  let low = y - high;
+  // Adding 1.5 * 2^34 rounds to a multiple of 2^11; the mask changes nothing, but no driver takes the
+  // two constants together across it.
+  let first = bitcast<f32>(bitcast<u32>(quotient + 25769803776.0) & 0x50ffffffu) - 25769803776.0;
+  let left = (x - first * high) - first * low;
+  let second = round(left * r);
+  let rest = (left - second * high) - second * low;
+  // From 2^-100 to 2^100 the parts of b are normal numbers.
+  let far = (bitcast<u32>(y) - 0x0d800000u > 0x64000000u) | (bitcast<u32>(quotient) > 0x4a800000u);
+  return f32_centred(rest, y, far);
+}
+// The remainder with the sign of a; exact.
 fn f32_rem(a: f32, b: f32) -> f32 {
+  let near = f32_centre(a, b);
+  if (near.far) { return f32_rem_far(a, b); }
+  return f32_signed(select(near.rest, near.rest + near.divisor, near.rest < 0.0), a);
+}
+// A long division that brings down eight bits at a time, at most 35 times.
+fn f32_rem_far(a: f32, b: f32) -> f32 {
   let x = f32_magnitude(a);
   let y = f32_magnitude(b);
   if (x > 0x7f7fffffu || y > 0x7f800000u || y == 0u) { return f32_nan(); }
@@ -128,8 +162,15 @@ fn f32_rem(a: f32, b: f32) -> f32 {
   let shift = countLeadingZeros(rest);
   return bitcast<f32>(sign | f32_nearest(rest << shift, d.exponent + 8 - i32(shift)));
 }
+// The remainder with the sign of b; exact where the sum of the other remainder and b is.
 fn f32_mod(a: f32, b: f32) -> f32 {
-  let rest = f32_rem(a, b);
+  let near = f32_centre(a, b);
+  if (near.far) { return f32_mod_far(a, b); }
+  let rest = f32_flipped(near.rest, (bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u);
+  return f32_signed(select(rest, rest + near.divisor, rest < 0.0), b);
+}
+fn f32_mod_far(a: f32, b: f32) -> f32 {
+  let rest = f32_rem_far(a, b);
   if (f32_magnitude(rest) == 0u) { return bitcast<f32>(bitcast<u32>(b) & 0x80000000u); }
   return select(rest, rest + b, f32_is_negative(rest) != f32_is_negative(b));
 }
