@@ -32,13 +32,13 @@ PADS = (0, 1, 2, 4, 8)  # elements that may be left free behind the steps of a l
 FEW_PIECES = 4  # to cut a loop into evenly; of more pieces the last may be shorter
 RUN = 2048  # bits side by side that a box should have on both sides
 LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
-FILL = 512  # workgroups that fill a GPU
+FILL = 256  # workgroups that keep a GPU busy: with fewer, a second look at the input pays
 SEGMENTED = 4096  # workgroups to cut the axis for: several times those, so that they end together
 
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """How a scan is cut: the loops, the last of which is the axis, and the box of each workgroup."""
+    """How a scan is cut: the loops, of which the axis is the last, and a box of their steps."""
 
     scan: Scan
     dims: tuple[Dim, ...]
@@ -118,9 +118,14 @@ def _rank(source: int) -> tuple[bool, int]:
 
 
 def _steps(size: int, wanted: int) -> int:
-    """About so many steps: all where there are hardly more, equal pieces where those are few."""
+    """About so many steps: all where there are hardly more, equal pieces where those are few.
+
+    Pieces of a multiple of four steps, so that the next one begins with a whole word.
+    """
     pieces = -(-size // (wanted + wanted // 4))
-    return -(-size // pieces) if pieces <= FEW_PIECES else wanted
+    if pieces == 1:
+        return size
+    return -(-size // (4 * pieces)) * 4 if pieces <= FEW_PIECES else wanted
 
 
 def _box(dims: Sequence[Dim], most: int, run: int, room: int) -> tuple[int, ...]:
@@ -471,6 +476,8 @@ def _when(condition: str, statement: str) -> str:
 
 def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """Reads a box in the order of the input; identities where there is nothing."""
+    if _is_in_pairs(boxes):
+        return _take_pairs(boxes, held)
     order = Order(boxes.by_input, boxes.box)
     spots = Spots(boxes, order, held, "in_strides")
     every = range(order.items)
@@ -490,6 +497,57 @@ def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
         ),
         "}",
     ]
+
+
+def _is_in_pairs(boxes: Boxes) -> bool:
+    """Whether elements of 16 bits are read two at a time: all runs begin with whole words."""
+    near = boxes.by_input[0]
+    dims = boxes.dims
+    if boxes.scan.bits != 16 or dims[near].source != 1 or boxes.box[near] % 2:
+        return False
+    steps = [d.source for i, d in enumerate(dims) if i != near and d.size > 1]
+    return not any(n % 2 for n in (boxes.scan.in_base, *steps)) and boxes.segment_steps % 2 == 0
+
+
+def _take_pairs(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
+    """Reads a box of 16-bit elements by whole words."""
+    near = boxes.by_input[0]
+    box = tuple(b // 2 if d == near else b for d, b in enumerate(boxes.box))
+    order = Order(boxes.by_input, box)
+    lefts = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
+    times = {d: 2 if d == near else 1 for d in order.loops}
+    at = [f"box.source + done * {_at('in_strides', boxes.axis)}"]
+    at += [f"{times[d]}u * c{d} * {_at('in_strides', d)}" for d in order.loops]
+    lines = [
+        "fn take_in(box: Box, done: u32, lane: u32) {",
+        *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
+        f"  let left = min(box.steps - done, {boxes.box[-1]}u);",
+        f"  let at = {_sum(at)};",
+        f"  let spot = {_sum([f'{times[d]}u * c{d} * {held[d]}u' for d in order.loops])};",
+    ]
+    reads, holds = [], []
+    for i in range(order.items):
+        adds = [(order.of_item(d, i), d) for d in order.loops]
+        address = [f"{times[d] * n}u * {_at('in_strides', d)}" for n, d in adds if n]
+        more = sum(times[d] * n * held[d] for n, d in adds)
+        here = [f"{times[d]}u * (c{d} + {n}u) < {lefts[d]}" for n, d in adds]
+        inside = [f"c{d} + {n}u < {box[d]}u" for n, d in adds if order.leaves(d)]
+        lines += [
+            f"  let here{i} = {' && '.join(here)};",
+            f"  let both{i} = here{i} && 2u * c{near} + {2 * adds[0][0] + 1}u < {lefts[near]};",
+        ]
+        # Outside, the box's first elements are read, so that no load is in a branch.
+        address_of = f"select(box.source, {_sum(['at', *address])}, here{i})"
+        reads.append(f"  let v{i} = load_input({address_of} / 2u);")
+        low = f"decode(vec2<u32>(v{i} & 0xffffu, 0u))"
+        high = f"decode(vec2<u32>(v{i} >> 16u, 0u))"
+        first, second = f"held[spot + {more}u]", f"held[spot + {more + held[near]}u]"
+        stored = (
+            f"{first} = select(identity(), {low}, here{i}); "
+            f"{second} = select(identity(), {high}, both{i});"
+        )
+        holds.append(_when(" && ".join(inside), stored))
+    return [*lines, *reads, *holds, "}"]
 
 
 def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:

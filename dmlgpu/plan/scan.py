@@ -249,6 +249,8 @@ def _suits_boxes(scan: Scan, adapter: Adapter, largest: int) -> bool:
         return scan.lines[-1].size * scan.bits < SECTORS
     if not (fits_units(scan) or fits_packed(scan)):
         return True
+    if fits_packed(scan) and 4 * scan.axis_units * scan.per_unit > 5 * scan.axis_size:
+        return True  # lines so short that most units belong to two of them
     return scan.axis_size * scan.bits < SECTORS and not is_dense(scan)
 
 
