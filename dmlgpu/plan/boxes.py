@@ -395,26 +395,29 @@ def _box_at(boxes: Boxes) -> list[str]:
         f"struct Box {{ source: u32, target_: u32, partial: u32, steps: u32, {lefts} }}",
         "fn box_at(number: u32) -> Box {",
         "  var rest = number;",
-        "  var k = 0u;",
+        "  var next = 0u;",
         "  var first = 0u;",
         "  var box = Box();",
         "  box.source = params.in_base;",
         "  box.target_ = params.out_base;",
     ]
     order = sorted(range(len(boxes.dims)), key=lambda d: abs(boxes.dims[d].out))
-    for i, d in enumerate(order):
+    last = next((d for d in reversed(order) if boxes.counts[d] > 1), -1)
+    for d in order:
         own = "params.segment_steps" if d == axis else f"{boxes.box[d]}u"
-        if i < len(order) - 1:
-            lines += [f"  k = rest % {_at('counts', d)};", f"  rest /= {_at('counts', d)};"]
-        else:
-            lines.append("  k = rest;")
         left = "steps" if d == axis else f"n{d}"
+        if boxes.counts[d] == 1:  # a division less
+            lines.append(f"  box.{left} = {_at('sizes', d)};")
+            continue
+        number = f"(rest - next * {_at('counts', d)})"
         lines += [
-            f"  first = k * {own};",
+            "  next = 0u;" if d == last else f"  next = rest / {_at('counts', d)};",
+            f"  first = {number} * {own};",
             f"  box.source += first * {_at('in_strides', d)};",
             f"  box.target_ += first * {_at('out_strides', d)};",
             f"  box.{left} = min({_at('sizes', d)} - first, {own});",
-            f"  box.partial += {'k' if d == axis else 'first'} * {_at('partial_strides', d)};",
+            f"  box.partial += {number if d == axis else 'first'} * {_at('partial_strides', d)};",
+            "  rest = next;",
         ]
     return [*lines, "  return box;", "}"]
 
