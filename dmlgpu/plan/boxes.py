@@ -33,6 +33,7 @@ FEW_PIECES = 4  # to cut a loop into evenly; of more pieces the last may be shor
 RUN = 2048  # bits side by side that a box should have on both sides
 LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
 FILL = 256  # workgroups that keep a GPU busy: with fewer, a second look at the input pays
+FEW_BOXES = 8  # along the axis, which one workgroup takes sooner than three passes begin
 SEGMENTED = 4096  # workgroups to cut the axis for: several times those, so that they end together
 
 
@@ -103,7 +104,7 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
         for run in (RUN, LEAST_RUN)
     ]
     for boxes in made:
-        if boxes.side_by_side >= FILL or boxes.box[-1] >= scan.axis_size:
+        if boxes.side_by_side >= FILL or FEW_BOXES * boxes.box[-1] >= scan.axis_size:
             return boxes
     first = made[0]
     wanted = min(-(-SEGMENTED // first.side_by_side), -(-scan.axis_size // first.box[-1]))
