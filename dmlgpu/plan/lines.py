@@ -128,6 +128,12 @@ def fits_packed(scan: Scan) -> bool:
     )
 
 
+def is_dense(scan: Scan) -> bool:
+    """Whether lines follow each other as closely in both tensors."""
+    last = scan.lines[-1]
+    return last.size == 1 or last.source == last.out == scan.axis_size
+
+
 WORDS_ACROSS = 32  # fewest words of a row for which neighbours read neighbours
 
 

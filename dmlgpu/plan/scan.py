@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.plan.across import FAR
+from dmlgpu.plan import boxes
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan
 from dmlgpu.plan.lines import (
     RUNNING,
@@ -16,6 +16,7 @@ from dmlgpu.plan.lines import (
     columns_of,
     fits_packed,
     fits_units,
+    is_dense,
     line_params,
     walks,
     within,
@@ -54,8 +55,9 @@ SEGMENTS = 8192  # to cut few long lines into
 LINKED_TILES = 1024  # whose sums a workgroup adds up sooner than it reads ahead
 STREAM_WG = 256
 STREAM_AHEAD = {16: 640, 32: 640, 64: 448}  # by bits: tiles summed before they are scanned
-WORTH_MOVING = 1 << 20  # bytes of a tensor from which another layout pays for the way there
-LAID = "laid"  # scratch memory: the elements with their lines side by side
+WORTH_BOXES = 1 << 20  # bytes of a tensor from which it pays to read and write by whole sectors
+SECTORS = 512  # bits side by side, of which most are in whole sectors wherever they begin
+SUMS = "sums"  # scratch memory: of the segments that boxes are cut into
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,48 +76,9 @@ class AxisScan:
         source, output = self.source, self.output
         largest = max(source.total_tensor_size_in_bytes, output.total_tensor_size_in_bytes)
         scan = self._between(source, output)
-        if adapter.is_cpu or not WORTH_MOVING <= largest <= adapter.max_binding:
-            return plan_scan(scan, adapter, largest)
-        if self._is_crossed:
-            moved = Move.between(source, output).plan(adapter)
-            return in_turn([moved, self._in_place(output, "output_tensor", adapter)])
-        if _is_thin(scan):
-            laid = self._laid
-            there = Move.between(source, laid, output_field=LAID).plan(adapter)
-            back = Move.between(laid, output, source_field=LAID).plan(adapter)
-            made = in_turn([there, self._in_place(laid, LAID, adapter), back])
-            room = {LAID: -(-laid.total_tensor_size_in_bytes // 16) * 16}
-            return replace(made, scratch={**made.scratch, **room})
+        if scan.axis_size == 1 and not scan.exclusive:
+            return Move.between(source, output).plan(adapter)
         return plan_scan(scan, adapter, largest)
-
-    @property
-    def _is_crossed(self) -> bool:
-        """Whether neighbours of the output are far apart in the source, and the other way round.
-
-        Whatever walks one of the two side by side reads or writes the other element by element.
-        Moved first and scanned where they then lie, elements travel twice, but by whole sectors.
-        """
-        bits = self.source.data_type.bits
-        strides = zip(self.source.effective_strides, self.output.effective_strides, strict=True)
-        steps = [
-            (abs(source), out)
-            for size, (source, out) in zip(self.source.sizes, strides, strict=True)
-            if size > 1 and source
-        ]
-        if not steps:
-            return False
-        near_source, near_out = min(steps), min(steps, key=lambda s: s[1])
-        return near_out[0] * bits >= FAR and near_source[1] * bits >= FAR
-
-    @property
-    def _laid(self) -> TensorDesc:
-        """The elements with those of a line side by side."""
-        order = [d for d in range(self.source.rank) if d != self.axis] + [self.axis]
-        strides, step = [0] * self.source.rank, 1
-        for d in reversed(order):
-            strides[d] = step
-            step *= self.source.sizes[d]
-        return TensorDesc(self.source.data_type, self.source.sizes, strides)
 
     def _between(self, source: TensorDesc, output: TensorDesc) -> Scan:
         return Scan.of(
@@ -128,12 +91,6 @@ class AxisScan:
             backward=self.backward,
             exclusive=self.exclusive,
         )
-
-    def _in_place(self, tensor: TensorDesc, field: str, adapter: Adapter) -> Plan:
-        """The scan of a tensor where it lies."""
-        scan = replace(self._between(tensor, tensor), input=field, output=field, alone=False)
-        patient = replace(adapter, forward_progress=False)
-        return _in_parts(scan, patient, tensor.total_tensor_size_in_bytes)
 
     def traffic(self) -> dict[str, int]:
         """Everything once."""
@@ -283,14 +240,18 @@ def _fits_binding(scan: Scan, adapter: Adapter) -> bool:
     return all(w.nbytes(sizes, 0) <= room_in(adapter.max_binding) for w in through)
 
 
-def _is_thin(scan: Scan) -> bool:
-    """Whether the elements of a few lines are apart, and what lies between them is no row.
-
-    Read where they lie, in two passes of three, sectors are moved as often as there are columns
-    in them: three times the columns. To lines and back it is seven times, whatever their number.
-    """
-    is_apart = min(abs(scan.out_step), abs(scan.in_step)) > 2
-    return is_apart and count(scan.lines) < FEW_LINES and columns_of(scan) is None
+def _suits_boxes(scan: Scan, adapter: Adapter, largest: int) -> bool:
+    """Whether a GPU reads or writes less than whole sectors where the elements lie."""
+    if adapter.is_cpu or not WORTH_BOXES <= largest <= adapter.max_binding or scan.axis_size == 1:
+        return False
+    columns = columns_of(scan)
+    if columns is not None:
+        return scan.lines[-1].size * scan.bits < SECTORS
+    if not (fits_units(scan) or fits_packed(scan)):
+        return True
+    if fits_packed(scan) and 4 * scan.axis_units * scan.per_unit > 5 * scan.axis_size:
+        return True  # lines so short that most units belong to two of them
+    return scan.axis_size * scan.bits < SECTORS and not is_dense(scan)
 
 
 def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
@@ -299,12 +260,39 @@ def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
     In place no workgroup waits for another: the input that it would compute a late value from may
     be overwritten by then. Nor does a unit hold elements of two lines.
     """
+    if _suits_boxes(scan, adapter, largest):
+        return _in_boxes(scan, adapter, largest)
     made = _in_parts(scan, adapter, largest)
     if not (made.shared or fits_packed(scan)):
         return made
     alone, patient = replace(scan, alone=False), replace(adapter, forward_progress=False)
-    in_place = _in_parts(alone, patient, largest)
+    make = _in_boxes if _suits_boxes(alone, patient, largest) else _in_parts
+    in_place = make(alone, patient, largest)
     return made if in_place == made else replace(made, in_place=in_place)
+
+
+def _in_boxes(scan: Scan, adapter: Adapter, largest: int) -> Plan:
+    """Boxes of elements through workgroup memory, in one pass or three."""
+    scan = _with_halves(scan, adapter)
+    cut = boxes.boxes_of(scan, adapter.max_workgroup_storage)
+    if cut.segments == 1:
+        return Plan((boxes.dispatch(cut, "scan", ""),))
+    carries = boxes.partials_of(cut, SUMS)
+    passes = [
+        Plan((boxes.dispatch(cut, "reduce", SUMS),)),
+        _plan(carries, replace(adapter, forward_progress=False)),
+        Plan((boxes.dispatch(cut, "scan_carried", SUMS),)),
+    ]
+    made = in_turn(passes)
+    room = {SUMS: count(carries.lines) * carries.axis_size * carries.bits // 8}
+    return replace(made, scratch={**made.scratch, **room})
+
+
+def _with_halves(scan: Scan, adapter: Adapter) -> Scan:
+    """The scan with the fastest conversion of halves that is exact."""
+    if scan.num == "f16" and adapter.exact_halves:
+        return replace(scan, num="f16_hardware")
+    return scan
 
 
 def _in_parts(scan: Scan, adapter: Adapter, largest: int) -> Plan:
@@ -319,8 +307,7 @@ def _in_parts(scan: Scan, adapter: Adapter, largest: int) -> Plan:
 
 def _plan(scan: Scan, adapter: Adapter) -> Plan:
     """The dispatches of one scan, carries between segments included."""
-    if scan.num == "f16" and adapter.exact_halves:
-        scan = replace(scan, num="f16_hardware")
+    scan = _with_halves(scan, adapter)
     kernel = choose(scan, adapter)
     if kernel == "rows":
         return Plan((_rows(scan, adapter),))

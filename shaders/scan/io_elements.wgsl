@@ -1,14 +1,7 @@
 // Element by element, for lines of any layout. Needs num.
-#bind read input: u32
+#import elements
 #import put
-override BITS: u32 = 32;
 const SHIFTED = false; // no unit is shared
-
-fn value_at(e: u32) -> Num {
-  if (BITS == 64u) { return decode(vec2<u32>(load_input(2u * e), load_input(2u * e + 1u))); }
-  if (BITS == 32u) { return decode(vec2<u32>(load_input(e), 0u)); }
-  return decode(vec2<u32>((load_input(e / 2u) >> (e % 2u * 16u)) & 0xffffu, 0u));
-}
 
 alias Held = Nums;
 

@@ -246,7 +246,7 @@ def test_each_adapter_gets_the_scans_it_can_run() -> None:
         name: {dispatch.shader for desc in scans for dispatch in plan(desc, adapter).dispatches}
         for name, adapter in ADAPTERS.items()
     }
-    walks = {"scan/walk", "scan/columns"}
+    walks = {"scan/walk", "scan/columns", "move/copy"}  # copied along an axis of one step
     subgroups = {f"scan/{kernel}" for kernel in ("rows", "groups")}
     waiting = {f"scan/{kernel}" for kernel in ("columns_chain", "linked", "stream")}
     assert used == {
@@ -264,7 +264,8 @@ def test_exact_halves_change_the_conversion_and_nothing_else(adapter: Adapter) -
         inexact = plan(desc, replace(adapter, exact_halves=False))
         exact = plan(desc, replace(adapter, exact_halves=True))
         if hasattr(desc, "axis") and desc.input_tensor.data_type == T.FLOAT16:
-            assert exact.dispatches[-1].slots["num"] == "num_f16_hardware"
+            last = exact.dispatches[-1]
+            assert last.shader.startswith("move/") or last.slots["num"] == "num_f16_hardware"
         assert _without_hardware(exact) == inexact
 
 

@@ -1,99 +1,237 @@
-"""Scans of layouts that a GPU changes first: views across their output, and a few thin columns."""
+"""Scans of layouts that a GPU takes box by box: views across their output, thin or odd columns."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 import pytest
-from support.layouts import as_gpu
-from support.plans import ADAPTERS
+from support.layouts import as_gpu, run
+from support.plans import ADAPTERS, running
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import scan
-from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.plan import boxes, scan
+from dmlgpu.plan.dispatch import Adapter, Plan
+from dmlgpu.plan.lines import Scan
 
 GPU = Adapter(subgroup_min=32, subgroup_max=32, forward_progress=True, max_binding=1 << 31)
+TYPES = ("FLOAT32", "FLOAT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64")
+Sizes = tuple[int, ...]
 
 
-def described(
-    sizes: tuple[int, ...], order: tuple[int, ...], axis: int, data_type: T = T.FLOAT32
-) -> dml.CumulativeSummationDesc:
-    """A sum along an axis of a view whose dimensions lie in memory in that order."""
+def strided(data_type: T, sizes: Sizes, order: Sizes, gap: int = 0) -> dml.TensorDesc:
+    """A tensor whose dimensions lie in memory in that order, with so much room behind each."""
     strides, step = [0] * len(sizes), 1
     for d in reversed(order):
         strides[d] = step
-        step *= sizes[d]
-    return dml.CumulativeSummationDesc(
-        input_tensor=dml.TensorDesc(data_type, sizes, strides),
-        output_tensor=dml.TensorDesc(data_type, sizes),
-        axis=axis,
-    )
+        step = step * sizes[d] + gap
+    return dml.TensorDesc(data_type, sizes, strides)
 
 
-def shaders(desc: dml.CumulativeSummationDesc, adapter: Adapter) -> list[str]:
-    plan = operator_of(desc).work(desc).plan(adapter)
-    return [dispatch.shader for dispatch in plan.dispatches]
+def planned(
+    sizes: Sizes, order: Sizes, axis: int, adapter: Adapter = GPU, data_type: T = T.FLOAT32
+) -> Plan:
+    desc = running("sum", strided(data_type, sizes, order), axis)
+    made: Plan = operator_of(desc).work(desc).plan(adapter)
+    return made
+
+
+def kernels(made: Plan) -> list[str]:
+    return [f"{dispatch.shader} {dispatch.entry}" for dispatch in made.dispatches]
+
+
+SEGMENTED = ["scan/boxes reduce", "scan/rows main", "scan/boxes scan_carried"]
 
 
 @pytest.mark.parametrize(
-    ("sizes", "order", "axis", "first", "last"),
+    ("sizes", "order", "axis", "wanted"),
     [
-        ((512, 2048), (1, 0), 1, "move/tile", "scan/groups"),
-        ((1024, 1024), (1, 0), 0, "move/tile", "scan/columns"),
-        ((512, 2048), (0, 1), 1, "scan/groups", "scan/groups"),
-        ((64, 128, 128), (1, 0, 2), 2, "scan/rows", "scan/rows"),  # the same neighbours
-        ((1 << 20, 3), (0, 1), 0, "move/tile", "move/tile"),
-        ((3, 1 << 20), (1, 0), 1, "scan/linked", "scan/linked"),  # one sector holds neighbours
-        ((128, 128), (1, 0), 1, "scan/rows", "scan/rows"),  # too small to be worth it
+        ((8192, 2048), (1, 0), 0, SEGMENTED),  # 32 boxes side by side are too few
+        ((65536, 128), (1, 0), 1, ["scan/boxes scan"]),
+        ((128, 65536), (1, 0), 0, ["scan/boxes scan"]),
+        ((512, 2048), (0, 1), 1, ["scan/groups scan"]),
+        ((64, 128, 128), (1, 0, 2), 2, ["scan/rows main"]),  # the same neighbours
+        ((128, 64, 4), (1, 0, 2), 2, ["scan/rows main"]),  # too small to be worth it
+        ((1024, 640, 4), (1, 0, 2), 2, ["scan/boxes scan"]),  # half a sector at a time
+        ((1 << 20, 3), (1, 0), 1, ["scan/boxes scan"]),
+        ((1 << 15, 50, 4), (0, 1, 2), 1, ["scan/boxes scan"]),  # columns of 16 bytes
+        ((128, 128), (1, 0), 1, ["scan/rows main"]),
+        ((1 << 20, 1), (0, 1), 1, ["move/copy main"]),  # nothing to add up
     ],
 )
-def test_what_is_moved_first(
-    sizes: tuple[int, ...], order: tuple[int, ...], axis: int, first: str, last: str
-) -> None:
-    made = shaders(described(sizes, order, axis), GPU)
-    assert made[0] == first
-    assert made[-1] == last
-    assert any(name.startswith("scan/") for name in made)
-    on_cpu = shaders(described(sizes, order, axis), ADAPTERS["software"])
-    assert not any(name.startswith("move/") for name in on_cpu)
+def test_what_boxes_are_for(sizes: Sizes, order: Sizes, axis: int, wanted: list[str]) -> None:
+    assert kernels(planned(sizes, order, axis)) == wanted
+    on_cpu = kernels(planned(sizes, order, axis, ADAPTERS["software"]))
+    assert not any(name.startswith("scan/boxes") for name in on_cpu)
 
 
-CASES: list[tuple[tuple[int, ...], tuple[int, ...], int]] = [
-    ((40, 64), (1, 0), 1),
-    ((40, 64), (1, 0), 0),
-    ((33, 7, 40), (2, 0, 1), 2),
-    ((33, 7, 20), (2, 1, 0), 0),
-    ((3, 16, 5, 17), (3, 2, 1, 0), 1),
-    ((500, 3), (0, 1), 0),
-    ((2, 301, 5), (0, 1, 2), 1),
-]
+def test_in_place_ragged_lines_are_taken_in_boxes() -> None:
+    """Units that two lines share cannot be, and element by element would be slow."""
+    made = planned((3000, 1001), (0, 1), 1)
+    assert kernels(made) == ["scan/rows main"]
+    assert made.in_place is not None
+    assert kernels(made.in_place) == ["scan/boxes scan"]
+
+
+def test_a_scan_of_one_element_that_begins_with_nothing_is_no_copy() -> None:
+    tensor = dml.TensorDesc(T.FLOAT32, (1 << 20, 1))
+    desc = running("sum", tensor, 1, has_exclusive_sum=True)
+    made = operator_of(desc).work(desc).plan(GPU)
+    assert all(dispatch.shader.startswith("scan/") for dispatch in made.dispatches)
+
+
+def random_scan(random: np.random.Generator, data_type: T) -> Scan:
+    rank = int(random.integers(1, 5))
+    elements = int(random.choice([5000, 1 << 20, 1 << 25]))
+    sizes = tuple(max(1, round(elements**share)) for share in random.dirichlet([0.7] * rank))
+    source, output = (
+        strided(data_type, sizes, tuple(random.permutation(rank)), int(random.integers(2)))
+        for _ in range(2)
+    )
+    return Scan.of(
+        fold="sum",
+        data_type=data_type,
+        sizes=sizes,
+        in_strides=source.effective_strides,
+        out_strides=output.effective_strides,
+        axis=int(random.integers(rank)),
+        backward=bool(random.integers(2)),
+        exclusive=bool(random.integers(2)),
+    )
+
+
+@pytest.mark.parametrize("storage", [16384, 49152])
+def test_boxes_cover_a_scan_and_fit_workgroup_memory(storage: int) -> None:
+    random = np.random.default_rng(7)
+    for number in range(70):
+        asked = random_scan(random, T[TYPES[number % len(TYPES)]])
+        cut = boxes.boxes_of(asked, storage)
+        steps = cut.box[-1]
+        assert steps % cut.parts == 0
+        assert cut.lines * cut.parts <= boxes.WG_SIZE or cut.parts == 1
+        assert cut.segment_steps % steps == 0
+        assert (cut.segments - 1) * cut.segment_steps < asked.axis_size
+        assert cut.segments * cut.segment_steps >= asked.axis_size
+        for order in (boxes.Order(cut.by_input, cut.box), boxes.Order(cut.by_output, cut.box)):
+            reached = {
+                tuple(order.of_number(d, lane) + order.of_item(d, item) for d in order.loops)
+                for item in range(order.items)
+                for lane in range(order.active)
+            }
+            assert order.active <= boxes.WG_SIZE
+            assert len(reached) == order.active * order.items  # each element once
+            ends = [cut.box[d] for d in order.loops]
+            inside = [c for c in reached if all(n < end for n, end in zip(c, ends, strict=True))]
+            assert len(inside) == prod(ends)
+        code = boxes.dispatch(cut, "scan", "").code
+        held = int(code.split("held: array<Num, ")[1].split(">")[0])
+        width = 8 if asked.bits == 64 else 4
+        assert (held + boxes.WG_SIZE + boxes.GROUP_SUMS) * width <= storage
+
+
+def wanted(values: Any, axis: int, product: bool, backward: bool, exclusive: bool) -> Any:
+    """NumPy's running values; halves in FLOAT32."""
+    wide = np.float32 if values.dtype == np.float16 else values.dtype
+    walked = np.flip(values, axis) if backward else values
+    made = (np.cumprod if product else np.cumsum)(walked.astype(wide), axis, dtype=wide)
+    if exclusive:
+        made = np.roll(made, 1, axis)
+        made[(slice(None),) * axis + (0,)] = 1 if product else 0
+    return (np.flip(made, axis) if backward else made).astype(values.dtype)
+
+
+def check(device: dml.Device, random: np.random.Generator, data_type: T, sizes: Sizes) -> list[str]:
+    """One scan of random layouts, exact in any order of additions; the kernels it took."""
+    rank = len(sizes)
+    axis, product = int(random.integers(rank)), bool(random.integers(4) == 0)
+    backward, exclusive = (bool(random.integers(2)) for _ in range(2))
+    source, output = (
+        strided(data_type, sizes, tuple(random.permutation(rank)), int(random.integers(3)) // 2)
+        for _ in range(2)
+    )
+    kind = "product" if product else "sum"
+    flags = {"axis_direction": int(backward), f"has_exclusive_{kind}": exclusive}
+    desc = running(kind, source, axis, output if random.integers(2) else None, **flags)
+    values = random.integers(0, 3, sizes).astype(source.data_type.numpy)
+    if product:
+        values[random.random(sizes) < 0.9] = 1
+    (got,) = run(device, desc, [values], random)
+    np.testing.assert_array_equal(
+        got, wanted(values, axis, product, backward, exclusive), str(desc)
+    )
+    return kernels(device.compile(desc).plan)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(("sizes", "order", "axis"), CASES)
-@pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16", "INT64"])
-def test_values(
+@pytest.mark.parametrize("data_type", TYPES)
+def test_random_layouts(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch, data_type: str
+) -> None:
+    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    monkeypatch.setattr(boxes, "FEW_BOXES", 1)
+    random = np.random.default_rng([5, TYPES.index(data_type)])
+    taken: list[str] = []
+    with as_gpu(device) as gpu:
+        for _ in range(4):
+            rank = int(random.integers(2, 5))
+            shares = random.dirichlet([0.7] * rank)
+            sizes = tuple(max(2, round(3000**share)) for share in shares)
+            taken += check(gpu, random, T[data_type], sizes)
+    assert "scan/boxes scan" in taken
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "order", "axis"),
+    [
+        ("FLOAT32", (5000, 3), (0, 1), 0),
+        ("FLOAT16", (5000, 3), (0, 1), 0),
+        ("FLOAT16", (131, 90), (1, 0), 1),  # runs that begin anywhere in a word
+        ("FLOAT16", (130, 90), (1, 0), 1),  # read by whole words, lines
+        ("FLOAT16", (302, 90), (1, 0), 0),  # and along the axis
+        ("INT64", (130, 90), (1, 0), 0),
+        ("UINT32", (40, 7, 33), (2, 0, 1), 0),  # neither side is the axis
+        ("FLOAT16", (3, 16, 5, 17), (3, 2, 1, 0), 1),
+        ("UINT16", (500, 18), (0, 1), 1),
+        ("FLOAT32", (6, 2, 1000), (1, 2, 0), 2),
+    ],
+)
+def test_segments_and_in_place(
     device: dml.Device,
     monkeypatch: pytest.MonkeyPatch,
-    sizes: tuple[int, ...],
-    order: tuple[int, ...],
-    axis: int,
     data_type: str,
+    sizes: Sizes,
+    order: Sizes,
+    axis: int,
 ) -> None:
-    monkeypatch.setattr(scan, "WORTH_MOVING", 1)
-    desc = described(sizes, order, axis, T[data_type])
-    values = (
-        np.random.default_rng(5).integers(0, 3, sizes).astype(desc.input_tensor.data_type.numpy)
-    )
-    wanted: Any = np.cumsum(values, axis, dtype=values.dtype)
+    """A view, then the same in place: its output has the strides of the input."""
+    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    monkeypatch.setattr(boxes, "FEW_BOXES", 1)
+    tensor = strided(T[data_type], sizes, order)
+    values = np.random.default_rng(3).integers(0, 2, sizes).astype(tensor.data_type.numpy)
+    laid = np.ascontiguousarray(values.transpose(order)).tobytes()
+    laid = laid.ljust(tensor.total_tensor_size_in_bytes)
+    expected = wanted(values, axis, False, False, False)
     with as_gpu(device) as gpu:
-        op = gpu.compile(desc)
-        assert op.plan.dispatches[0].shader.startswith("move/")
-        laid = np.ascontiguousarray(values.transpose(order)).tobytes()
-        held = gpu.upload(
-            desc.input_tensor, laid.ljust(desc.input_tensor.total_tensor_size_in_bytes)
-        )
-        np.testing.assert_array_equal(op(held).numpy(), wanted)
+        op = gpu.compile(running("sum", tensor, axis))
+        assert any(name.startswith("scan/boxes") for name in kernels(op.plan))
+        assert len(op.plan.dispatches) == 3 or sizes[axis] <= 1000
+        np.testing.assert_array_equal(op(gpu.upload(tensor, laid)).numpy(), expected)
+        held = gpu.upload(tensor, laid)
+        gpu.compile(running("sum", tensor, axis, tensor))(held, out=held)
+        np.testing.assert_array_equal(held.numpy(), expected)
+
+
+@pytest.mark.gpu
+def test_least_workgroup_memory(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    monkeypatch.setattr(boxes, "FEW_BOXES", 1)
+    random = np.random.default_rng(11)
+    with as_gpu(device) as gpu:
+        gpu.context.facts = replace(gpu.context.facts, max_workgroup_storage=16384)
+        for data_type in (T.FLOAT32, T.INT64):
+            check(gpu, random, data_type, (70, 5, 41))

@@ -1,0 +1,716 @@
+"""Scans between layouts of any kind: boxes of lines and steps in workgroup memory.
+
+A box has enough steps along the loops that step least through the input, and along those that step
+least through the output, for whole sectors on both sides. The lanes of a workgroup cover a part of
+the box, and its items are that part again and again: so the coordinates of an invocation's elements
+differ by constants. Workgroups walk the axis box by box; where they are too few, the axis is cut
+into segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+from dmlgpu.plan.dispatch import Dispatch, Value, eight
+from dmlgpu.plan.lines import RUNNING, Scan, arithmetic
+from dmlgpu.plan.loops import Dim
+
+# Numbers that the shader shares, or that devices set.
+WG_SIZE = 256
+PARTS_TOGETHER = 16  # parts of a line that are added up before others are
+GROUP_SUMS = 32  # sums of those, of all lines
+BANKS = 32  # of workgroup memory, 4 bytes each
+HELD = 20480  # bytes of workgroup memory, where an adapter has as many: of a box, and of its sums
+SIDE_BY_SIDE = 32  # lanes that read or write together
+PADS = (0, 1, 2, 4, 8)  # elements that may be left free behind the steps of a loop
+
+# How large boxes are, by what is known of GPUs.
+FEW_PIECES = 4  # to cut a loop into evenly; of more pieces the last may be shorter
+RUN = 2048  # bits side by side that a box should have on both sides
+LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
+FILL = 256  # workgroups that keep a GPU busy: with fewer, a second look at the input pays
+FEW_BOXES = 8  # along the axis, which one workgroup takes sooner than three passes begin
+SEGMENTED = 4096  # workgroups to cut the axis for: several times those, so that they end together
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """How a scan is cut: the loops, of which the axis is the last, and a box of their steps."""
+
+    scan: Scan
+    dims: tuple[Dim, ...]
+    box: tuple[int, ...]  # steps of each loop
+    segments: int
+    room: int  # elements that workgroup memory holds beside the sums of parts
+
+    @property
+    def axis(self) -> int:
+        """The number of the scanned loop."""
+        return len(self.dims) - 1
+
+    @property
+    def lines(self) -> int:
+        """Lines of a box."""
+        return prod(self.box[:-1])
+
+    @property
+    def parts(self) -> int:
+        """Parts of a line in a box that different invocations add up: all of the same size."""
+        return _parts(self.lines, self.box[-1])
+
+    @property
+    def side_by_side(self) -> int:
+        """Boxes of one segment that differ in their lines."""
+        return prod(-(-d.size // b) for d, b in zip(self.dims[:-1], self.box[:-1], strict=True))
+
+    @property
+    def segment_steps(self) -> int:
+        """Steps of a segment: whole boxes."""
+        boxes = -(-self.dims[-1].size // self.box[-1])
+        return -(-boxes // self.segments) * self.box[-1]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Boxes along each loop of lines; segments along the axis."""
+        own = (*self.box[:-1], self.segment_steps)
+        return tuple(-(-d.size // n) for d, n in zip(self.dims, own, strict=True))
+
+    @property
+    def by_input(self) -> tuple[int, ...]:
+        """Loops of the box in the order of the input, the one with the least step first."""
+        order = sorted(range(len(self.dims)), key=lambda d: _rank(self.dims[d].source))
+        return tuple(d for d in order if self.box[d] > 1)
+
+    @property
+    def by_output(self) -> tuple[int, ...]:
+        """Loops of the box in the order of the output."""
+        order = sorted(range(len(self.dims)), key=lambda d: abs(self.dims[d].out))
+        return tuple(d for d in order if self.box[d] > 1)
+
+
+def boxes_of(scan: Scan, storage: int) -> Boxes:
+    """The boxes of a scan in `storage` bytes of workgroup memory."""
+    dims = (*scan.lines, Dim(scan.axis_size, scan.out_step, scan.in_step))
+    width = 8 if scan.bits == 64 else 4
+    room = min(HELD, storage) // width
+    most = 1 << (room * 4 // 5).bit_length() - 1
+    room -= WG_SIZE + GROUP_SUMS
+    made = [
+        Boxes(scan, dims, _box(dims, most, run // scan.bits, room), 1, room)
+        for run in (RUN, LEAST_RUN)
+    ]
+    for boxes in made:
+        if boxes.side_by_side >= FILL or FEW_BOXES * boxes.box[-1] >= scan.axis_size:
+            return boxes
+    first = made[0]
+    wanted = min(-(-SEGMENTED // first.side_by_side), -(-scan.axis_size // first.box[-1]))
+    return replace(
+        first, segments=-(-scan.axis_size // replace(first, segments=wanted).segment_steps)
+    )
+
+
+def _rank(source: int) -> tuple[bool, int]:
+    """Least steps first; loops that stay where they are last, since they bring no neighbours."""
+    return source == 0, abs(source)
+
+
+def _steps(size: int, wanted: int) -> int:
+    """About so many steps: all where there are hardly more, equal pieces where those are few.
+
+    Pieces of a multiple of four steps, so that the next one begins with a whole word.
+    """
+    pieces = -(-size // (wanted + wanted // 4))
+    if pieces == 1:
+        return size
+    return -(-size // (4 * pieces)) * 4 if pieces <= FEW_PIECES else wanted
+
+
+def _box(dims: Sequence[Dim], most: int, run: int, room: int) -> tuple[int, ...]:
+    """Steps of each loop, about `most` in all: `run` along each side, the rest along the axis."""
+    by_output = sorted(range(len(dims)), key=lambda d: abs(dims[d].out))
+    by_input = sorted(range(len(dims)), key=lambda d: _rank(dims[d].source))
+    box = _runs(dims, (by_output, by_input), run)
+    while prod(box) > 2 * most:
+        run //= 2
+        box = _runs(dims, (by_output, by_input), run)
+    while prod(box) > most:
+        d = box.index(max(box))
+        box[d] = -(-box[d] // 2)
+    for d in (len(dims) - 1, *by_output, *by_input):
+        more = most // prod(box)
+        if more > 1 and box[d] < dims[d].size:
+            wanted = box[d] * (1 << more.bit_length() - 1)
+            box[d] = min(max(box[d], _steps(dims[d].size, wanted)), box[d] * more)
+    return _with_parts(box, room)
+
+
+def _runs(dims: Sequence[Dim], orders: Sequence[Sequence[int]], run: int) -> list[int]:
+    """Steps of each loop so that the first ones of each order have about `run` together."""
+    box = [1] * len(dims)
+    for order in orders:
+        length = 1
+        for d in order:
+            if 2 * length > run:
+                break
+            wanted = 1 << (-(-run // length) - 1).bit_length()
+            box[d] = max(box[d], _steps(dims[d].size, wanted))
+            length *= box[d]
+    return box
+
+
+def _with_parts(box: list[int], room: int) -> tuple[int, ...]:
+    """The box with as many steps along the axis as equal parts of its lines have."""
+    *lines, steps = box
+    parts = min(max(1, WG_SIZE // prod(lines)), steps)
+    each = -(-steps // parts)
+    parts = -(-steps // each)
+    while each > 1 and prod(lines) * parts * each > room:
+        each -= 1
+    return (*lines, parts * each)
+
+
+def _parts(lines: int, steps: int) -> int:
+    most = min(max(1, WG_SIZE // lines), steps)
+    return next(n for n in range(most, 0, -1) if steps % n == 0)
+
+
+@lru_cache(maxsize=256)
+def _lanes(loops: tuple[int, ...], box: tuple[int, ...]) -> dict[int, int]:
+    """Lanes side by side along each loop, so that few of a workgroup are idle."""
+    found, left = {}, WG_SIZE
+    for i, d in enumerate(loops):
+        size, others = box[d], prod(box[k] for k in loops[i + 1 :])
+        least = -(-size // left)
+        best = 0.0
+        for items in range(least, least + FEW_PIECES):
+            lanes = -(-size // items)
+            busy = min(left // lanes, others) * size / items
+            if busy > best and (items == least or lanes >= SIDE_BY_SIDE):
+                found[d], best = lanes, busy
+        left //= found[d]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The elements of a box among lanes and items, the first loop counting fastest.
+
+    Along each loop lanes have consecutive coordinates, and the next item goes on behind them.
+    """
+
+    loops: tuple[int, ...]
+    box: tuple[int, ...]
+
+    def lanes(self, d: int) -> int:
+        """Lanes side by side along a loop."""
+        return self._lanes()[d]
+
+    def _lanes(self) -> dict[int, int]:
+        return _lanes(self.loops, self.box)
+
+    def _before(self, d: int) -> int:
+        """Lanes from one step of a loop to the next."""
+        lanes = self._lanes()
+        return prod(lanes[k] for k in self.loops[: self.loops.index(d)])
+
+    @property
+    def active(self) -> int:
+        """Lanes that have something to do."""
+        return prod(self._lanes().values())
+
+    @property
+    def items(self) -> int:
+        """Elements of an invocation."""
+        return prod(-(-self.box[d] // n) for d, n in self._lanes().items())
+
+    def of_number(self, d: int, lane: int) -> int:
+        """The coordinate of a lane along a loop."""
+        return lane // self._before(d) % self.lanes(d)
+
+    def of_lane(self, d: int) -> str:
+        """The coordinate of a lane along a loop, in WGSL; beyond the box where it is idle."""
+        if d == self.loops[-1]:
+            return f"lane / {self._before(d)}u"
+        return f"lane / {self._before(d)}u % {self.lanes(d)}u"
+
+    def of_item(self, d: int, item: int) -> int:
+        """What an item adds to the coordinate along a loop."""
+        lanes = self._lanes()
+        for k in self.loops:
+            items = -(-self.box[k] // lanes[k])
+            if k == d:
+                return item % items * lanes[k]
+            item //= items
+        return 0
+
+    def has_items(self, d: int) -> bool:
+        """Whether items differ along a loop."""
+        return self.lanes(d) < self.box[d]
+
+    def leaves(self, d: int) -> bool:
+        """Whether lanes or items reach beyond the box along a loop."""
+        lanes = self.lanes(d)
+        idle = d == self.loops[-1] and self.active < WG_SIZE
+        return idle or self.box[d] % lanes > 0
+
+
+@lru_cache(maxsize=256)
+def _held(
+    box: tuple[int, ...],
+    by_input: tuple[int, ...],
+    by_output: tuple[int, ...],
+    banks: int,
+    room: int,
+) -> tuple[int, ...]:
+    """Where elements are held: steps of the loops in workgroup memory, with the fewest conflicts.
+
+    Lanes that read, write or add up at a time should meet in as few of the banks as possible.
+    """
+    axis = len(box) - 1
+    parts = _parts(prod(box[:-1]), box[-1])
+    own = tuple(d for d in by_output if d != axis)
+    down = Order((*own, axis), (*box[:-1], parts))
+    orders = ((Order(by_input, box), 1), (Order(by_output, box), 1), (down, box[-1] // parts))
+    spots = [
+        [
+            [(d, order.of_number(d, lane) * (steps if d == axis else 1)) for d in order.loops]
+            for lane in range(banks)
+        ]
+        for order, steps in orders
+    ]
+    best: tuple[int, tuple[int, ...]] | None = None
+    for pads in product(PADS, repeat=len(by_output) - 1):
+        held, step = [0] * len(box), 1
+        for d, pad in zip(by_output, (*pads, 0), strict=True):
+            held[d] = step
+            step = step * box[d] + pad
+        if 1 + sum((box[d] - 1) * held[d] for d in by_output) > room:
+            continue
+        conflicts = 0
+        for lanes_at in spots:
+            met = [sum(n * held[d] for d, n in lane) % banks for lane in lanes_at]
+            conflicts += max(met.count(bank) for bank in set(met))
+        if best is None or conflicts < best[0]:
+            best = conflicts, tuple(held)
+        if conflicts == len(spots):
+            break
+    assert best is not None
+    return best[1]
+
+
+def dispatch(boxes: Boxes, entry: str, partials: str) -> Dispatch:
+    """One pass over all boxes; partials lie line by line, or where lines are many step by step."""
+    scan, dims = boxes.scan, boxes.dims
+    bindings = {"input": scan.input, "output": scan.output, "partials": partials}
+    if entry == "scan":
+        del bindings["partials"]
+    if entry == "reduce":
+        del bindings["output"]
+    count = prod(boxes.counts)
+    params: dict[str, Value] = {
+        "count": count,
+        "segment_steps": boxes.segment_steps,
+        "in_base": scan.in_base,
+        "out_base": scan.out_base,
+        "sizes": eight([d.size for d in dims]),
+        "counts": eight(boxes.counts),
+        "in_strides": eight([d.source for d in dims]),
+        "out_strides": eight([d.out for d in dims]),
+        "partial_strides": eight(partial_strides(boxes)),
+    }
+    slots = {**arithmetic(scan), "put": "put_half" if scan.bits == 16 else "put_whole"}
+    constants = {"WG_SIZE": WG_SIZE, "BITS": scan.bits, "EXCLUSIVE": int(scan.exclusive)}
+    code = "\n".join(_code(boxes))
+    return Dispatch("scan/boxes", count, params, bindings, slots, constants, entry, code=code)
+
+
+def partial_strides(boxes: Boxes) -> list[int]:
+    """Partials from one step of a loop to the next, and from one segment to the next."""
+    strides, step = [0] * len(boxes.dims), boxes.segments
+    for d in reversed(range(boxes.axis)):
+        strides[d] = step
+        step *= boxes.dims[d].size
+    strides[-1] = 1
+    return strides
+
+
+def partials_of(boxes: Boxes, name: str) -> Scan:
+    """The scan of the segments' sums."""
+    scan = boxes.scan
+    running = RUNNING.get(scan.num, scan.num)
+    lines = prod(d.size for d in scan.lines)
+    return Scan(
+        fold=scan.fold,
+        num=running,
+        bits=64 if running == "u64" else 32,
+        lines=(Dim(lines, boxes.segments, boxes.segments),),
+        axis_size=boxes.segments,
+        in_base=0,
+        in_step=1,
+        out_base=0,
+        out_step=1,
+        exclusive=True,
+        input=name,
+        output=name,
+        alone=False,
+    )
+
+
+def _at(array: str, d: int) -> str:
+    return f"params.{array}[{d // 4}u][{d % 4}u]"
+
+
+def _sum(terms: Sequence[str]) -> str:
+    return " + ".join(terms) or "0u"
+
+
+def _code(boxes: Boxes) -> list[str]:
+    """The structure of a box in WGSL, and what is done with it."""
+    scan, box = boxes.scan, boxes.box
+    banks = BANKS // 2 if scan.bits == 64 else BANKS
+    held = _held(box, boxes.by_input, boxes.by_output, banks, boxes.room)
+    size = 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True))
+    return [
+        f"const STEPS = {box[-1]}u;",
+        f"const LINES = {boxes.lines}u;",
+        f"const PARTS = {boxes.parts}u;",
+        f"const PARTS_TOGETHER = {PARTS_TOGETHER}u;",
+        f"const GROUP_SUMS = {GROUP_SUMS}u;",
+        f"var<workgroup> held: array<Num, {size}>;",
+        *_box_at(boxes),
+        *_take_in(boxes, held),
+        *_on_lines(boxes, held),
+        *_put_out(boxes, held),
+    ]
+
+
+def _box_at(boxes: Boxes) -> list[str]:
+    """Where the boxes of workgroup `number` begin, and how many steps of each loop are left."""
+    axis = boxes.axis
+    lefts = " ".join(f"n{d}: u32," for d in range(axis))
+    lines = [
+        f"struct Box {{ source: u32, target_: u32, partial: u32, steps: u32, {lefts} }}",
+        "fn box_at(number: u32) -> Box {",
+        "  var rest = number;",
+        "  var next = 0u;",
+        "  var first = 0u;",
+        "  var box = Box();",
+        "  box.source = params.in_base;",
+        "  box.target_ = params.out_base;",
+    ]
+    order = sorted(range(len(boxes.dims)), key=lambda d: abs(boxes.dims[d].out))
+    last = next((d for d in reversed(order) if boxes.counts[d] > 1), -1)
+    for d in order:
+        own = "params.segment_steps" if d == axis else f"{boxes.box[d]}u"
+        left = "steps" if d == axis else f"n{d}"
+        if boxes.counts[d] == 1:  # a division less
+            lines.append(f"  box.{left} = {_at('sizes', d)};")
+            continue
+        number = f"(rest - next * {_at('counts', d)})"
+        lines += [
+            "  next = 0u;" if d == last else f"  next = rest / {_at('counts', d)};",
+            f"  first = {number} * {own};",
+            f"  box.source += first * {_at('in_strides', d)};",
+            f"  box.target_ += first * {_at('out_strides', d)};",
+            f"  box.{left} = min({_at('sizes', d)} - first, {own});",
+            f"  box.partial += {number if d == axis else 'first'} * {_at('partial_strides', d)};",
+            "  rest = next;",
+        ]
+    return [*lines, "  return box;", "}"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spots:
+    """The elements of an invocation: where they are in a tensor and in workgroup memory."""
+
+    boxes: Boxes
+    order: Order
+    held: tuple[int, ...]
+    strides: str
+
+    def declared(self, start: str) -> list[str]:
+        """Coordinates of the lane, and where its first element is."""
+        loops = self.order.loops
+        at = [start, *(f"c{d} * {_at(self.strides, d)}" for d in loops)]
+        return [
+            *(f"  let c{d} = {self.order.of_lane(d)};" for d in loops),
+            f"  let left = min(box.steps - done, {self.boxes.box[-1]}u);",
+            f"  let at = {_sum(at)};",
+            f"  let spot = {_sum([f'c{d} * {self.held[d]}u' for d in loops])};",
+        ]
+
+    def is_inside(self, item: int) -> str:
+        """Whether an item is an element of the tensor."""
+        dims, box = self.boxes.dims, self.boxes.box
+        return " && ".join(
+            f"c{d} + {self.order.of_item(d, item)}u < {self._left(d)}"
+            for d in self.order.loops
+            if dims[d].size % box[d] or self.order.leaves(d)
+        )
+
+    def is_held(self, item: int) -> str:
+        """Whether an item is in the box."""
+        return " && ".join(
+            f"c{d} + {self.order.of_item(d, item)}u < {self.boxes.box[d]}u"
+            for d in self.order.loops
+            if self.order.leaves(d)
+        )
+
+    def _left(self, d: int) -> str:
+        return "left" if d == self.boxes.axis else f"box.n{d}"
+
+    def address(self, item: int) -> str:
+        """Where an item is in the tensor."""
+        adds = [(self.order.of_item(d, item), d) for d in self.order.loops]
+        return _sum(["at", *(f"{n}u * {_at(self.strides, d)}" for n, d in adds if n)])
+
+    def spot(self, item: int) -> str:
+        """Where an item is held."""
+        more = sum(self.order.of_item(d, item) * self.held[d] for d in self.order.loops)
+        return f"spot + {more}u"
+
+
+def _when(condition: str, statement: str) -> str:
+    return f"  if ({condition}) {{ {statement} }}" if condition else f"  {statement}"
+
+
+def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
+    """Reads a box in the order of the input; identities where there is nothing."""
+    if _is_in_pairs(boxes):
+        return _take_pairs(boxes, held)
+    order = Order(boxes.by_input, boxes.box)
+    spots = Spots(boxes, order, held, "in_strides")
+    every = range(order.items)
+    return [
+        "fn take_in(box: Box, done: u32, lane: u32) {",
+        *spots.declared(f"box.source + done * {_at('in_strides', boxes.axis)}"),
+        *(f"  let here{i} = {spots.is_inside(i) or 'true'};" for i in every),
+        # Outside, the box's first element is read, so that no load is in a branch.
+        *(f"  let at{i} = select(box.source, {spots.address(i)}, here{i});" for i in every),
+        *(f"  let v{i} = value_at(at{i});" for i in every),
+        *(
+            _when(
+                spots.is_held(i),
+                f"held[{spots.spot(i)}] = select(identity(), v{i}, here{i});",
+            )
+            for i in every
+        ),
+        "}",
+    ]
+
+
+def _is_in_pairs(boxes: Boxes) -> bool:
+    """Whether elements of 16 bits are read two at a time: all runs begin with whole words."""
+    near = boxes.by_input[0]
+    dims = boxes.dims
+    if boxes.scan.bits != 16 or dims[near].source != 1 or boxes.box[near] % 2:
+        return False
+    steps = [d.source for i, d in enumerate(dims) if i != near and d.size > 1]
+    return not any(n % 2 for n in (boxes.scan.in_base, *steps)) and boxes.segment_steps % 2 == 0
+
+
+def _take_pairs(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
+    """Reads a box of 16-bit elements by whole words."""
+    near = boxes.by_input[0]
+    box = tuple(b // 2 if d == near else b for d, b in enumerate(boxes.box))
+    order = Order(boxes.by_input, box)
+    lefts = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
+    times = {d: 2 if d == near else 1 for d in order.loops}
+    at = [f"box.source + done * {_at('in_strides', boxes.axis)}"]
+    at += [f"{times[d]}u * c{d} * {_at('in_strides', d)}" for d in order.loops]
+    lines = [
+        "fn take_in(box: Box, done: u32, lane: u32) {",
+        *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
+        f"  let left = min(box.steps - done, {boxes.box[-1]}u);",
+        f"  let at = {_sum(at)};",
+        f"  let spot = {_sum([f'{times[d]}u * c{d} * {held[d]}u' for d in order.loops])};",
+    ]
+    reads, holds = [], []
+    for i in range(order.items):
+        adds = [(order.of_item(d, i), d) for d in order.loops]
+        address = [f"{times[d] * n}u * {_at('in_strides', d)}" for n, d in adds if n]
+        more = sum(times[d] * n * held[d] for n, d in adds)
+        here = [f"{times[d]}u * (c{d} + {n}u) < {lefts[d]}" for n, d in adds]
+        inside = [f"c{d} + {n}u < {box[d]}u" for n, d in adds if order.leaves(d)]
+        lines += [
+            f"  let here{i} = {' && '.join(here)};",
+            f"  let both{i} = here{i} && 2u * c{near} + {2 * adds[0][0] + 1}u < {lefts[near]};",
+        ]
+        # Outside, the box's first elements are read, so that no load is in a branch.
+        address_of = f"select(box.source, {_sum(['at', *address])}, here{i})"
+        reads.append(f"  let v{i} = load_input({address_of} / 2u);")
+        low = f"decode(vec2<u32>(v{i} & 0xffffu, 0u))"
+        high = f"decode(vec2<u32>(v{i} >> 16u, 0u))"
+        first, second = f"held[spot + {more}u]", f"held[spot + {more + held[near]}u]"
+        stored = (
+            f"{first} = select(identity(), {low}, here{i}); "
+            f"{second} = select(identity(), {high}, both{i});"
+        )
+        holds.append(_when(" && ".join(inside), stored))
+    return [*lines, *reads, *holds, "}"]
+
+
+def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
+    """What an invocation does with its lines, or with its part of one."""
+    axis, parts = boxes.axis, boxes.parts
+    steps = boxes.box[-1] // parts
+    own = tuple(d for d in boxes.by_output if d != axis)
+    order = Order((*own, axis), (*boxes.box[:-1], parts))
+    number = range(order.items)  # lines of an invocation
+    declared = [f"  let c{d} = {order.of_lane(d)};" for d in order.loops]
+    # An idle invocation reads what the last part does, and writes nothing.
+    at = [f"c{d} * {held[d]}u" for d in own]
+    at.append(f"min(c{axis}, {parts - 1}u) * {steps * held[axis]}u")
+    spot = f"  let spot = {_sum(at)};"
+
+    def where(j: int, t: int) -> str:
+        more = sum(order.of_item(d, j) * held[d] for d in own)
+        return f"held[spot + {more + t * held[axis]}u]"
+
+    def partial(j: int) -> str:
+        adds = [f"(c{d} + {order.of_item(d, j)}u) * {_at('partial_strides', d)}" for d in own]
+        return _sum(["box.partial", *adds])
+
+    def is_held(j: int) -> str:
+        checks = [
+            f"c{d} + {order.of_item(d, j)}u < {boxes.box[d]}u" for d in own if order.leaves(d)
+        ]
+        return " && ".join([f"c{axis} < {parts}u", *checks])
+
+    def is_inside(j: int) -> str:
+        return " && ".join(
+            [is_held(j), *(f"c{d} + {order.of_item(d, j)}u < box.n{d}" for d in own)]
+        )
+
+    members = " ".join(f"n{j}: Num," for j in number)
+    nothing = ", ".join("identity()" for _ in number)
+    lines = [
+        f"struct Carries {{ {members} }}",
+        f"fn no_carries() -> Carries {{ return Carries({nothing}); }}",
+        "fn load_carries(box: Box, lane: u32) -> Carries {",
+        *declared,
+        "  var carries = no_carries();",
+        *(_when(is_inside(j), f"carries.n{j} = load_partial({partial(j)});") for j in number),
+        "  return carries;",
+        "}",
+        "fn scan_held(before: Carries, lane: u32) -> Carries {",
+        *declared,
+        spot,
+        "  var carries = before;",
+    ]
+    for j in number:
+        lines.append(f"  let x{j}_0 = {where(j, 0)};")
+        for t in range(1, steps):
+            lines.append(f"  let x{j}_{t} = combine(x{j}_{t - 1}, {where(j, t)});")
+    for j in number:
+        start = f"joined{j}.start"
+        lines += [
+            f"  let joined{j} = join_parts(x{j}_{steps - 1}, carries.n{j}, lane);",
+            f"  carries.n{j} = joined{j}.after;",
+            f"  if ({is_held(j)}) {{",
+            "    if (EXCLUSIVE) {",
+            f"      {where(j, 0)} = {start};",
+            *(f"      {where(j, t)} = combine({start}, x{j}_{t - 1});" for t in range(1, steps)),
+            "    } else {",
+            *(f"      {where(j, t)} = combine({start}, x{j}_{t});" for t in range(steps)),
+            "    }",
+            "  }",
+        ]
+    lines += [
+        "  return carries;",
+        "}",
+        "fn add_held(before: Carries, lane: u32) -> Carries {",
+        *declared,
+        spot,
+        "  var sums = before;",
+        *(
+            f"  sums.n{j} = combine(sums.n{j}, {where(j, t)});"
+            for j in number
+            for t in range(steps)
+        ),
+        "  return sums;",
+        "}",
+        "fn store_sums(box: Box, sums: Carries, lane: u32) {",
+        *declared,
+    ]
+    for j in number:
+        stored = f"store_partial({partial(j)}, sum{j});"
+        lines += [
+            f"  let sum{j} = join_parts(sums.n{j}, identity(), lane).after;",
+            _when(f"c{axis} == 0u && {is_inside(j)}", stored),
+        ]
+    return [*lines, "}"]
+
+
+def _put_out(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
+    """Writes a box in the order of the output."""
+    near = boxes.by_output[0]
+    if boxes.scan.bits == 16 and abs(boxes.dims[near].out) == 1:
+        return _put_pairs(boxes, held, near)
+    order = Order(boxes.by_output, boxes.box)
+    spots = Spots(boxes, order, held, "out_strides")
+    every = range(order.items)
+    return [
+        "fn put_out(box: Box, done: u32, lane: u32) {",
+        *spots.declared(f"box.target_ + done * {_at('out_strides', boxes.axis)}"),
+        *(f"  let v{i} = held[{spots.spot(i)}];" for i in every),
+        *(_when(spots.is_inside(i), f"put({spots.address(i)}, v{i});") for i in every),
+        "}",
+    ]
+
+
+def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
+    """Writes halves in pairs, as they share words; a run begins and ends anywhere in a word.
+
+    An invocation writes the words that begin with elements 2k of a run, or with 2k + 1 where the
+    run begins inside a word. The first of those then also writes the run's first element.
+    """
+    box = tuple(-(-b // 2) if d == near else b for d, b in enumerate(boxes.box))
+    order = Order(boxes.by_output, box)
+    rows = [d for d in order.loops if d != near]
+    is_backward = boxes.dims[near].out < 0
+    left = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
+    address = [f"box.target_ + done * {_at('out_strides', boxes.axis)}"]
+    address += [f"c{d} * {_at('out_strides', d)}" for d in rows]
+
+    def half(k: str) -> str:
+        along = f"(n - 1u - {k})" if is_backward else k
+        return f"encode(held[spot + {along} * {held[near]}u]).x"
+
+    lines = [
+        "fn put_pair(at: u32, spot: u32, pair: u32, n: u32) {",
+        "  let odd = at & 1u;",
+        "  let k = 2u * pair + odd;",
+        f"  let low = {half('min(k, n - 1u)')};",
+        f"  let high = {half('min(k + 1u, n - 1u)')};",
+        "  let word = (at + k) / 2u;",
+        "  if (k + 1u < n) {",
+        "    store_output(word, low | (high << 16u));",
+        "  } else if (k < n) {",
+        "    merge_output(word, 0xffffu, low);",
+        "  }",
+        "  if (pair == 0u && odd == 1u) {",
+        f"    merge_output(at / 2u, 0xffff0000u, {half('0u')} << 16u);",
+        "  }",
+        "}",
+        "fn put_out(box: Box, done: u32, lane: u32) {",
+        *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
+        f"  let left = min(box.steps - done, {boxes.box[-1]}u);",
+        f"  let n = {left[near]};",
+        f"  let at = {_sum(address)}{' - (n - 1u)' if is_backward else ''};",
+        f"  let spot = {_sum([f'c{d} * {held[d]}u' for d in rows])};",
+    ]
+    for i in range(order.items):
+        adds = [(order.of_item(d, i), d) for d in rows]
+        at = _sum(["at", *(f"{k}u * {_at('out_strides', d)}" for k, d in adds if k)])
+        more = sum(k * held[d] for k, d in adds)
+        pair = f"c{near} + {order.of_item(near, i)}u"
+        here = " && ".join(
+            [f"{pair} < {box[near]}u", *(f"c{d} + {k}u < {left[d]}" for k, d in adds)]
+        )
+        lines.append(_when(here, f"put_pair({at}, spot + {more}u, {pair}, n);"))
+    return [*lines, "}"]

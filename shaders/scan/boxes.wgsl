@@ -1,0 +1,113 @@
+// CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT between layouts of any kind: a workgroup takes boxes of
+// some lines by STEPS steps, one below the other. It reads a box in the order of the input into
+// workgroup memory, scans it there, and writes it in the order of the output, so that neighbours
+// read and write neighbours on both sides. Lines of several segments take three passes, as in
+// walk.wgsl. A box is read before it is written, so it may run in place. The box, `box_at`,
+// `take_in`, `scan_held`, `add_held` and `put_out` are written by dmlgpu/plan/boxes.py.
+override WG_SIZE: u32 = 256;
+override EXCLUSIVE: bool = false;
+
+#param count: u32 // boxes side by side, of all segments
+#param segment_steps: u32 // a multiple of STEPS
+#param in_base: u32 // addresses of the first element of the first line
+#param out_base: u32
+#param sizes: array<vec4<u32>, 2> // of the loops, the axis among them
+#param counts: array<vec4<u32>, 2> // of boxes or segments along each loop
+#param in_strides: array<vec4<u32>, 2>
+#param out_strides: array<vec4<u32>, 2>
+#param partial_strides: array<vec4<u32>, 2> // from one line, or one segment, to the next
+#import num
+#import partials
+#import fold
+#import elements
+#import put
+
+var<workgroup> wg_sums: array<Num, WG_SIZE>; // of each invocation's steps
+var<workgroup> wg_group_sums: array<Num, GROUP_SUMS>; // of PARTS_TOGETHER of those
+
+// What comes before the steps of an invocation, and all of the line up to the end of the box.
+struct Joined {
+  start: Num,
+  after: Num,
+}
+
+// `sum` is that of an invocation's own steps, `before` that of everything before the box.
+fn join_parts(sum: Num, before: Num, lane: u32) -> Joined {
+  if (PARTS == 1u) { return Joined(before, combine(before, sum)); }
+  let part = lane / LINES;
+  let line = lane - part * LINES;
+  let first = part / PARTS_TOGETHER * PARTS_TOGETHER;
+  wg_sums[lane] = sum;
+  workgroupBarrier();
+  var start = identity();
+  var all = identity();
+  for (var i = first; i < min(first + PARTS_TOGETHER, PARTS); i++) {
+    if (i == part) { start = all; }
+    all = combine(all, wg_sums[i * LINES + line]);
+  }
+  if (PARTS <= PARTS_TOGETHER) { return Joined(combine(before, start), combine(before, all)); }
+  if (part == first && part < PARTS) { wg_group_sums[part / PARTS_TOGETHER * LINES + line] = all; }
+  workgroupBarrier();
+  var after = before;
+  var above = before;
+  for (var i = 0u; i < PARTS; i += PARTS_TOGETHER) {
+    if (i == first) { above = after; }
+    after = combine(after, wg_group_sums[i / PARTS_TOGETHER * LINES + line]);
+  }
+  return Joined(combine(above, start), after);
+}
+
+fn scan_boxes(box: Box, before: Carries, lane: u32) {
+  var carries = before;
+  for (var done = 0u; done < box.steps; done += STEPS) {
+    take_in(box, done, lane);
+    workgroupBarrier();
+    carries = scan_held(carries, lane);
+    workgroupBarrier();
+    put_out(box, done, lane);
+    workgroupBarrier();
+  }
+}
+
+@compute @workgroup_size(WG_SIZE)
+fn scan(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let number = group.x + group.y * groups.x;
+  if (number >= params.count) { return; }
+  scan_boxes(box_at(number), no_carries(), lane);
+}
+
+@compute @workgroup_size(WG_SIZE)
+fn scan_carried(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let number = group.x + group.y * groups.x;
+  if (number >= params.count) { return; }
+  // From the end: what was read last may still be in a cache.
+  let box = box_at(params.count - 1u - number);
+  scan_boxes(box, load_carries(box, lane), lane);
+}
+
+@compute @workgroup_size(WG_SIZE)
+fn reduce(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let number = group.x + group.y * groups.x;
+  if (number >= params.count) { return; }
+  let box = box_at(number);
+  var sums = no_carries();
+  for (var done = 0u; done < box.steps; done += STEPS) {
+    take_in(box, done, lane);
+    workgroupBarrier();
+    sums = add_held(sums, lane);
+    workgroupBarrier();
+  }
+  store_sums(box, sums, lane);
+}
