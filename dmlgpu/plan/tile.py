@@ -23,6 +23,7 @@ WG_SIZE = 256
 EDGE = 1024  # bits of a run that keep both sides in whole sectors
 ELEMENTS = 2048  # of a tile, where they are words: 8 loads per invocation
 WORDS = 5120  # that a tile holds at most, where an adapter has the room
+SECTOR = 256  # bits that are read together: more between two of a row are two rows
 STEPS = 4  # elements from one to the next, up to which a row is read with what lies between
 BLOCKED = 512  # bits of a run of the output, from which on it is put together in registers
 FULL = 1.2  # work of tiles, over what is in them, from which on they are made smaller
@@ -67,7 +68,8 @@ class Tile:
             return [first]
         found = [first]
         for d in others:
-            if abs(self.dims[d].source) > STEPS * self.span(found):
+            step, span = abs(self.dims[d].source), self.span(found)
+            if step > STEPS * span or (step - span) * self.bits > SECTOR:
                 break
             found.append(d)
         return found
