@@ -24,7 +24,9 @@ WG_SIZE = 256
 PARTS_TOGETHER = 16  # parts of a line that are added up before others are
 GROUP_SUMS = 32  # sums of those, of all lines
 BANKS = 32  # of workgroup memory, 4 bytes each
-HELD = 20480  # bytes of workgroup memory, where an adapter has as many: of a box, and of its sums
+HELD = (
+    2560  # elements in workgroup memory: of a box, and of its sums; with twice as many, fewer run
+)
 SIDE_BY_SIDE = 32  # lanes that read or write together
 PADS = (0, 1, 2, 4, 8)  # elements that may be left free behind the steps of a loop
 
@@ -96,7 +98,7 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
     """The boxes of a scan in `storage` bytes of workgroup memory."""
     dims = (*scan.lines, Dim(scan.axis_size, scan.out_step, scan.in_step))
     width = 8 if scan.bits == 64 else 4
-    room = min(HELD, storage) // width
+    room = min(HELD, storage // width)
     most = 1 << (room * 4 // 5).bit_length() - 1
     room -= WG_SIZE + GROUP_SUMS
     made = [

@@ -42,7 +42,6 @@ from dmlgpu.plan.values import (
 INNER = 32  # groups that an invocation combines one after the other before it starts a new sum
 WORTH_MOVING = 1 << 20  # bytes of results from which on another pass to order them costs less
 WORTH_MOVING_PARTS = 1 << 16  # of results that are parts of words, each of which is merged alone
-FEW_REDUCED = 4  # elements of a line below which results are too many to be written twice
 RESULTS = "results"  # the memory that holds results before they are moved
 LONG = 160  # characters of an expression that CPU adapters take long to compile several times
 
@@ -131,8 +130,7 @@ class Reduction:
         kind = self.output.data_type
         nbytes = self.output.element_count * kind.bits // 8
         least = WORTH_MOVING if kind.bits >= 32 else WORTH_MOVING_PARTS
-        is_short = prod(self.layout.sizes[a] for a in self.axes) < FEW_REDUCED
-        if not least <= nbytes <= adapter.max_binding or (is_short and kind.bits >= 32):
+        if not least <= nbytes <= adapter.max_binding:
             return None
         if wanted == sorted(kept, key=lambda d: -own[d]):
             return None
