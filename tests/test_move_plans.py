@@ -219,7 +219,7 @@ def test_the_layout_of_the_output_picks_the_kernel(
     if kernel != "units":
         constants["BITS"] = 32
     if kernel == "dense":
-        constants |= {"TUPLE_PER_ELEMENT": 0, "LONG": 0}
+        constants |= {"TUPLE_PER_ELEMENT": 0, "LONG": 0, "SPLAT": 0}
     if kernel == "sparse":
         assert dispatch.params["count"] == prod(sizes)
         assert dispatch.workgroups == -(-prod(sizes) // WG_SIZE)

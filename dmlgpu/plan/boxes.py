@@ -24,9 +24,7 @@ WG_SIZE = 256
 PARTS_TOGETHER = 16  # parts of a line that are added up before others are
 GROUP_SUMS = 32  # sums of those, of all lines
 BANKS = 32  # of workgroup memory, 4 bytes each
-HELD = (
-    2560  # elements in workgroup memory: of a box, and of its sums; with twice as many, fewer run
-)
+HELD = 2560  # elements in workgroup memory, of a box and its sums: with more, fewer run at once
 SIDE_BY_SIDE = 32  # lanes that read or write together
 PADS = (0, 1, 2, 4, 8)  # elements that may be left free behind the steps of a loop
 

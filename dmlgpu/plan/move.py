@@ -461,12 +461,13 @@ def _dense(layout: Layout) -> Work:
     constants = {
         **made.constants,
         "BITS": layout.bits,
-        "STEP": last.source if last.source in (1, -1, 2) else 0,
+        "STEP": last.source if last.source in (1, -1, 2, -2) else 0,
         "TUPLE_PER_ELEMENT": int(last.tuple_ != 0),
         "WHOLE": int(_in_whole_units(layout.bits, layout.dims)),
     }
     if not layout.on_cpu:
         constants["LONG"] = int(last.size * layout.bits >= LONG_RUN)
+        constants["SPLAT"] = int(last.source == 0)
     return replace(made, constants=constants)
 
 

@@ -86,16 +86,17 @@ class Tile:
         word has elements: turned by shifts, it is as many words of the output.
         """
         inner = self.by_output[0]
-        apart = len(self.run) == 1 and abs(self.dims[self.run[0]].source) == 1
-        long_ = self.box[inner] * self.bits >= BLOCKED
-        return self.by_words and apart and long_ and inner not in self.run
+        is_long = self.box[inner] * self.bits >= BLOCKED
+        return self.by_words and is_long and inner not in self.run
 
     @cached_property
     def rows(self) -> list[int]:
-        """The loops over rows, neighbours of the output being neighbours."""
-        if self.in_blocks:
-            return [*self.run, *(d for d in self.by_output[1:] if d not in self.run)]
-        return [d for d in self.by_output if d not in self.run]
+        """The loops over rows, neighbours of the output being neighbours.
+
+        In blocks, a row is what one place in the source's runs has: there are as many of them.
+        """
+        first = int(self.in_blocks)
+        return [d for d in self.by_output[first:] if d not in self.run]
 
     @cached_property
     def out_run(self) -> list[int]:
@@ -132,7 +133,8 @@ class Tile:
     @property
     def row_count(self) -> int:
         """Rows."""
-        return prod(self.box[d] for d in self.rows)
+        places = self.span(self.run) if self.in_blocks else 1
+        return places * prod(self.box[d] for d in self.rows)
 
     @property
     def words(self) -> int:
@@ -381,15 +383,15 @@ def _words_at(tile: Tile, source_base: int, n: int, row: str, word: str, name: s
 
 def _taken_blocks(tile: Tile, source_base: int) -> list[str]:
     """How a tile is read in blocks."""
-    (along,), inner = tile.run, tile.by_output[0]
-    per_word, box = tile.per_word, tile.box
-    others = [d for d in tile.rows if d != along]
-    blocks = [-(-box[d] // per_word) if d in (along, inner) else box[d] for d in range(len(box))]
-    loops = [along, inner, *others]
+    along, inner, per_word, box = len(tile.dims), tile.by_output[0], tile.per_word, tile.box
+    places = tile.span(tile.run)
+    blocks = [*box, -(-places // per_word)]  # of what is along the runs, too
+    blocks[inner] = -(-box[inner] // per_word)
+    loops = [along, inner, *tile.rows]
     n, number = _work(prod(blocks[d] for d in loops))
-    steps = [f"k{d} * {_step(tile, 'source', d)}" for d in others]
-    rows, step = [f"k{along} * {per_word}u"], box[along]
-    for d in others:
+    steps = [f"k{d} * {_step(tile, 'source', d)}" for d in tile.rows]
+    rows, step = [f"k{along} * {per_word}u"], places
+    for d in tile.rows:
         rows.append(f"k{d} * {step}u")
         step *= box[d]
     row = f"min(block.word * {per_word}u + i, {box[inner] - 1}u)"
@@ -414,8 +416,8 @@ def _taken_blocks(tile: Tile, source_base: int) -> list[str]:
     lines.append(f"  #repeat {n}: let t$ = turned{tile.bits}(vec{per_word}<u32>({values}));")
     for j in range(per_word):
         stored = f"held[{_row(tile, f'b$.row + {j}u')} + b$.word] = t$[{j}];"
-        if box[along] % per_word:  # of the last block, not all are rows
-            stored = f"if (b$.along * {per_word}u + {j}u < {box[along]}u) {{ {stored} }}"
+        if places % per_word:  # of the last block, not all are rows
+            stored = f"if (b$.along * {per_word}u + {j}u < {places}u) {{ {stored} }}"
         lines.append(f"  #repeat {n}: {stored}")
     return [*lines, "}"]
 
@@ -424,19 +426,20 @@ def _held(tile: Tile, loops: Sequence[int], name: str) -> tuple[str, str]:
     """The row, and the element in it, of steps of some loops: both in the order of the source."""
 
     def k(d: int) -> str:
-        backwards = tile.dims[d].source < 0 and not (tile.in_blocks and d == tile.by_output[0])
-        return f"({tile.box[d] - 1}u - {name}{d})" if backwards else f"{name}{d}"
+        return f"({tile.box[d] - 1}u - {name}{d})" if tile.dims[d].source < 0 else f"{name}{d}"
 
-    rows, within, step = [], [], 1
+    rows: list[str] = []
+    within = rows if tile.in_blocks else []
+    step = tile.span(tile.run) if tile.in_blocks else 1
     for d in tile.rows:
         rows += [f"{k(d)} * {step}u"] if d in loops else []
         step *= tile.box[d]
     step = 1
-    for d in [tile.by_output[0]] if tile.in_blocks else tile.run:
-        apart = abs(tile.dims[d].source) if tile.by_words and not tile.in_blocks else step
+    for d in tile.run:
+        apart = abs(tile.dims[d].source) if tile.by_words else step
         within += [f"{k(d)} * {apart}u"] if d in loops else []
         step *= tile.box[d]
-    return _sum(rows), _sum(within)
+    return _sum(rows), _sum([] if tile.in_blocks else within)
 
 
 def _put_elements(tile: Tile) -> list[str]:
