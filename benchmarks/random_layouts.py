@@ -347,7 +347,7 @@ def run(device: dml.Device, args: argparse.Namespace) -> int:
     progress = Progress(args.count * len(kinds))
     report = reports.begin(device, args.commit, {o.name.lower(): o.version for o in others})
     entry = {"date": report["date"], "commit": report["commit"], "kinds": {}}
-    entry |= {"seed": args.seed, "count": args.count, "bytes": nbytes}
+    entry |= {"seed": args.seed, "count": args.count, "bytes": nbytes, "warm_seconds": args.warm}
     failures: list[str] = []
     for kind in kinds:
         found: list[Found] = []
