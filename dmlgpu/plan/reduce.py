@@ -40,6 +40,7 @@ from dmlgpu.plan.values import (
 )
 
 INNER = 32  # groups that an invocation combines one after the other before it starts a new sum
+WRITTEN_OUT = 16  # pieces of a line, up to which they are joined without a loop
 WORTH_MOVING = 1 << 20  # bytes of results from which on another pass to order them costs less
 WORTH_MOVING_PARTS = 1 << 16  # of results that are parts of words, each of which is merged alone
 RESULTS = "results"  # the memory that holds results before they are moved
@@ -145,9 +146,6 @@ class Reduction:
         params: dict[str, Value] = {
             "lines": shape.lines,
             "threads": shape.threads,
-            "lanes": shape.lanes,
-            "side": shape.side,
-            "per_group": shape.per_group,
             "segments": shape.segments,
             "segment": shape.segment,
             "length": shape.length,
@@ -173,10 +171,6 @@ class Reduction:
             params["run"] = shape.run
             params["run_units"] = shape.run_units
             params["elements_read"] = prod(d.size for d in shape.positions)
-        if shape.kind == "tile":
-            lines = shape.lines_per_group
-            params |= {"pieces": shape.pieces, "apart": shape.apart, "lines_per_group": lines}
-            params["helpers"] = _helpers(shape)
         params |= parameter_words(self.parameters)
         return Dispatch(
             "reduce/lines",
@@ -293,7 +287,7 @@ class Reduction:
             "  return y.x;",
             "}",
             "fn finish_results(first: u32, invocation: u32) {",
-            f"  for (var w = invocation; w < params.lines_per_group / {per}u; w += {shape.wg}u) {{",
+            f"  for (var w = invocation; w < {shape.lines_per_group // per}u; w += {shape.wg}u) {{",
             f"    let start = first + {per}u * w;",
             f"    if (start + {per}u <= params.lines) {{",
             f"      store_made(start / {per}u, {word});",
@@ -444,15 +438,15 @@ def _segment(
     lines.append("  let segment = number % params.segments;")
     lines.append("  let block = number / params.segments;")
     if shape.kind == "along":
-        lines.append("  let place = invocation / params.lanes;")
-        lines.append("  let lane = invocation - place * params.lanes;")
+        lines.append(f"  let place = invocation / {shape.lanes}u;")
+        lines.append(f"  let lane = invocation % {shape.lanes}u;")
     else:
-        lines.append("  let lane = invocation / params.side;")
-        lines.append("  let place = invocation - lane * params.side;")
+        lines.append(f"  let lane = invocation / {shape.side}u;")
+        lines.append(f"  let place = invocation % {shape.side}u;")
     for m in slots:
-        lines.append(f"  let local{m} = place + {m}u * params.side;")
-        lines.append(f"  let thread{m} = block * params.per_group + local{m};")
-        lines.append(f"  let fits{m} = lane < params.lanes && local{m} < params.per_group;")
+        lines.append(f"  let local{m} = place + {m * shape.side}u;")
+        lines.append(f"  let thread{m} = block * {shape.per_group}u + local{m};")
+        lines.append(f"  let fits{m} = lane < {shape.lanes}u && local{m} < {shape.per_group}u;")
         lines.append(f"  let inside{m} = fits{m} && thread{m} < params.threads;")
         lines.append(f"  let nearest{m} = min(thread{m}, params.threads - 1u);")
         if shape.reading is None or shape.reading.is_scattered:
@@ -466,7 +460,7 @@ def _segment(
     lines.append(f"  let end = select(0u, last, {anywhere});")
     accs = [(f"{m}_{c}", f"[{c}]" if columns > 1 else "") for m in slots for c in range(columns)]
     lines += [f"  var acc{k} = identity();" for k, _ in accs]
-    lines.append(f"  let step = params.lanes * {shape.at_once}u;")
+    lines.append(f"  let step = {shape.lanes * shape.at_once}u;")
     lines.append(f"  for (var from_ = first + lane; from_ < end; from_ += step * {INNER}u) {{")
     lines += [f"    var inner{k} = identity();" for k, _ in accs]
     lines.append(f"    let stop = min(end, from_ + step * {INNER}u);")
@@ -475,7 +469,7 @@ def _segment(
     count = range(shape.at_once)
     for m in slots:
         given = ", ".join(_given(shape, walks, str(m)))
-        load = f"load_group({given}, min(j + {{}} * params.lanes, stop - 1u));"
+        load = f"load_group({given}, min(j + {{}} * {shape.lanes}u, stop - 1u));"
         if shape.looped:
             lines.append(f"      var v{m}: array<{held}, {shape.at_once}>;")
             lines.append(f"      for (var i = 0u; i < {shape.at_once}u; i += 1u) {{")
@@ -487,7 +481,7 @@ def _segment(
         slot = k.partition("_")[0]
         values = [f"v{slot}[{i}]{pick}" if shape.looped else f"v{slot}_{i}{pick}" for i in count]
         terms = [values[0]] + [
-            f"if_there({v}, j + {i}u * params.lanes < stop)" for i, v in enumerate(values) if i
+            f"if_there({v}, j + {i * shape.lanes}u < stop)" for i, v in enumerate(values) if i
         ]
         lines.append(f"      inner{k} = combine(inner{k}, {_paired(terms)});")
     lines.append("    }")
@@ -528,65 +522,89 @@ def _first(shape: Shape, thread: str) -> str:
 def _shared(shape: Shape) -> list[str]:
     """The lanes' accumulators are joined in workgroup memory, where the first lane's remain."""
     plane = shape.wg * shape.slots
-    gap = "" if shape.kind == "along" else " * params.per_group"
+    apart = 1 if shape.kind == "along" else shape.per_group
     lines = []
     for m in range(shape.slots):
-        at = "invocation" if shape.kind == "along" else f"lane * params.per_group + local{m}"
+        at = "invocation" if shape.kind == "along" else f"lane * {shape.per_group}u + local{m}"
         lines.append(f"  let spot{m} = {at};")
         lines.append(f"  if (fits{m}) {{")
         for c in range(shape.columns):
             lines.append(f"    wg_values[spot{m} + {c * plane}u] = acc{m}_{c};")
         lines.append("  }")
     lines.append("  workgroupBarrier();")
-    if shape.lanes == 1:
-        return lines
-    lines.append("  for (var left = params.lanes; left > 1u; left = (left + 1u) / 2u) {")
-    lines.append("    let half = (left + 1u) / 2u;")
-    lines.append("    if (fits0 && lane + half < left) {")
-    for c in range(shape.columns):
-        other = f"wg_values[spot0 + half{gap} + {c * plane}u]"
-        lines.append(f"      acc0_{c} = join(acc0_{c}, {other});")
-        lines.append(f"      wg_values[spot0 + {c * plane}u] = acc0_{c};")
-    return [*lines, "    }", "    workgroupBarrier();", "  }"]
+    left = shape.lanes
+    while left > 1:
+        half = (left + 1) // 2
+        lines.append(f"  if (fits0 && lane < {left - half}u) {{")
+        for c in range(shape.columns):
+            other = f"wg_values[spot0 + {half * apart + c * plane}u]"
+            lines.append(f"    acc0_{c} = join(acc0_{c}, {other});")
+            lines.append(f"    wg_values[spot0 + {c * plane}u] = acc0_{c};")
+        lines += ["  }", "  workgroupBarrier();"]
+        left = half
+    return lines
 
 
 def _joined_pieces(shape: Shape, packs: bool) -> list[str]:
     """The pieces of each line of a workgroup are joined, and the line is finished."""
-    plane, columns = shape.wg * shape.slots, shape.columns
-    at = f"p % {columns}u * {plane}u + p / {columns}u" if columns > 1 else "p"
-    origin, finish = "own * params.pieces", "finish_line(line, segment, total);"
-    if shape.apart > 1:
-        outer = "own / params.apart * params.apart"
-        origin = f"{outer} * params.pieces + own - {outer}"
+    helpers = _helpers(shape)
+    count, at_once = shape.lines_per_group, shape.wg // helpers
+    lines = [f"  let helper = invocation % {helpers}u;"] if helpers > 1 else []
+    for base in range(0, count, at_once):
+        lines.append("  {")
+        lines.append(f"    let own = {base}u + invocation / {helpers}u;")
+        lines.append(f"    let line = block * {count}u + own;")
+        inside = "line < params.lines" + (f" && own < {count}u" if count % at_once else "")
+        lines.append(f"    let is_line = {inside};")
+        lines += _line_of_pieces(shape, helpers)
+        finish = "wg_made[own] = encoded(total);" if packs else "finish_line(line, segment, total);"
+        last = "is_line && helper == 0u" if helpers > 1 else "is_line"
+        lines += [f"    if ({last}) {{ {finish} }}", "  }"]
     if packs:
-        finish = "wg_made[own] = encoded(total);"
-    return [
-        f"  let at_once = {shape.wg}u / params.helpers;",
-        "  let helper = invocation % params.helpers;",
-        "  for (var base = 0u; base < params.lines_per_group; base += at_once) {",
-        "    let own = base + invocation / params.helpers;",
-        "    let line = block * params.lines_per_group + own;",
-        "    let is_line = own < params.lines_per_group && line < params.lines;",
+        lines.append("  workgroupBarrier();")
+        lines.append(f"  finish_results(block * {count}u, invocation);")
+    return lines
+
+
+def _line_of_pieces(shape: Shape, helpers: int) -> list[str]:
+    """Statements that make `total` of the pieces of line `own`."""
+    plane, columns, pieces, apart = shape.wg * shape.slots, shape.columns, shape.pieces, shape.apart
+    origin = f"own * {pieces}u"
+    if apart > 1:
+        outer = f"own / {apart}u * {apart}u"
+        origin = f"{outer} * {pieces}u + own % {apart}u"
+    # A line that there is not is read as the first.
+    lines = [f"    let origin = select(0u, {origin}, is_line);"]
+
+    def value(p: str) -> str:
+        return (
+            f"wg_values[{f'{p} % {columns}u * {plane}u + {p} / {columns}u' if columns > 1 else p}]"
+        )
+
+    if helpers == 1 and pieces <= WRITTEN_OUT:
+        lines += [
+            f"    let p{i} = origin + {i * apart}u; let piece{i} = {value(f'p{i}')};"
+            for i in range(pieces)
+        ]
+        joined = "piece0"
+        for i in range(1, pieces):
+            joined = f"join({joined}, piece{i})"
+        return [*lines, f"    let total = {joined};"]
+    first = "helper" if helpers > 1 else "0u"
+    lines += [
         "    var total = identity();",
-        f"    let origin = {origin};",
-        "    let pieces = select(0u, params.pieces, is_line);",
-        "    for (var piece = helper; piece < pieces; piece += params.helpers) {",
-        "      let p = origin + piece * params.apart;",
-        f"      total = join(total, wg_values[{at}]);",
+        f"    for (var piece = {first}; piece < {pieces}u; piece += {helpers}u) {{",
+        f"      let p = origin + piece * {apart}u;",
+        f"      total = join(total, {value('p')});",
         "    }",
-        "    if (params.helpers > 1u) {",
-        "      wg_ends[invocation] = total;",
-        "      workgroupBarrier();",
-        "      for (var half = params.helpers / 2u; half > 0u; half /= 2u) {",
-        "        if (helper < half) {",
-        "          total = join(total, wg_ends[invocation + half]);",
-        "          wg_ends[invocation] = total;",
-        "        }",
-        "        workgroupBarrier();",
-        "      }",
-        "    }",
-        f"    if (is_line && helper == 0u) {{ {finish} }}",
-        "  }",
-        *(["  workgroupBarrier();"] if packs else []),
-        *(["  finish_results(block * params.lines_per_group, invocation);"] if packs else []),
     ]
+    if helpers == 1:
+        return lines
+    lines += ["    wg_ends[invocation] = total;", "    workgroupBarrier();"]
+    half = helpers // 2
+    while half:
+        lines.append(f"    if (helper < {half}u) {{")
+        lines.append(f"      total = join(total, wg_ends[invocation + {half}u]);")
+        lines += ["      wg_ends[invocation] = total;", "    }", "    workgroupBarrier();"]
+        half //= 2
+    return lines
