@@ -162,11 +162,11 @@ def test_the_text(capsys: Capture) -> None:
 def test_several_passes_tell_scratch_and_all_they_move(capsys: Capture) -> None:
     line = "cumulative_summation --input float32:8388608x2 --axis 0"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
-    assert "1. scan/groups.wgsl, entry point reduce\n" in out
-    assert "3. scan/groups.wgsl, entry point scan_carried\n" in out
-    assert "Scratch memory partials0: 4 KiB.\n" in out
+    assert "1. scan/boxes.wgsl, entry point reduce\n" in out
+    assert "3. scan/boxes.wgsl, entry point scan_carried\n" in out
+    assert "Scratch memory sums: 32 KiB.\n" in out
     assert "Least time at 1000 GB/s (--bandwidth): 134 us.\n" in out
-    assert out.endswith("The dispatches move 192 MiB: at least 201 us.\n")
+    assert out.endswith("The dispatches move 192.1 MiB: at least 201 us.\n")
 
 
 def test_what_takes_over_in_place_is_told(capsys: Capture) -> None:

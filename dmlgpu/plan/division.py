@@ -97,6 +97,7 @@ class Shape:
             self.lines,
             self.segments,
             self.wg,
+            is_ordered=self.is_ordered,
         )
         return made.divided(4 * words, adapter)
 

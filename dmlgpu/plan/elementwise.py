@@ -392,7 +392,7 @@ def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Ada
     Its row is "add a transposed operand". A CPU's caches hold what is read again. Groups are small
     there: what an invocation takes from workgroup memory for its group lies in as many banks.
     """
-    if adapter.is_cpu or adapter.max_workgroup_size < across.WG_SIZE:
+    if adapter.is_cpu or adapter.max_workgroup_size < across.WG_SIZE or "merge" in shape.stores:
         return shape
     least = max(1, *(32 // o.bits for o in operands[-outputs:]))
     group = least if shape.is_linear else min(shape.group, max(least, 4))

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 
+from dmlgpu.desc.cached import cached_property
 from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight
 from dmlgpu.plan.loops import Dim
 

@@ -178,6 +178,26 @@ def test_broadcasts(gpu: dml.Device, data_type: T) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("last", [False, True])
+def test_places_in_several_segments_are_those_of_indices(device: dml.Device, last: bool) -> None:
+    """The first by its indices is in the last segment of memory, and the other way round.
+
+    By the adapter's own kernels: on a CPU one invocation joins all segments.
+    """
+    source = tensor(T.FLOAT32, (700, 900), (1, 0))
+    x = np.zeros((700, 900), np.float32)
+    x[0, 899] = x[5, 0] = 1
+    desc = dml.ArgmaxDesc(
+        input_tensor=source,
+        output_tensor=dml.TensorDesc(T.UINT32, (1, 1)),
+        axes=(0, 1),
+        axis_direction=dml.AxisDirection(int(last)),
+    )
+    (got,) = run(device, desc, [x], np.random.default_rng(1))
+    assert got.item() == (5 * 900 if last else 899)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("data_type", [T.FLOAT32, T.UINT8, T.FLOAT16], ids=lambda t: t.name)
 def test_results_in_another_order(gpu: dml.Device, data_type: T) -> None:
     """They are written in the order of the input, and moved where there are many."""
