@@ -33,6 +33,8 @@ from dmlgpu.plan.values import (
 )
 
 WG_SIZE = 128
+EACH = 4  # groups of an invocation that hardly reads: workgroups start one after the other
+MANY = 1 << 16  # groups from which on there are enough workgroups nevertheless
 MOST_UNITS = 4  # units of one tensor that an invocation handles at most
 # Elements of a group whose expression looks others up. It is long: written out for more elements,
 # or for more than a word's on CPU adapters, it would take drivers long to compile.
@@ -78,6 +80,10 @@ class ElementWise:
         untiled = shape
         if not self.lookups:
             shape = _tiled(shape, self.operands, len(self.outputs), adapter)
+            moved_bytes = self.traffic()
+            written = sum(moved_bytes[o.field] for o, _ in self.outputs)
+            writes = not adapter.is_cpu and sum(moved_bytes.values()) - written <= written // 8
+            shape = replace(shape, writes=writes)
         if largest > adapter.max_binding and alone:
             whole = not shape.tile or not shape.tile.inner  # loops that are cut are not baked in
             parts = self._parts(shape if whole else untiled, adapter.max_binding)
@@ -167,8 +173,11 @@ class ElementWise:
         count = prod(d.size for d in loops[:-1]) * -(-loops[-1].size // shape.group)
         if shape.is_linear:
             count = -(-prod(d.size for d in loops) // shape.group)
-        kernel, groups, wg_size = "elementwise/elements", -(-count // WG_SIZE), WG_SIZE
+        each = EACH if shape.writes and count >= MANY else 1
+        kernel, groups, wg_size = "elementwise/elements", -(-count // (WG_SIZE * each)), WG_SIZE
+        constants = {"EACH": each}
         if tile:
+            constants = {}
             count = prod(tile.counts(loops))
             kernel, groups, wg_size = "elementwise/tiles", count, across.WG_SIZE
         params: dict[str, Value] = {
@@ -192,7 +201,7 @@ class ElementWise:
             params,
             bindings,
             half_slots(every, shape.hardware_halves),
-            {"WG_SIZE": wg_size},
+            {"WG_SIZE": wg_size, **constants},
             code="\n".join([*param_lines(params), *self._code(shape)]),
         )
 
@@ -294,6 +303,7 @@ class Shape:
     stores: tuple[str, ...]
     hardware_halves: bool
     tile: across.Tile | None = None  # of what lies across, where the work is done in tiles
+    writes: bool = False  # hardly anything is read
 
     @property
     def group(self) -> int:
