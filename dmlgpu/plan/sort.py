@@ -35,6 +35,10 @@ MOST_LANES = 512
 RADIX_LANES = 256
 CPU_LANES = 64  # of radix sorts, where a barrier costs much
 LEAST_LANES = 64  # that short lines are put together for
+PICKED = 32  # items that are found one after the other, without sorting the rest
+PICK_LANES = 256
+PICK_FROM = 1024  # items of a segment: fewer leave invocations without any
+PICK_SUBGROUPS = 64  # as in sort/pick.wgsl
 FEW = 8  # pieces of a line are sorted by themselves where they are at least so much longer than k
 WORD_PLACES = 1 << 16  # places that fit a word together with a key of 16 bits
 MOST_ITEMS = 1 << 28  # of lines that are sorted together by digits; scratch memory holds them twice
@@ -111,9 +115,9 @@ class Sort:
         length, wanted = self.source.sizes[self.axis], self.index.sizes[self.axis]
         tile = self._tile(adapter)
         if length <= tile:
-            return Plan((self._sorted(Piece(length, length), wanted, tile),))
+            return Plan((self._sorted(Piece(length, length), wanted, tile, adapter),))
         if FEW * _room(wanted) <= tile:
-            return self._picked(wanted, tile)
+            return self._picked(wanted, tile, adapter)
         return self._by_digits(adapter)
 
     @property
@@ -140,8 +144,11 @@ class Sort:
         room = min(lanes * PER_LANE, adapter.max_workgroup_storage // (4 * self._item[1]))
         return 1 << room.bit_length() - 1
 
-    def _sorted(self, piece: Piece, wanted: int, tile: int) -> Dispatch:
-        """Segments of lines sorted in workgroup memory, the first items of each written."""
+    def _sorted(self, piece: Piece, wanted: int, tile: int, adapter: Adapter) -> Dispatch:
+        """Segments of lines sorted in workgroup memory, the first items of each written.
+
+        A GPU picks the first ones, where they are few, without sorting the others.
+        """
         slots = max(PER_LANE, min(tile, _room(piece.length)))
         lanes = max(min(LEAST_LANES, tile // PER_LANE), slots // PER_LANE)
         segments = count(self._lines) * -(-piece.length // slots)
@@ -150,10 +157,16 @@ class Sort:
         params["out_plane"] = segments * wanted
         params["slots"] = slots.bit_length() - 1
         params["run"] = min(slots, max(PER_LANE, _room(wanted))).bit_length() - 1
+        if wanted <= PICKED and _can_pick(adapter, slots) and self._item[1] < 3:
+            made = self._dispatch("sort/pick", segments, params, PICK_LANES, piece, target)
+            return replace(made, constants={**made.constants, "PER": slots // PICK_LANES})
         groups = -(-segments // (lanes * PER_LANE // slots))
-        return self._dispatch("sort/tile", groups, params, lanes, piece, target)
+        made = self._dispatch("sort/tile", groups, params, lanes, piece, target)
+        written = not adapter.is_cpu and slots == lanes * PER_LANE
+        load = "load_written" if written else "load_loop"
+        return replace(made, slots={**made.slots, "load": load})
 
-    def _picked(self, wanted: int, tile: int) -> Plan:
+    def _picked(self, wanted: int, tile: int, adapter: Adapter) -> Plan:
         """The first items of each piece of a line, and of these again, until they fit a tile."""
         length, lines = self.source.sizes[self.axis], count(self._lines)
         dispatches: list[Dispatch] = []
@@ -165,9 +178,9 @@ class Sort:
             size = 4 * self._item[1] * lines * chunks * wanted
             scratch[target] = max(size, scratch.get(target, 0))
             piece = Piece(length, tile, source, target)
-            dispatches.append(self._sorted(piece, wanted, tile))
+            dispatches.append(self._sorted(piece, wanted, tile, adapter))
             length, source = chunks * wanted, target
-        last = self._sorted(Piece(length, length, source), wanted, tile)
+        last = self._sorted(Piece(length, length, source), wanted, tile, adapter)
         return Plan((*dispatches, last), scratch)
 
     def _by_digits(self, adapter: Adapter) -> Plan:
@@ -227,8 +240,9 @@ class Sort:
             put = self._dispatch(
                 "sort/scatter", groups, params, lanes, piece, target or self.index_field
             )
-            own = "own_loop" if adapter.is_cpu else "own_written"
-            put = replace(put, slots={**put.slots, "own": own})
+            how = "loop" if adapter.is_cpu else "written"
+            counted = replace(counted, slots={**counted.slots, "counted": f"counted_{how}"})
+            put = replace(put, slots={**put.slots, "own": f"own_{how}"})
             plans += [Plan((counted,)), summed, Plan((put,))]
             if target:
                 scratch[target] = 4 * words * lines * length
@@ -318,6 +332,17 @@ def key_rule(data_type: DataType, descending: bool) -> dict[str, int]:
         "flip_negative_low": low ^ 0xFFFFFFFF if is_float else low,
         "unordered": turned ^ every,
     }
+
+
+def _can_pick(adapter: Adapter, slots: int) -> bool:
+    """Whether invocations of a workgroup can keep so many items, and find the first together."""
+    lanes = adapter.subgroup_min
+    return (
+        not adapter.is_cpu
+        and adapter.max_workgroup_size >= PICK_LANES
+        and lanes * PICK_SUBGROUPS >= PICK_LANES
+        and PICK_FROM <= slots <= 16 * PICK_LANES
+    )
 
 
 def _room(wanted: int) -> int:

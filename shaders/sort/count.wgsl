@@ -2,10 +2,13 @@
 #import work
 #import item
 #import source
+#import counted
 #bind write counts: u32
 const DIGITS = 256u;
 const PER = 16u;
 var<workgroup> wg_found: array<atomic<u32>, DIGITS>;
+
+fn found(item: Item) { atomicAdd(&wg_found[item_digit(item, params.shift) % DIGITS], 1u); }
 
 @compute @workgroup_size(WG_SIZE)
 fn main(
@@ -18,14 +21,7 @@ fn main(
   let tile = number % params.chunks;
   for (var d = lane; d < DIGITS; d += WG_SIZE) { atomicStore(&wg_found[d], 0u); }
   workgroupBarrier();
-  if (number < params.segments) {
-    for (var k = 0u; k < PER; k++) {
-      let place = (tile * PER + k) * WG_SIZE + lane;
-      if (place < params.length) {
-        atomicAdd(&wg_found[item_digit(load_item(line, place), params.shift) % DIGITS], 1u);
-      }
-    }
-  }
+  if (number < params.segments) { count_tile(line, tile * PER * WG_SIZE + lane); }
   workgroupBarrier();
   if (number < params.segments) {
     for (var d = lane; d < DIGITS; d += WG_SIZE) {

@@ -1,9 +1,12 @@
 // Items that a pass before has written.
 #bind read items: u32
 
-fn load_item(line: u32, place: u32) -> Item {
-  let at = line * params.length + place;
-  var words = vec3<u32>(0u);
-  for (var k = 0u; k < ITEM_WORDS; k++) { words[k] = load_items(at + k * params.in_plane); }
+fn line_begin(line: u32) -> u32 { return line * params.length; }
+
+fn item_at(begin: u32, place: u32) -> Item {
+  let at = begin + place;
+  var words = vec3<u32>(load_items(at), 0u, 0u);
+  if (ITEM_WORDS > 1u) { words.y = load_items(at + params.in_plane); }
+  if (ITEM_WORDS > 2u) { words.z = load_items(at + 2u * params.in_plane); }
   return item_of(words);
 }

@@ -2,8 +2,10 @@
 #bind read input: u32
 #import rule
 
-fn load_item(line: u32, place: u32) -> Item {
-  let at = line_starts(line).x + place * params.in_step;
+fn line_begin(line: u32) -> u32 { return line_starts(line).x; }
+
+fn item_at(begin: u32, place: u32) -> Item {
+  let at = begin + place * params.in_step;
   let bits = vec2<u32>(load_input(2u * at), load_input(2u * at + 1u));
   return keyed_item(key_pair(bits, rule_of_params()), place);
 }

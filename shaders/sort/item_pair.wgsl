@@ -9,3 +9,4 @@ fn last_item() -> Item { return vec2<u32>(0xffffffffu); }
 fn before(a: Item, b: Item) -> bool { return a.x < b.x; }
 fn item_place(item: Item) -> u32 { return item.y; }
 fn item_digit(item: Item, shift: u32) -> u32 { return item.x >> shift; }
+fn item_key(item: Item) -> u32 { return item.x; }

@@ -26,9 +26,8 @@ fn slot(i: u32) -> u32 { return i ^ ((i >> 4u) & 15u); }
 
 // The sum of all counts before each one: teams of invocations first, then all teams.
 fn sum_counters(lane: u32) {
-  var own = 0u;
-  for (var k = 0u; k < 8u; k++) { own += wg_counters[lane * 8u + k]; }
-  wg_sums[lane] = own;
+  #repeat 8: let own$ = wg_counters[lane * 8u + $u];
+  wg_sums[lane] = own0 + own1 + own2 + own3 + own4 + own5 + own6 + own7;
   workgroupBarrier();
   if (lane * TEAM < WG_SIZE) {
     var sum = 0u;
@@ -46,11 +45,7 @@ fn sum_counters(lane: u32) {
     // The digits from 8 on come behind all of those below.
     sum += select(0u, found, k < lane / TEAM) + (found << 16u);
   }
-  for (var k = 0u; k < 8u; k++) {
-    let found = wg_counters[lane * 8u + k];
-    wg_counters[lane * 8u + k] = sum;
-    sum += found;
-  }
+  #repeat 8: wg_counters[lane * 8u + $u] = sum; sum += own$;
 }
 
 // The counter of a digit, and how far up its bits lie.
@@ -71,6 +66,20 @@ fn put_item(item: Item, shift: u32, lane: u32) {
   wg_items[slot((sum >> counter.y) & 0xffffu)] = item;
 }
 
+fn digit_at(k: u32) -> u32 { return item_digit(wg_items[slot(k)], params.shift) % DIGITS; }
+
+// Where the items of a digit begin in the tile.
+fn mark_digit(k: u32) {
+  let digit = digit_at(k);
+  if (k == 0u || digit_at(max(k, 1u) - 1u) != digit) { wg_starts[digit] = k; }
+}
+
+fn write_item(begin: u32, k: u32) {
+  let item = wg_items[slot(k)];
+  let rank = wg_starts[item_digit(item, params.shift) % DIGITS] + k;
+  if (rank < params.kept) { store_item(begin, rank, item); }
+}
+
 @compute @workgroup_size(WG_SIZE)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -80,18 +89,12 @@ fn main(
   let number = group.x + group.y * groups.x;
   let line = number / params.chunks;
   let tile = number % params.chunks;
-  for (var k = lane; k < TILE; k += WG_SIZE) {
-    var item = last_item();
-    if (number < params.segments && tile * TILE + k < params.length) {
-      item = load_item(line, tile * TILE + k);
-    }
-    wg_items[slot(k)] = item;
-  }
+  load_tile(line, tile * TILE, lane);
   for (var part = 0u; part < params.digit_bits; part += 4u) {
     let shift = params.shift + part;
     workgroupBarrier();
     take_items(lane);
-    for (var k = 0u; k < 8u; k++) { wg_counters[k * WG_SIZE + lane] = 0u; }
+    #repeat 8: wg_counters[$u * WG_SIZE + lane] = 0u;
     count_items(shift, lane);
     workgroupBarrier();
     sum_counters(lane);
@@ -101,16 +104,11 @@ fn main(
   workgroupBarrier();
   if (number >= params.segments) { return; }
   let count = min(TILE, params.length - tile * TILE);
-  for (var k = lane; k < count; k += WG_SIZE) {
-    let digit = item_digit(wg_items[slot(k)], params.shift) % DIGITS;
-    if (k == 0u || item_digit(wg_items[slot(max(k, 1u) - 1u)], params.shift) % DIGITS != digit) {
-      wg_starts[digit] = load_offsets((line * DIGITS + digit) * params.chunks + tile) - k;
-    }
+  mark_digits(count, lane);
+  workgroupBarrier();
+  for (var d = lane; d < DIGITS; d += WG_SIZE) {
+    wg_starts[d] = load_offsets((line * DIGITS + d) * params.chunks + tile) - wg_starts[d];
   }
   workgroupBarrier();
-  for (var k = lane; k < count; k += WG_SIZE) {
-    let item = wg_items[slot(k)];
-    let rank = wg_starts[item_digit(item, params.shift) % DIGITS] + k;
-    if (rank < params.kept) { store_item(line, rank, item); }
-  }
+  write_items(target_begin(line), count, lane);
 }

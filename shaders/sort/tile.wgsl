@@ -8,6 +8,7 @@
 #import item
 #import source
 #import target
+#import load
 const PER = 8u;
 const PER_BITS = 3u;
 override TILE: u32 = WG_SIZE * PER;
@@ -33,18 +34,7 @@ fn main(
 ) {
   let segments = TILE >> params.slots;
   let first = (group.x + group.y * groups.x) * segments;
-  for (var k = lane; k < TILE; k += WG_SIZE) {
-    let segment = first + (k >> params.slots);
-    var line = segment;
-    var place = k & ((1u << params.slots) - 1u);
-    if (params.chunks > 1u) {
-      line = segment / params.chunks;
-      place += (segment - line * params.chunks) << params.slots;
-    }
-    var item = last_item();
-    if (segment < params.segments && place < params.length) { item = load_item(line, place); }
-    wg_items[slot(k)] = item;
-  }
+  load_segments(first, lane);
   workgroupBarrier();
   let own = lane * PER;
   var v: array<Item, PER>;
@@ -90,7 +80,7 @@ fn main(
     let segment = first + (k >> width_bits);
     let rank = k & ((1u << width_bits) - 1u);
     if (segment < params.segments && rank < params.kept) {
-      store_item(segment, rank, wg_items[slot(k)]);
+      store_item(target_begin(segment), rank, wg_items[slot(k)]);
     }
   }
 }

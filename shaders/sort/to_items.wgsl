@@ -1,7 +1,11 @@
 // Items for another pass: each word of them in a plane of its own.
 #bind write sorted: u32
 
-fn store_item(segment: u32, rank: u32, item: Item) {
-  let at = segment * params.kept + rank;
-  for (var k = 0u; k < ITEM_WORDS; k++) { store_sorted(at + k * params.out_plane, item_part(item, k)); }
+fn target_begin(segment: u32) -> u32 { return segment * params.kept; }
+
+fn store_item(begin: u32, rank: u32, item: Item) {
+  let at = begin + rank;
+  store_sorted(at, item_part(item, 0u));
+  if (ITEM_WORDS > 1u) { store_sorted(at + params.out_plane, item_part(item, 1u)); }
+  if (ITEM_WORDS > 2u) { store_sorted(at + 2u * params.out_plane, item_part(item, 2u)); }
 }

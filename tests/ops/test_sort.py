@@ -125,9 +125,25 @@ def test_the_kernels_of_a_gpu(device: dml.Device) -> None:
             made.context.facts, is_cpu=False, max_workgroup_size=256, max_workgroup_storage=16384
         )
         for data_type in (T.UINT8, T.FLOAT32, T.INT64):
-            x = random_values(data_type, (2, 5000))
-            check(made, x, 5000, Direction.DECREASING)
-            check(made, x, 30, Direction.INCREASING)
+            for few in (False, True):
+                x = random_values(data_type, (2, 5000), few)
+                check(made, x, 5000, Direction.DECREASING)
+                check(made, x, 30, Direction.INCREASING)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("length", [1024, 1025, 2047, 4096])
+def test_few_of_many_are_picked(device: dml.Device, length: int) -> None:
+    """By the kernel of a GPU, equal ones in the order of their places."""
+    if not device.context.facts.subgroup_min:
+        pytest.skip(f"{device.adapter.name} has no subgroups")
+    with dml.Device(device.adapter) as made:
+        made.context.facts = replace(made.context.facts, is_cpu=False)
+        for data_type in (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT32):
+            for few in (False, True):
+                x = random_values(data_type, (3, length), few)
+                check(made, x, 32, Direction.DECREASING)
+                check(made, x, 3, Direction.INCREASING)
 
 
 def order(data_type: T, length: int, k: int, lines: int = 1) -> dml.TopK1Desc:
@@ -160,9 +176,13 @@ def test_workgroup_memory_suffices(adapter: Adapter, data_type: T) -> None:
     ("data_type", "length", "k", "kernels"),
     [
         (T.FLOAT32, 4096, 4096, ["tile"]),
-        (T.UINT8, 4096, 1, ["tile"]),
+        (T.UINT8, 4096, 1, ["pick"]),
+        (T.FLOAT32, 4096, 32, ["pick"]),
+        (T.FLOAT32, 4096, 33, ["tile"]),
+        (T.FLOAT32, 512, 16, ["tile"]),  # too short to be worth a workgroup
+        (T.INT64, 2048, 16, ["tile"]),  # keys of two words
         (T.FLOAT32, 4097, 512, ["tile", "tile"]),
-        (T.FLOAT32, 1 << 26, 16, ["tile", "tile", "tile"]),
+        (T.FLOAT32, 1 << 26, 16, ["pick", "pick", "pick"]),
         (T.UINT8, 5000, 5000, ["count", "scatter"]),
         (T.FLOAT16, 5000, 5000, ["count", "scatter"] * 2),
         (T.FLOAT32, 4097, 513, ["count", "scatter"] * 4),

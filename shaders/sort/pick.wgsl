@@ -1,0 +1,72 @@
+// The first items of each segment where few are wanted: invocations keep the items of a segment in
+// registers, and in every round the first of all is found and taken out. Of equal keys the one with
+// the lower place comes first. Items have keys of up to 32 bits.
+#import work
+#import item
+#import source
+#import target
+override PER: u32 = 16; // items of an invocation: 4, 8 or 16
+const NOWHERE = 0xffffffffu;
+const MOST_SUBGROUPS = 64u;
+var<workgroup> wg_keys: array<u32, 2u * MOST_SUBGROUPS>; // of each subgroup, in this round and the next
+var<workgroup> wg_places: array<u32, 2u * MOST_SUBGROUPS>;
+
+struct First {
+  key: u32,
+  number: u32, // of the item in its segment
+}
+
+fn first_of(a: First, b: First) -> First {
+  let second = b.key < a.key || (b.key == a.key && b.number < a.number);
+  return First(select(a.key, b.key, second), select(a.number, b.number, second));
+}
+
+@compute @workgroup_size(WG_SIZE)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+  @builtin(subgroup_id) subgroup: u32,
+  @builtin(subgroup_invocation_id) spot: u32,
+  @builtin(subgroup_size) lanes: u32,
+  @builtin(num_subgroups) subgroups: u32,
+) {
+  let number = group.x + group.y * groups.x;
+  let segment = min(number, params.segments - 1u);
+  let line = segment / params.chunks;
+  let begin = line_begin(line);
+  let start = (segment - line * params.chunks) << params.slots;
+  let last = params.length - 1u;
+  #repeat 16: var key$ = NOWHERE; if (PER > $u) { key$ = item_key(item_at(begin, min(start + lane + $u * WG_SIZE, last))); }
+  // What is beyond the line, or was taken out, has no number.
+  #repeat 16: var at$ = select(NOWHERE, lane + $u * WG_SIZE, PER > $u && start + lane + $u * WG_SIZE <= last);
+  #repeat 16: if (at$ == NOWHERE) { key$ = NOWHERE; }
+  var own = First(NOWHERE, NOWHERE);
+  #repeat 16: own = first_of(own, First(key$, at$));
+  var mine = 0u; // the item of the round that has the number of this invocation
+  for (var round = 0u; round < params.kept; round++) {
+    let key = subgroupMin(own.key);
+    let place = subgroupMin(select(NOWHERE, own.number, own.key == key));
+    let side = (round & 1u) * MOST_SUBGROUPS;
+    wg_keys[side + subgroup] = key;
+    wg_places[side + subgroup] = place;
+    workgroupBarrier();
+    // A subgroup finds the first of so many others at once.
+    var best = First(NOWHERE, NOWHERE);
+    for (var s = 0u; s < subgroups; s += lanes) {
+      let from_ = side + min(s + spot, subgroups - 1u);
+      let key_ = subgroupMin(wg_keys[from_]);
+      let place_ = subgroupMin(select(NOWHERE, wg_places[from_], wg_keys[from_] == key_));
+      best = first_of(best, First(key_, place_));
+    }
+    if (lane == round) { mine = best.number; }
+    if (own.number == best.number) {
+      #repeat 16: if (at$ == best.number) { key$ = NOWHERE; at$ = NOWHERE; }
+      own = First(NOWHERE, NOWHERE);
+      #repeat 16: own = first_of(own, First(key$, at$));
+    }
+  }
+  if (lane < params.kept && number < params.segments) {
+    store_item(target_begin(number), lane, item_at(begin, start + mine));
+  }
+}
