@@ -458,10 +458,11 @@ def _whole_units(layout: Layout) -> Work:
 def _dense(layout: Layout) -> Work:
     """Units, each put together from the elements of one run or of several."""
     made, last = _units(layout), layout.dims[-1]
+    steps = (1, -1, 2) if layout.on_cpu else (1, -1, 2, -2)
     constants = {
         **made.constants,
         "BITS": layout.bits,
-        "STEP": last.source if last.source in (1, -1, 2, -2) else 0,
+        "STEP": last.source if last.source in steps else 0,
         "TUPLE_PER_ELEMENT": int(last.tuple_ != 0),
         "WHOLE": int(_in_whole_units(layout.bits, layout.dims)),
     }
