@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from dmlgpu.plan.dispatch import of_eight
 from dmlgpu.plan.rows import Rows
 from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 
@@ -316,44 +317,40 @@ def _rounds(count: int, text: str) -> list[str]:
     return lines
 
 
-def _at(array: str, d: int) -> str:
-    return f"params.{array}[{d // 4}][{d % 4}]"
-
-
 def _tile_at(tile: Tile, tensors: int) -> list[str]:
     """Where tile `number` begins, and how far its next rows are where a row ends."""
     row = tile.row
-    length = " * ".join([_at("sizes", row), *(f"{n}u" for n in tile.inner)])
+    length = " * ".join([of_eight("sizes", row), *(f"{n}u" for n in tile.inner)])
     lines = [
         "fn tile_at(number: u32) -> Tile {",
         "  var rest = number;",
         "  var tile = Tile();",
-        f"  tile.first = rest % {_at('counts', row)} * {tile.own}u;",
-        f"  rest /= {_at('counts', row)};",
+        f"  tile.first = rest % {of_eight('counts', row)} * {tile.own}u;",
+        f"  rest /= {of_eight('counts', row)};",
         f"  tile.left = {length} - tile.first;",
         f"  tile.own = min(tile.left, {tile.own}u);",
         *(f"  tile.at{t} = params.start{t};" for t in range(tensors)),
     ]
     for d in reversed(range(row)):
         own = f" * {tile.steps}u" if d == tile.loop else ""
-        lines.append(f"  let c{d} = rest % {_at('counts', d)}{own};")
-        lines.append(f"  rest /= {_at('counts', d)};")
-        lines += [f"  tile.at{t} += c{d} * {_at(f'strides{t}', d)};" for t in range(tensors)]
-    size, first = _at("sizes", tile.loop), f"c{tile.loop}"
+        lines.append(f"  let c{d} = rest % {of_eight('counts', d)}{own};")
+        lines.append(f"  rest /= {of_eight('counts', d)};")
+        lines += [f"  tile.at{t} += c{d} * {of_eight(f'strides{t}', d)};" for t in range(tensors)]
+    size, first = of_eight("sizes", tile.loop), f"c{tile.loop}"
     lines.append(f"  tile.across = min({size} - {first}, {tile.steps}u);")
     lines.append(f"  tile.end = {size} - {first} - 1u;")
     for name, at_end in (("next", "false"), ("turn", "true")) if tile.beyond else ():
         ends: list[int] = []
         for d in reversed(range(1, row)):
-            here = at_end if d == tile.loop else f"c{d} + 1u == {_at('sizes', d)}"
+            here = at_end if d == tile.loop else f"c{d} + 1u == {of_eight('sizes', d)}"
             before = f"{name}_{d + 1} && " if ends else ""
             lines.append(f"  let {name}_{d} = {before}{here};")
             ends.append(d)
         for t in range(tensors):
-            ahead = _at(f"strides{t}", row - 1)
+            ahead = of_eight(f"strides{t}", row - 1)
             for d in ends:
-                strides = _at(f"strides{t}", d - 1), _at(f"strides{t}", d)
-                jump = f"{strides[0]} - {_at('sizes', d)} * {strides[1]}"
+                strides = of_eight(f"strides{t}", d - 1), of_eight(f"strides{t}", d)
+                jump = f"{strides[0]} - {of_eight('sizes', d)} * {strides[1]}"
                 ahead += f" + select(0u, {jump}, {name}_{d})"
             lines.append(f"  tile.{name}{t} = {ahead};")
     return [*lines, "  return tile;", "}"]
@@ -371,7 +368,7 @@ def _spot(tile: Tile, t: int, rank: int) -> list[str]:
     ):
         lines += [
             f"fn {name}{t}(tile: Tile, b: u32, a: u32) -> u32 {{",
-            f"  var at = tile.at{t} + b * {_at(f'strides{t}', tile.loop)};",
+            f"  var at = tile.at{t} + b * {of_eight(f'strides{t}', tile.loop)};",
             "  var rest = tile.first + a;",
         ]
         if tile.beyond:
@@ -381,9 +378,9 @@ def _spot(tile: Tile, t: int, rank: int) -> list[str]:
             ]
         for d in reversed(range(tile.row + 1, rank)):
             size = tile.inner[d - tile.row - 1]
-            lines.append(f"  at += rest % {size}u * {_at(f'strides{t}', d)};")
+            lines.append(f"  at += rest % {size}u * {of_eight(f'strides{t}', d)};")
             lines.append(f"  rest /= {size}u;")
-        lines += [f"  return at + rest * {_at(f'strides{t}', tile.row)};", "}"]
+        lines += [f"  return at + rest * {of_eight(f'strides{t}', tile.row)};", "}"]
     return lines
 
 

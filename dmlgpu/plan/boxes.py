@@ -15,9 +15,9 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from dmlgpu.plan.dispatch import Dispatch, Value, eight
+from dmlgpu.plan.dispatch import Dispatch, Value, eight, of_eight
 from dmlgpu.plan.lines import RUNNING, Scan, arithmetic
-from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.loops import Dim, order_of
 
 # Numbers that the shader shares, or that devices set.
 WG_SIZE = 256
@@ -82,8 +82,7 @@ class Boxes:
     @property
     def by_input(self) -> tuple[int, ...]:
         """Loops of the box in the order of the input, the one with the least step first."""
-        order = sorted(range(len(self.dims)), key=lambda d: _rank(self.dims[d].source))
-        return tuple(d for d in order if self.box[d] > 1)
+        return tuple(d for d in order_of([d.source for d in self.dims]) if self.box[d] > 1)
 
     @property
     def by_output(self) -> tuple[int, ...]:
@@ -113,11 +112,6 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
     )
 
 
-def _rank(source: int) -> tuple[bool, int]:
-    """Least steps first; loops that stay where they are last, since they bring no neighbours."""
-    return source == 0, abs(source)
-
-
 def _steps(size: int, wanted: int) -> int:
     """About so many steps: all where there are hardly more, equal pieces where those are few.
 
@@ -132,7 +126,7 @@ def _steps(size: int, wanted: int) -> int:
 def _box(dims: Sequence[Dim], most: int, run: int, room: int) -> tuple[int, ...]:
     """Steps of each loop, about `most` in all: `run` along each side, the rest along the axis."""
     by_output = sorted(range(len(dims)), key=lambda d: abs(dims[d].out))
-    by_input = sorted(range(len(dims)), key=lambda d: _rank(dims[d].source))
+    by_input = order_of([d.source for d in dims])
     box = _runs(dims, (by_output, by_input), run)
     while prod(box) > 2 * most:
         run //= 2
@@ -360,10 +354,6 @@ def partials_of(boxes: Boxes, name: str) -> Scan:
     )
 
 
-def _at(array: str, d: int) -> str:
-    return f"params.{array}[{d // 4}u][{d % 4}u]"
-
-
 def _sum(terms: Sequence[str]) -> str:
     return " + ".join(terms) or "0u"
 
@@ -408,16 +398,16 @@ def _box_at(boxes: Boxes) -> list[str]:
         own = "params.segment_steps" if d == axis else f"{boxes.box[d]}u"
         left = "steps" if d == axis else f"n{d}"
         if boxes.counts[d] == 1:  # a division less
-            lines.append(f"  box.{left} = {_at('sizes', d)};")
+            lines.append(f"  box.{left} = {of_eight('sizes', d)};")
             continue
-        number = f"(rest - next * {_at('counts', d)})"
+        number = f"(rest - next * {of_eight('counts', d)})"
         lines += [
-            "  next = 0u;" if d == last else f"  next = rest / {_at('counts', d)};",
+            "  next = 0u;" if d == last else f"  next = rest / {of_eight('counts', d)};",
             f"  first = {number} * {own};",
-            f"  box.source += first * {_at('in_strides', d)};",
-            f"  box.target_ += first * {_at('out_strides', d)};",
-            f"  box.{left} = min({_at('sizes', d)} - first, {own});",
-            f"  box.partial += {number if d == axis else 'first'} * {_at('partial_strides', d)};",
+            f"  box.source += first * {of_eight('in_strides', d)};",
+            f"  box.target_ += first * {of_eight('out_strides', d)};",
+            f"  box.{left} = min({of_eight('sizes', d)} - first, {own});",
+            f"  box.partial += {number if d == axis else 'first'} * {of_eight('partial_strides', d)};",
             "  rest = next;",
         ]
     return [*lines, "  return box;", "}"]
@@ -435,7 +425,7 @@ class Spots:
     def declared(self, start: str) -> list[str]:
         """Coordinates of the lane, and where its first element is."""
         loops = self.order.loops
-        at = [start, *(f"c{d} * {_at(self.strides, d)}" for d in loops)]
+        at = [start, *(f"c{d} * {of_eight(self.strides, d)}" for d in loops)]
         return [
             *(f"  let c{d} = {self.order.of_lane(d)};" for d in loops),
             f"  let left = min(box.steps - done, {self.boxes.box[-1]}u);",
@@ -466,7 +456,7 @@ class Spots:
     def address(self, item: int) -> str:
         """Where an item is in the tensor."""
         adds = [(self.order.of_item(d, item), d) for d in self.order.loops]
-        return _sum(["at", *(f"{n}u * {_at(self.strides, d)}" for n, d in adds if n)])
+        return _sum(["at", *(f"{n}u * {of_eight(self.strides, d)}" for n, d in adds if n)])
 
     def spot(self, item: int) -> str:
         """Where an item is held."""
@@ -487,7 +477,7 @@ def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     every = range(order.items)
     return [
         "fn take_in(box: Box, done: u32, lane: u32) {",
-        *spots.declared(f"box.source + done * {_at('in_strides', boxes.axis)}"),
+        *spots.declared(f"box.source + done * {of_eight('in_strides', boxes.axis)}"),
         *(f"  let here{i} = {spots.is_inside(i) or 'true'};" for i in every),
         # Outside, the box's first element is read, so that no load is in a branch.
         *(f"  let at{i} = select(box.source, {spots.address(i)}, here{i});" for i in every),
@@ -520,8 +510,8 @@ def _take_pairs(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     order = Order(boxes.by_input, box)
     lefts = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
     times = {d: 2 if d == near else 1 for d in order.loops}
-    at = [f"box.source + done * {_at('in_strides', boxes.axis)}"]
-    at += [f"{times[d]}u * c{d} * {_at('in_strides', d)}" for d in order.loops]
+    at = [f"box.source + done * {of_eight('in_strides', boxes.axis)}"]
+    at += [f"{times[d]}u * c{d} * {of_eight('in_strides', d)}" for d in order.loops]
     lines = [
         "fn take_in(box: Box, done: u32, lane: u32) {",
         *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
@@ -532,7 +522,7 @@ def _take_pairs(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     reads, holds = [], []
     for i in range(order.items):
         adds = [(order.of_item(d, i), d) for d in order.loops]
-        address = [f"{times[d] * n}u * {_at('in_strides', d)}" for n, d in adds if n]
+        address = [f"{times[d] * n}u * {of_eight('in_strides', d)}" for n, d in adds if n]
         more = sum(times[d] * n * held[d] for n, d in adds)
         here = [f"{times[d]}u * (c{d} + {n}u) < {lefts[d]}" for n, d in adds]
         inside = [f"c{d} + {n}u < {box[d]}u" for n, d in adds if order.leaves(d)]
@@ -572,7 +562,7 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
         return f"held[spot + {more + t * held[axis]}u]"
 
     def partial(j: int) -> str:
-        adds = [f"(c{d} + {order.of_item(d, j)}u) * {_at('partial_strides', d)}" for d in own]
+        adds = [f"(c{d} + {order.of_item(d, j)}u) * {of_eight('partial_strides', d)}" for d in own]
         return _sum(["box.partial", *adds])
 
     def is_held(j: int) -> str:
@@ -656,7 +646,7 @@ def _put_out(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     every = range(order.items)
     return [
         "fn put_out(box: Box, done: u32, lane: u32) {",
-        *spots.declared(f"box.target_ + done * {_at('out_strides', boxes.axis)}"),
+        *spots.declared(f"box.target_ + done * {of_eight('out_strides', boxes.axis)}"),
         *(f"  let v{i} = held[{spots.spot(i)}];" for i in every),
         *(_when(spots.is_inside(i), f"put({spots.address(i)}, v{i});") for i in every),
         "}",
@@ -674,8 +664,8 @@ def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
     rows = [d for d in order.loops if d != near]
     is_backward = boxes.dims[near].out < 0
     left = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
-    address = [f"box.target_ + done * {_at('out_strides', boxes.axis)}"]
-    address += [f"c{d} * {_at('out_strides', d)}" for d in rows]
+    address = [f"box.target_ + done * {of_eight('out_strides', boxes.axis)}"]
+    address += [f"c{d} * {of_eight('out_strides', d)}" for d in rows]
 
     def half(k: str) -> str:
         along = f"(n - 1u - {k})" if is_backward else k
@@ -706,7 +696,7 @@ def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
     ]
     for i in range(order.items):
         adds = [(order.of_item(d, i), d) for d in rows]
-        at = _sum(["at", *(f"{k}u * {_at('out_strides', d)}" for k, d in adds if k)])
+        at = _sum(["at", *(f"{k}u * {of_eight('out_strides', d)}" for k, d in adds if k)])
         more = sum(k * held[d] for k, d in adds)
         pair = f"c{near} + {order.of_item(near, i)}u"
         here = " && ".join(

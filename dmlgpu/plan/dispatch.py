@@ -82,3 +82,8 @@ def eight(values: Sequence[int], fill: int = 0) -> tuple[int, ...]:
     """`values` as the eight 32-bit words a shader reads, two's complement where negative."""
     words = [v & 0xFFFFFFFF for v in values]
     return tuple(words + [fill] * (MAX_RANK - len(words)))
+
+
+def of_eight(array: str, d: int) -> str:
+    """WGSL of entry `d` of a parameter that has eight."""
+    return f"params.{array}[{d // 4}][{d % 4}]"

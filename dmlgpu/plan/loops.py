@@ -6,6 +6,7 @@ index tuples at once; dimensions that step together in all three become one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 
@@ -40,6 +41,11 @@ def fold(dims: list[Dim]) -> tuple[Dim, ...]:
                 continue
         folded.append(dim)
     return tuple(folded) or (Dim(1, 1, 1),)
+
+
+def order_of(steps: Sequence[int]) -> list[int]:
+    """Loops by their steps, the least first; last those that stay: they bring no neighbours."""
+    return sorted(range(len(steps)), key=lambda d: (steps[d] == 0, abs(steps[d])))
 
 
 def extent(dims: tuple[Dim, ...]) -> int:

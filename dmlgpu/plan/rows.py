@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
+from dmlgpu.plan.dispatch import of_eight
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -48,7 +50,7 @@ class Rows:
     def stride(self, t: int, d: int | None = None) -> str:
         """The step of a tensor along a loop; along a row where none is given."""
         d = self.rank - 1 if d is None else d
-        return f"params.strides{t}[{d // 4}][{d % 4}]"
+        return of_eight(f"strides{t}", d)
 
     def address(self, t: int, k: int) -> str:
         """The address of element `k` of the group in tensor `t`."""
@@ -106,7 +108,7 @@ class Rows:
 
 
 def _size(d: int) -> str:
-    return f"params.sizes[{d // 4}][{d % 4}]"
+    return of_eight("sizes", d)
 
 
 def _times(count: int | str, step: int | None, stride: str) -> str:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from dmlgpu.desc.cached import cached_property
-from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight
-from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight, of_eight
+from dmlgpu.plan.loops import Dim, order_of
 
 WG_SIZE = 256
 EDGE = 1024  # bits of a run that keep both sides in whole sectors
@@ -179,11 +179,6 @@ class Tile:
         return (length + self.per_word - 2) // self.per_word + 1
 
 
-def order_of(steps: Sequence[int]) -> list[int]:
-    """Least steps first; loops that stay where they are last, since they bring no neighbours."""
-    return sorted(range(len(steps)), key=lambda d: (steps[d] == 0, abs(steps[d])))
-
-
 def tile_of(bits: int, dims: tuple[Dim, ...], out_base: int, storage: int) -> Tile:
     """The tile of a move in `storage` bytes of workgroup memory."""
     is_pair = bits == 64
@@ -279,10 +274,10 @@ def _declared(tile: Tile) -> list[str]:
     for d in reversed(range(len(tile.dims))):
         step = _step(tile, "source", d)
         if d in cut:
-            number = f"rest % {_at('counts', d)}" if d != cut[0] else "rest"
-            left = f"{_at('sizes', d)} - {tile.box[d]}u"
+            number = f"rest % {of_eight('counts', d)}" if d != cut[0] else "rest"
+            left = f"{of_eight('sizes', d)} - {tile.box[d]}u"
             lines.append(f"  first = min({number} * {tile.own[d]}u, {left});")
-            lines += [f"  rest /= {_at('counts', d)};"] if d != cut[0] else []
+            lines += [f"  rest /= {of_eight('counts', d)};"] if d != cut[0] else []
             lines.append(f"  tile.output += first * {_step(tile, 'out', d)};")
             sign = "-" if tile.dims[d].source < 0 else "+"
             lines.append(f"  tile.source {sign}= first * {step};")
@@ -293,12 +288,8 @@ def _declared(tile: Tile) -> list[str]:
     return [*lines, "  return tile;", "}"]
 
 
-def _at(array: str, d: int) -> str:
-    return f"params.{array}[{d // 4}u][{d % 4}u]"
-
-
 def _step(tile: Tile, side: str, d: int) -> str:
-    return "1u" if tile.is_pair and d == len(tile.dims) - 1 else _at(f"{side}_strides", d)
+    return "1u" if tile.is_pair and d == len(tile.dims) - 1 else of_eight(f"{side}_strides", d)
 
 
 def _digits(number: str, loops: Sequence[int], sizes: Sequence[int], name: str) -> list[str]:
