@@ -401,13 +401,14 @@ def _box_at(boxes: Boxes) -> list[str]:
             lines.append(f"  box.{left} = {of_eight('sizes', d)};")
             continue
         number = f"(rest - next * {of_eight('counts', d)})"
+        at = number if d == axis else "first"  # partial results are of segments, not of steps
         lines += [
             "  next = 0u;" if d == last else f"  next = rest / {of_eight('counts', d)};",
             f"  first = {number} * {own};",
             f"  box.source += first * {of_eight('in_strides', d)};",
             f"  box.target_ += first * {of_eight('out_strides', d)};",
             f"  box.{left} = min({of_eight('sizes', d)} - first, {own});",
-            f"  box.partial += {number if d == axis else 'first'} * {of_eight('partial_strides', d)};",
+            f"  box.partial += {at} * {of_eight('partial_strides', d)};",
             "  rest = next;",
         ]
     return [*lines, "  return box;", "}"]
