@@ -1,22 +1,26 @@
 """Plans that find the elements that are not zero: a count, a sum over blocks, and the places.
 
-Blocks of elements are counted, the counts summed up by one workgroup, and then each block knows
-where its first row goes: the order is that of the elements, on every run.
+Blocks of elements are counted, the counts are summed with the planner of running sums, and then
+each block knows where its first row goes: the order is that of the elements, on every run.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
+from dmlgpu.plan.lines import Scan
+from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.parts import in_turn
+from dmlgpu.plan.scan import plan_scan
 from dmlgpu.plan.traffic import all_read, bytes_written
 
 WG_SIZE = 256
-PER_LANE = 4  # elements side by side that an invocation looks at
+PER_LANE = 8  # elements side by side that an invocation looks at, as in nonzero/found_written
 CPU_WG_SIZE = 64
 CPU_PER_LANE = 32  # where a barrier costs much
-BLOCKS = "blocks"
+COUNTS, BLOCKS = "counts", "blocks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class NonZero:
     coordinates: TensorDesc
 
     def plan(self, adapter: Adapter) -> Plan:
-        """Three dispatches."""
+        """A count, a scan of the counts, and the coordinates."""
         source = self.source
         loops = _folded(source)
         lanes = CPU_WG_SIZE if adapter.is_cpu else WG_SIZE
@@ -50,24 +54,37 @@ class NonZero:
         columns = self.coordinates.sizes[-1]
         row, column = self.coordinates.effective_strides[-2:]
         rows: dict[str, Value] = {
+            "blocks": blocks,
             "columns": columns,
             "row": row,
             "column": column,
             "column_sizes": eight(source.sizes[source.rank - columns :]),
         }
-        found = {"input": "input_tensor", "blocks": BLOCKS}
-        count = Dispatch("nonzero/count", blocks, params, found, {}, constants)
-        total = Dispatch(
-            "nonzero/total",
-            1,
-            {"blocks": blocks},
-            {"blocks": BLOCKS, "total": "output_count_tensor"},
-            {},
-            {"WG_SIZE": lanes},
+        slots = {"found": "found_loop" if adapter.is_cpu else "found_written"}
+        found = {"input": "input_tensor", "blocks": COUNTS}
+        count = Dispatch("nonzero/count", blocks, params, found, slots, constants)
+        scan = Scan(
+            fold="sum",
+            num="u32",
+            bits=32,
+            lines=(Dim(1, 1, 1),),
+            axis_size=blocks,
+            in_base=0,
+            in_step=1,
+            out_base=0,
+            out_step=1,
+            exclusive=True,
+            input=COUNTS,
+            output=BLOCKS,
         )
-        written = {**found, "output": "output_coordinates_tensor"}
-        write = Dispatch("nonzero/write", blocks, params | rows, written, {}, constants)
-        return Plan((count, total, write), {BLOCKS: 4 * blocks})
+        patient = replace(adapter, forward_progress=False)
+        size = max(16, 4 * blocks)
+        summed = plan_scan(scan, patient, size)
+        written = {"input": "input_tensor", "blocks": BLOCKS}
+        written |= {"output": "output_coordinates_tensor", "total": "output_count_tensor"}
+        write = Dispatch("nonzero/write", blocks, params | rows, written, slots, constants)
+        made = in_turn([Plan((count,)), summed, Plan((write,))])
+        return replace(made, scratch={**made.scratch, COUNTS: size, BLOCKS: size})
 
     def traffic(self) -> dict[str, int]:
         """The input once and every row, as if all were found."""

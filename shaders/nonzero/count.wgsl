@@ -1,4 +1,4 @@
-// NONZERO_COORDINATES, first of three: how many elements of each block are not zero.
+// NONZERO_COORDINATES, first half: how many elements of each block are not zero.
 #import elements
 #bind write blocks: u32
 var<workgroup> total: atomic<u32>;

@@ -3,29 +3,19 @@
 #param sizes: array<vec4<u32>, 2>
 #param strides: array<vec4<u32>, 2>
 #bind read input: u32
+#import found
 override WG_SIZE: u32 = 256;
 override RANK: u32 = 1;
 override BITS: u32 = 32;
 override MASK: u32 = 0xffffffffu; // bits that count: not the sign of a float
-override PER_LANE: u32 = 4;
+override PER_LANE: u32 = 8;
 override PER_WORD: u32 = 32u / BITS;
 
-fn is_found(position: u32) -> bool {
-  if (position >= params.count) { return false; }
+fn address(position: u32) -> u32 {
   var rest = position;
   var at = 0u;
-  for (var k = 0u; k < RANK; k++) {
-    let d = RANK - 1u - k;
-    let size = params.sizes[d / 4u][d % 4u];
-    at += rest % size * params.strides[d / 4u][d % 4u];
-    rest /= size;
-  }
-  return ((load_input(at / PER_WORD) >> (at % PER_WORD * BITS)) & MASK) != 0u;
+  #repeat 7: if (RANK > $u + 1u) { let d = max(RANK, $u + 2u) - 1u - $u; let q = rest / params.sizes[d / 4u][d % 4u]; at += (rest - q * params.sizes[d / 4u][d % 4u]) * params.strides[d / 4u][d % 4u]; rest = q; }
+  return at + rest * params.strides[0].x;
 }
 
-// The elements of an invocation that are not zero, as bits.
-fn found_from(first: u32) -> u32 {
-  var found = 0u;
-  for (var k = 0u; k < PER_LANE; k++) { found |= u32(is_found(first + k)) << k; }
-  return found;
-}
+fn element(at: u32) -> u32 { return (load_input(at / PER_WORD) >> (at % PER_WORD * BITS)) & MASK; }
