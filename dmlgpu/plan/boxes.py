@@ -16,7 +16,7 @@ from itertools import product
 from math import prod
 
 from dmlgpu.plan.dispatch import Dispatch, Value, eight, of_eight
-from dmlgpu.plan.lines import RUNNING, Scan, arithmetic
+from dmlgpu.plan.lines import Scan, arithmetic
 from dmlgpu.plan.loops import Dim, order_of
 
 # Numbers that the shader shares, or that devices set.
@@ -87,8 +87,7 @@ class Boxes:
     @property
     def by_output(self) -> tuple[int, ...]:
         """Loops of the box in the order of the output."""
-        order = sorted(range(len(self.dims)), key=lambda d: abs(self.dims[d].out))
-        return tuple(d for d in order if self.box[d] > 1)
+        return tuple(d for d in order_of([d.out for d in self.dims]) if self.box[d] > 1)
 
 
 def boxes_of(scan: Scan, storage: int) -> Boxes:
@@ -125,7 +124,7 @@ def _steps(size: int, wanted: int) -> int:
 
 def _box(dims: Sequence[Dim], most: int, run: int, room: int) -> tuple[int, ...]:
     """Steps of each loop, about `most` in all: `run` along each side, the rest along the axis."""
-    by_output = sorted(range(len(dims)), key=lambda d: abs(dims[d].out))
+    by_output = order_of([d.out for d in dims])
     by_input = order_of([d.source for d in dims])
     box = _runs(dims, (by_output, by_input), run)
     while prod(box) > 2 * most:
@@ -332,28 +331,6 @@ def partial_strides(boxes: Boxes) -> list[int]:
     return strides
 
 
-def partials_of(boxes: Boxes, name: str) -> Scan:
-    """The scan of the segments' sums."""
-    scan = boxes.scan
-    running = RUNNING.get(scan.num, scan.num)
-    lines = prod(d.size for d in scan.lines)
-    return Scan(
-        fold=scan.fold,
-        num=running,
-        bits=64 if running == "u64" else 32,
-        lines=(Dim(lines, boxes.segments, boxes.segments),),
-        axis_size=boxes.segments,
-        in_base=0,
-        in_step=1,
-        out_base=0,
-        out_step=1,
-        exclusive=True,
-        input=name,
-        output=name,
-        alone=False,
-    )
-
-
 def _sum(terms: Sequence[str]) -> str:
     return " + ".join(terms) or "0u"
 
@@ -392,7 +369,7 @@ def _box_at(boxes: Boxes) -> list[str]:
         "  box.source = params.in_base;",
         "  box.target_ = params.out_base;",
     ]
-    order = sorted(range(len(boxes.dims)), key=lambda d: abs(boxes.dims[d].out))
+    order = order_of([d.out for d in boxes.dims])
     last = next((d for d in reversed(order) if boxes.counts[d] > 1), -1)
     for d in order:
         own = "params.segment_steps" if d == axis else f"{boxes.box[d]}u"

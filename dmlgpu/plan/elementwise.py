@@ -353,11 +353,11 @@ def _shape(
         if any(o.shares and count % size for o in made):
             continue  # the last group would reach beyond the work
         if all(in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
-            return _along(loops, operands, outputs, adapter, size)
+            return _in_groups(loops, operands, outputs, adapter, size)
     if packed and adapter.is_cpu:
         return Shape(loops, Reading.scattered(read, least), ("words",) * outputs, halves)
     if packed:
-        return _in_rows(loops, operands, outputs, adapter, group)
+        return _in_groups(loops, operands, outputs, adapter, group, goes_on=True)
     stores = tuple("merge" if o.bits < 32 else "words" for o in made)
     return Shape(loops, Reading.along(read, loops, 1, _stride(loops)), stores, halves)
 
@@ -368,31 +368,22 @@ def _stride(loops: Sequence[Loop]) -> str:
     return f"params.strides{{}}[{inner // 4}][{inner % 4}]"
 
 
-def _along(
+def _in_groups(
     loops: tuple[Loop, ...],
     operands: Sequence[Operand],
     outputs: int,
     adapter: Adapter,
     group: int,
+    *,
+    goes_on: bool = False,
 ) -> Shape:
-    """Groups that rows of every output are whole multiples of."""
+    """Groups that rows of every output are multiples of, or that go on in the next row."""
     read, made = operands[:-outputs], operands[-outputs:]
     stores = tuple("words" if group * o.bits % UNIT else "units" for o in made)
-    reading = Reading.along(read, loops, group, _stride(loops), runs=not adapter.is_cpu)
-    return Shape(loops, reading, stores, adapter.exact_halves)
-
-
-def _in_rows(
-    loops: tuple[Loop, ...],
-    operands: Sequence[Operand],
-    outputs: int,
-    adapter: Adapter,
-    group: int,
-) -> Shape:
-    """Groups of packed outputs, which go on where the next row begins."""
-    read, made = operands[:-outputs], operands[-outputs:]
-    stores = tuple("words" if group * o.bits % UNIT else "units" for o in made)
-    reading = Reading.in_rows(read, loops, group, _stride(loops))
+    if goes_on:
+        reading = Reading.in_rows(read, loops, group, _stride(loops))
+    else:
+        reading = Reading.along(read, loops, group, _stride(loops), runs=not adapter.is_cpu)
     return Shape(loops, reading, stores, adapter.exact_halves)
 
 
@@ -411,8 +402,8 @@ def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Ada
     tile = across.tile_of(shape.loops, read, group, beyond, adapter.max_workgroup_storage)
     if tile is None:
         return shape
-    divide = _in_rows if shape.is_linear else _along
-    shape = divide(shape.loops, operands, outputs, adapter, group)
+    linear = shape.is_linear
+    shape = _in_groups(shape.loops, operands, outputs, adapter, group, goes_on=linear)
     return replace(shape, tile=tile, reading=across.held_by(shape.reading, tile))
 
 

@@ -84,6 +84,28 @@ class Scan:
             exclusive=exclusive,
         )
 
+    def carries(self, partials: str, segments: int, apart: int, step: int) -> Scan:
+        """The scan of the sums of its lines' segments, in place.
+
+        `partials` holds them: `apart` from one line to the next, `step` along a line.
+        """
+        running = RUNNING.get(self.num, self.num)
+        return replace(
+            self,
+            num=running,
+            bits=64 if running == "u64" else 32,
+            lines=(Dim(count(self.lines), apart, apart),),
+            axis_size=segments,
+            in_base=0,
+            in_step=step,
+            out_base=0,
+            out_step=step,
+            exclusive=True,
+            input=partials,
+            output=partials,
+            alone=False,
+        )
+
 
 NUM = {
     DataType.FLOAT32: "f32",

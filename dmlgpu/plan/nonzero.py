@@ -10,10 +10,8 @@ from dataclasses import dataclass, replace
 
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.plan.lines import Scan
-from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.parts import in_turn
-from dmlgpu.plan.scan import plan_scan
+from dmlgpu.plan.scan import plan_counts
 from dmlgpu.plan.traffic import all_read, bytes_written
 
 WG_SIZE = 256
@@ -63,28 +61,12 @@ class NonZero:
         slots = {"found": "found_loop" if adapter.is_cpu else "found_written"}
         found = {"input": "input_tensor", "blocks": COUNTS}
         count = Dispatch("nonzero/count", blocks, params, found, slots, constants)
-        scan = Scan(
-            fold="sum",
-            num="u32",
-            bits=32,
-            lines=(Dim(1, 1, 1),),
-            axis_size=blocks,
-            in_base=0,
-            in_step=1,
-            out_base=0,
-            out_step=1,
-            exclusive=True,
-            input=COUNTS,
-            output=BLOCKS,
-        )
-        patient = replace(adapter, forward_progress=False)
-        size = max(16, 4 * blocks)
-        summed = plan_scan(scan, patient, size)
+        summed, scratch = plan_counts(1, blocks, COUNTS, BLOCKS, adapter)
         written = {"input": "input_tensor", "blocks": BLOCKS}
         written |= {"output": "output_coordinates_tensor", "total": "output_count_tensor"}
         write = Dispatch("nonzero/write", blocks, params | rows, written, slots, constants)
         made = in_turn([Plan((count,)), summed, Plan((write,))])
-        return replace(made, scratch={**made.scratch, COUNTS: size, BLOCKS: size})
+        return replace(made, scratch={**made.scratch, **scratch})
 
     def traffic(self) -> dict[str, int]:
         """The input once and every row, as if all were found."""

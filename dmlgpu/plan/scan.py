@@ -9,7 +9,6 @@ from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan import boxes
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan
 from dmlgpu.plan.lines import (
-    RUNNING,
     Scan,
     along_lines,
     arithmetic,
@@ -21,7 +20,7 @@ from dmlgpu.plan.lines import (
     walks,
     within,
 )
-from dmlgpu.plan.loops import Dim, count
+from dmlgpu.plan.loops import Dim, count, fold
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import in_turn, joined, part_of, room_in, split
 from dmlgpu.plan.traffic import all_read, bytes_written
@@ -254,6 +253,32 @@ def _suits_boxes(scan: Scan, adapter: Adapter, largest: int) -> bool:
     return scan.axis_size * scan.bits < SECTORS and not is_dense(scan)
 
 
+def plan_counts(
+    lines: int, size: int, counts: str, sums: str, adapter: Adapter
+) -> tuple[Plan, dict[str, int]]:
+    """The sums of all counters before each, along each of several lines; and the memory of both.
+
+    No workgroup waits for another.
+    """
+    scan = Scan(
+        fold="sum",
+        num="u32",
+        bits=32,
+        lines=fold([Dim(lines, size, size)]),
+        axis_size=size,
+        in_base=0,
+        in_step=1,
+        out_base=0,
+        out_step=1,
+        exclusive=True,
+        input=counts,
+        output=sums,
+    )
+    nbytes = max(16, 4 * lines * size)
+    made = plan_scan(scan, replace(adapter, forward_progress=False), nbytes)
+    return made, dict.fromkeys((counts, sums), nbytes)
+
+
 def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
     """The dispatches of one scan, whose larger tensor has `largest` bytes.
 
@@ -277,7 +302,7 @@ def _in_boxes(scan: Scan, adapter: Adapter, largest: int) -> Plan:
     cut = boxes.boxes_of(scan, adapter.max_workgroup_storage)
     if cut.segments == 1:
         return Plan((boxes.dispatch(cut, "scan", ""),))
-    carries = boxes.partials_of(cut, SUMS)
+    carries = scan.carries(SUMS, cut.segments, cut.segments, 1)
     passes = [
         Plan((boxes.dispatch(cut, "reduce", SUMS),)),
         _plan(carries, replace(adapter, forward_progress=False)),
@@ -466,27 +491,11 @@ def _segmented(
     segments = -(-scan.axis_units // segment)
     if segments == 1:
         return [_pass(scan, kernel, "scan", 1, segment, "")]
-    running = RUNNING.get(scan.num, scan.num)
-    bits = 64 if running == "u64" else 32
     partials = f"partials{len(scratch)}"
-    scratch[partials] = lines * segments * bits // 8
     # The partials of a line lie side by side for groups, a step apart for walkers.
     apart, step = (segments, 1) if kernel == "groups" else (1, lines)
-    carries = Scan(
-        fold=scan.fold,
-        num=running,
-        bits=bits,
-        lines=(Dim(lines, apart, apart),),
-        axis_size=segments,
-        in_base=0,
-        in_step=step,
-        out_base=0,
-        out_step=step,
-        exclusive=True,
-        input=partials,
-        output=partials,
-        alone=False,
-    )
+    carries = scan.carries(partials, segments, apart, step)
+    scratch[partials] = lines * segments * carries.bits // 8
     return [
         *_passes(scan, kernel, "reduce", segments, segment, partials, adapter),
         *_segmented(carries, kernel, adapter, scratch),

@@ -20,11 +20,10 @@ from dataclasses import dataclass, replace
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import UnsupportedError
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.plan.lines import Scan
 from dmlgpu.plan.loops import Dim, count, fold
 from dmlgpu.plan.move import Gather, Move
 from dmlgpu.plan.parts import in_turn
-from dmlgpu.plan.scan import plan_scan
+from dmlgpu.plan.scan import plan_counts
 from dmlgpu.plan.traffic import all_read, bytes_written
 
 PER_LANE = 8  # items of an invocation, as in sort/tile.wgsl
@@ -206,25 +205,7 @@ class Sort:
         lanes = _radix_lanes(adapter, words)
         tile = lanes * RADIX_PER_LANE
         tiles = -(-length // tile)
-        sums = DIGITS * tiles
-        scan = Scan(
-            fold="sum",
-            num="u32",
-            bits=32,
-            lines=fold([Dim(lines, sums, sums)]),
-            axis_size=sums,
-            in_base=0,
-            in_step=1,
-            out_base=0,
-            out_step=1,
-            exclusive=True,
-            input=COUNTS,
-            output=OFFSETS,
-        )
-        patient = replace(adapter, forward_progress=False)
-        counters = 4 * lines * sums
-        summed = plan_scan(scan, patient, counters)
-        scratch = dict.fromkeys((COUNTS, OFFSETS), counters)
+        summed, scratch = plan_counts(lines, DIGITS * tiles, COUNTS, OFFSETS, adapter)
         passes = range(0, bits, DIGIT_BITS)
         plans = []
         for n, shift in enumerate(passes):
