@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from dmlgpu.plan.dispatch import of_eight
+from dmlgpu.plan.dispatch import funnel, of_eight
 from dmlgpu.plan.rows import Rows
 from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 
@@ -258,27 +258,12 @@ def _take_words(tile: Tile, t: int, bits: int, load: str) -> list[str]:
     for i in range(per):
         shift = f"at{t}_{i}_$ % {per}u * {bits}u"
         low, high = (f"l{t}_{i}_{j}_$" for j in range(2))
-        lines.append(
-            f"  #repeat {rounds}: let f{t}_{i}_$ = "
-            f"({low} >> ({shift})) | (({high} << 1u) << (31u - ({shift})));"
-        )
-    rows = [f"f{t}_{i}_$" for i in range(per)]
-    if per == 4:
-        even, odd = "0x00ff00ffu", "0xff00ff00u"
-        for n, (x, y) in enumerate((rows[:2], rows[2:])):
-            lines += [
-                f"  #repeat {rounds}: let g{t}_{n}_$ = ({x} & {even}) | (({y} & {even}) << 8u);",
-                f"  #repeat {rounds}: let h{t}_{n}_$ = (({x} >> 8u) & {even}) | ({y} & {odd});",
-            ]
-        pairs = [(f"g{t}_0_$", f"g{t}_1_$"), (f"h{t}_0_$", f"h{t}_1_$")]
-    else:
-        pairs = [(rows[0], rows[1])]
-    for n, (x, y) in enumerate(pairs):
-        halves = (f"({x} & 0xffffu) | ({y} << 16u)", f"({x} >> 16u) | ({y} & 0xffff0000u)")
-        for m, word in enumerate(halves):
-            row = n + m * len(pairs)
-            put = f"held{t}[(b{t}_$ * {per}u + {row}u) * {pitch}u + a{t}_$] = {word};"
-            lines += _rounds(squares, put)
+        lines.append(f"  #repeat {rounds}: let f{t}_{i}_$ = {funnel(low, high, f'({shift})')};")
+    words = ", ".join(f"f{t}_{i}_$" for i in range(per))
+    lines.append(f"  #repeat {rounds}: let t{t}_$ = turned{bits}(vec{per}<u32>({words}));")
+    for row in range(per):
+        put = f"held{t}[(b{t}_$ * {per}u + {row}u) * {pitch}u + a{t}_$] = t{t}_$[{row}];"
+        lines += _rounds(squares, put)
     return lines
 
 

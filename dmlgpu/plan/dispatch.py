@@ -87,3 +87,11 @@ def eight(values: Sequence[int], fill: int = 0) -> tuple[int, ...]:
 def of_eight(array: str, d: int) -> str:
     """WGSL of entry `d` of a parameter that has eight."""
     return f"params.{array}[{d // 4}][{d % 4}]"
+
+
+def funnel(low: str, high: str, shift: str) -> str:
+    """WGSL of the word that begins `shift` bits into the first of two neighbours.
+
+    Shifted to the left in two steps, since a shift by 32 is none.
+    """
+    return f"({low} >> {shift}) | (({high} << 1u) << (31u - {shift}))"

@@ -175,9 +175,9 @@ class ElementWise:
             count = -(-prod(d.size for d in loops) // shape.group)
         each = EACH if shape.writes and count >= MANY else 1
         kernel, groups, wg_size = "elementwise/elements", -(-count // (WG_SIZE * each)), WG_SIZE
-        constants = {"EACH": each}
+        constants, slots = {"EACH": each}, dict[str, str]()
         if tile:
-            constants = {}
+            constants, slots = {}, {"turned": "move/turned"}
             count = prod(tile.counts(loops))
             kernel, groups, wg_size = "elementwise/tiles", count, across.WG_SIZE
         params: dict[str, Value] = {
@@ -200,7 +200,7 @@ class ElementWise:
             groups,
             params,
             bindings,
-            half_slots(every, shape.hardware_halves),
+            {**half_slots(every, shape.hardware_halves), **slots},
             {"WG_SIZE": wg_size, **constants},
             code="\n".join([*param_lines(params), *self._code(shape)]),
         )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from dmlgpu.desc.cached import cached_property
-from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight, of_eight
+from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight, funnel, of_eight
 from dmlgpu.plan.loops import Dim, order_of
 
 WG_SIZE = 256
@@ -368,7 +368,7 @@ def _words_at(tile: Tile, source_base: int, n: int, row: str, word: str, name: s
     return [
         f"  #repeat {n}: let {name}_a = load_input({at}); let {name}_b = load_input({at} + 1u);",
         f"  #repeat {n}: let {name}_s = {row} % {per_word}u * {bits}u;"
-        f" let {name} = ({name}_a >> {name}_s) | (({name}_b << (31u - {name}_s)) << 1u);",
+        f" let {name} = {funnel(f'{name}_a', f'{name}_b', f'{name}_s')};",
     ]
 
 
@@ -517,7 +517,7 @@ def _made_word(tile: Tile, length: int) -> list[str]:
             f"  let s = before % {per_word}u * {bits}u;",
             f"  let low = held[at + u32(clamp(start, 0i, {tile.row_words}i))];",
             f"  let high = held[at + u32(clamp(start + 1i, 0i, {tile.row_words}i))];",
-            "  let bits = (low >> s) | ((high << (31u - s)) << 1u);",
+            f"  let bits = {funnel('low', 'high', 's')};",
         ]
     row, within = _held(tile, tile.out_run, "k$_")
     number = "before + $u" if tile.is_whole else f"min(before + $u, {length - 1}u)"

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.plan.dispatch import Value, eight
+from dmlgpu.plan.dispatch import Value, eight, funnel
 from dmlgpu.plan.rows import Rows
 
 UNIT = 128  # bits of the widest load or store
@@ -277,8 +277,8 @@ class Reading:
         lines = [f"  let w{t}_{j} = held{t}[spot{t}_ + {j}u];" for j in range(count + 1)]
         lines.append(f"  let shift{t} = a % {32 // bits}u * {bits}u;")
         for j in range(count):
-            high = f"(w{t}_{j + 1} << 1u) << (31u - shift{t})"
-            lines.append(f"  let r{t}_{j} = (w{t}_{j} >> shift{t}) | ({high});")
+            word = funnel(f"w{t}_{j}", f"w{t}_{j + 1}", f"shift{t}")
+            lines.append(f"  let r{t}_{j} = {word};")
         return lines
 
     def _turns(self, t: int) -> bool:
@@ -309,8 +309,7 @@ class Reading:
             lines.append(f"  let shift{t}_{row} = {begin} % {per}u * {bits}u;")
         for j in range(self.group // per):
             parts = [
-                f"(w{t}_{row}_{j} >> shift{t}_{row})"
-                f" | ((w{t}_{row}_{j + 1} << 1u) << (31u - shift{t}_{row}))"
+                funnel(f"w{t}_{row}_{j}", f"w{t}_{row}_{j + 1}", f"shift{t}_{row}")
                 for row in range(1 + turns)
             ]
             if turns:

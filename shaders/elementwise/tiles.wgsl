@@ -1,6 +1,7 @@
 // Element-wise work with operands that lie across the output: a workgroup reads a tile of them into
 // workgroup memory, then makes the groups of the tile. The parameters, the bindings, the tile and
 // `make_groups` are written by dmlgpu/plan/elementwise.py and dmlgpu/plan/across.py.
+#import turned
 override WG_SIZE: u32 = 256;
 
 @compute @workgroup_size(WG_SIZE)
