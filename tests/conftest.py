@@ -1,7 +1,8 @@
 """The device fixture, the rule for machines without an adapter, and the hypothesis profiles.
 
 DMLGPU_REQUIRE_GPU=1 makes a missing adapter a failure instead of a skip.
-HYPOTHESIS_PROFILE=long runs 2,000 random descriptions per operator instead of the quick number.
+HYPOTHESIS_PROFILE=hundreds runs 300 random descriptions per operator instead of the quick number,
+HYPOTHESIS_PROFILE=long 2,000.
 --fault-table prints at the end which fault at which stage had which outcome; without xdist.
 -m smoke takes ten seconds, -m "not slow" two minutes on two cores.
 """
@@ -29,6 +30,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's backgro
 slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
     "quick", max_examples=200, deadline=None, derandomize=True, suppress_health_check=slow_is_fine
+)
+settings.register_profile(
+    "hundreds", max_examples=300, deadline=None, print_blob=True, suppress_health_check=slow_is_fine
 )
 settings.register_profile(
     "long", max_examples=2000, deadline=None, print_blob=True, suppress_health_check=slow_is_fine
