@@ -3,9 +3,10 @@
 Elements become items: a key, which is an unsigned number in the order of the elements, and the
 place in the line. Equal keys keep the order of their places. There are three ways:
 
-- A line that fits workgroup memory is sorted there, several short ones side by side.
-- Of a longer line of which few elements are wanted, each piece that fits is sorted there, and the
-  first items of all pieces are sorted again.
+- A line that fits workgroup memory is sorted there, several short ones side by side: by merges, or
+  digit by digit where the invocations of a subgroup can vote. Few elements are picked.
+- Of a longer line of which few elements are wanted, each piece that fits gives its first items, and
+  those of all pieces are sorted again.
 - Other lines are sorted by one digit of the keys after the other: every tile counts its digits,
   the counts are summed up, and then each tile knows where its items go.
 
@@ -34,13 +35,16 @@ MOST_LANES = 512
 RADIX_LANES = 256
 CPU_LANES = 64  # of radix sorts, where a barrier costs much
 LEAST_LANES = 64  # that short lines are put together for
-PICKED = 32  # items that are found one after the other, without sorting the rest
+PICKED = 128  # items that are found one after the other, without sorting the rest
 PICK_LANES = 256
 PICK_FROM = 1024  # items of a segment: fewer leave invocations without any
+RANK_FROM = {1: 1024, 2: 4096}  # items of a segment sorted by digits, by the words of an item
 PICK_SUBGROUPS = 64  # as in sort/pick.wgsl
 FEW = 8  # pieces of a line are sorted by themselves where they are at least so much longer than k
 WORD_PLACES = 1 << 16  # places that fit a word together with a key of 16 bits
 MOST_ITEMS = 1 << 28  # of lines that are sorted together by digits; scratch memory holds them twice
+MOST_SUBGROUPS = 16  # as in sort/rank.wgsl
+SCATTERS = ("sort/scatter", "sort/ranked_scatter")
 ITEMS = ("items", "sorted")  # scratch memory, read and written in turn
 COUNTS, OFFSETS = "counts", "offsets"
 # The bits of infinity, or of its high word.
@@ -68,11 +72,16 @@ class Sort:
     index_field: str = "output_index_tensor"
 
     def plan(self, adapter: Adapter) -> Plan:
-        """The places, then a gather of what lies there."""
+        """The places, and what lies there: written with them, or gathered."""
         plans = [self._places(adapter)]
-        if self.values is not None:
+        if self.values is not None and not self._writes_values:
             plans.append(self._gather(self.values).plan(adapter))
         return in_turn(plans)
+
+    @property
+    def _writes_values(self) -> bool:
+        """Whether a key tells its element, which has a word of its own in the output."""
+        return self.values is not None and self.values.data_type.bits == 32
 
     def traffic(self) -> dict[str, int]:
         """Everything once."""
@@ -133,6 +142,7 @@ class Sort:
             self.index.sizes,
             self.index.effective_strides,
             self.source.effective_strides,
+            (self.values or self.index).effective_strides,
             strict=True,
         )
         return fold([Dim(*loop) for d, loop in enumerate(loops) if d != self.axis])
@@ -159,6 +169,12 @@ class Sort:
         if wanted <= PICKED and _can_pick(adapter, slots) and self._item[1] < 3:
             made = self._dispatch("sort/pick", segments, params, PICK_LANES, piece, target)
             return replace(made, constants={**made.constants, "PER": slots // PICK_LANES})
+        ranked = _ranked(adapter, self._item[1], slots // RADIX_PER_LANE)
+        fits = slots // RADIX_PER_LANE == ranked.get("WG_SIZE")
+        if fits and slots >= RANK_FROM.get(self._item[1], tile + 1):
+            lanes = ranked["WG_SIZE"]
+            made = self._dispatch("sort/ranked_lines", segments, params, lanes, piece, target)
+            return _with_votes(made, ranked, adapter)
         groups = -(-segments // (lanes * PER_LANE // slots))
         made = self._dispatch("sort/tile", groups, params, lanes, piece, target)
         written = not adapter.is_cpu and slots == lanes * PER_LANE
@@ -202,7 +218,8 @@ class Sort:
         words = self._item[1]
         length, wanted = self.source.sizes[self.axis], self.index.sizes[self.axis]
         bits = self.source.data_type.bits
-        lanes = _radix_lanes(adapter, words)
+        ranked = _ranked(adapter, words)
+        lanes = ranked.get("WG_SIZE") or _radix_lanes(adapter, words)
         tile = lanes * RADIX_PER_LANE
         tiles = -(-length // tile)
         summed, scratch = plan_counts(lines, DIGITS * tiles, COUNTS, OFFSETS, adapter)
@@ -218,12 +235,12 @@ class Sort:
             params |= dict.fromkeys(("in_plane", "out_plane"), lines * length)
             groups = lines * tiles
             counted = self._dispatch("sort/count", groups, params, lanes, piece, COUNTS)
-            put = self._dispatch(
-                "sort/scatter", groups, params, lanes, piece, target or self.index_field
-            )
+            to = target or self.index_field
+            put = self._dispatch(SCATTERS[bool(ranked)], groups, params, lanes, piece, to)
+            if ranked:
+                put = _with_votes(put, ranked, adapter)
             how = "loop" if adapter.is_cpu else "written"
             counted = replace(counted, slots={**counted.slots, "counted": f"counted_{how}"})
-            put = replace(put, slots={**put.slots, "own": f"own_{how}"})
             plans += [Plan((counted,)), summed, Plan((put,))]
             if target:
                 scratch[target] = 4 * words * lines * length
@@ -255,6 +272,8 @@ class Sort:
             "sizes": eight([d.size for d in lines]),
             "in_strides": eight([d.source for d in lines]),
             "out_strides": eight([d.out for d in lines]),
+            "value_step": 0 if self.values is None else self.values.effective_strides[self.axis],
+            "value_strides": eight([d.tuple_ for d in lines]),
         }
 
     def _dispatch(
@@ -278,9 +297,11 @@ class Sort:
             slots["target"] = "to_items"
             bindings["sorted"] = target
         else:
-            slots["target"] = "to_places"
+            slots["target"] = "to_results" if self._writes_values else "to_places"
             bindings["places"] = target
-        if shader == "sort/scatter":
+            if self._writes_values:
+                bindings |= {"values": self.values_field, "elements": self.source_field}
+        if shader in SCATTERS:
             bindings["offsets"] = OFFSETS
         return Dispatch(shader, groups, params, bindings, slots, {"WG_SIZE": lanes})
 
@@ -323,6 +344,32 @@ def _can_pick(adapter: Adapter, slots: int) -> bool:
         and adapter.max_workgroup_size >= PICK_LANES
         and lanes * PICK_SUBGROUPS >= PICK_LANES
         and PICK_FROM <= slots <= 16 * PICK_LANES
+    )
+
+
+def _ranked(adapter: Adapter, words: int, most: int = RADIX_LANES) -> dict[str, int]:
+    """Constants of the kernels that rank items by votes; none where they cannot run."""
+    least = adapter.subgroup_min
+    if adapter.is_cpu or not least or not most:
+        return {}
+    lanes = min(most, adapter.max_workgroup_size, MOST_SUBGROUPS * least)
+    lanes = 1 << lanes.bit_length() - 1
+    while lanes >= max(least, LEAST_LANES // 2):
+        subgroups = -(-lanes // least)
+        used = RADIX_PER_LANE * words * lanes + DIGITS * (-(-subgroups // 2) + 1) + subgroups
+        if 4 * used <= adapter.max_workgroup_storage:
+            return {"WG_SIZE": lanes, "SUBGROUPS": subgroups}
+        lanes //= 2
+    return {}
+
+
+def _with_votes(made: Dispatch, constants: Mapping[str, int], adapter: Adapter) -> Dispatch:
+    """A kernel that ranks items, with votes as wide as the adapter's subgroups."""
+    votes = "votes_word" if adapter.subgroup_max <= 32 else "votes_words"
+    return replace(
+        made,
+        slots={**made.slots, "votes": votes},
+        constants={**made.constants, **constants},
     )
 
 

@@ -24,3 +24,8 @@ fn key_pair(bits: vec2<u32>, rule: key_rule) -> vec2<u32> {
   let is_nan = high > rule.infinity || (high == rule.infinity && value.x != 0u);
   return select(key, vec2<u32>(rule.unordered), is_nan);
 }
+// The element of a key that only one has.
+fn key_bits(key: u32, rule: key_rule) -> u32 {
+  let bits = key ^ rule.flip;
+  return select(bits, key ^ rule.flip_negative, bits >= rule.sign);
+}

@@ -10,3 +10,5 @@ fn item_at(begin: u32, place: u32) -> Item {
   let bits = word >> ((at & ((1u << params.word_shift) - 1u)) * params.bits);
   return keyed_item(key_word(bits & (params.sign | (params.sign - 1u)), rule_of_params()), place);
 }
+
+fn item_again(begin: u32, place: u32, key: u32) -> Item { return item_with(key, place); }

@@ -10,3 +10,4 @@ fn before(a: Item, b: Item) -> bool { return a.x < b.x; }
 fn item_place(item: Item) -> u32 { return item.y; }
 fn item_digit(item: Item, shift: u32) -> u32 { return item.x >> shift; }
 fn item_key(item: Item) -> u32 { return item.x; }
+fn item_with(key: u32, place: u32) -> Item { return vec2<u32>(key, place); }

@@ -10,3 +10,4 @@ fn before(a: Item, b: Item) -> bool { return a < b; }
 fn item_place(item: Item) -> u32 { return item & 0xffffu; }
 fn item_digit(item: Item, shift: u32) -> u32 { return item >> (16u + shift); }
 fn item_key(item: Item) -> u32 { return item; }
+fn item_with(key: u32, place: u32) -> Item { return key; }

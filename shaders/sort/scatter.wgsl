@@ -2,12 +2,12 @@
 //
 // The tile is sorted by the digit first, by its low four bits and then by its high four, so that
 // items with one digit are written side by side. For each four bits an invocation counts its own
-// PER items; sums over all counts, by digit and then by invocation, say where each goes.
+// PER items; sums over all counts, by digit and then by invocation, say where each goes. The ends of
+// the loops are parameters, since CPU adapters would take long to compile what they write out.
 #import work
 #import item
 #import source
 #import target
-#import own
 #bind read offsets: u32
 const DIGITS = 256u;
 const PER = 16u;
@@ -74,12 +74,6 @@ fn mark_digit(k: u32) {
   if (k == 0u || digit_at(max(k, 1u) - 1u) != digit) { wg_starts[digit] = k; }
 }
 
-fn write_item(begin: u32, k: u32) {
-  let item = wg_items[slot(k)];
-  let rank = wg_starts[item_digit(item, params.shift) % DIGITS] + k;
-  if (rank < params.kept) { store_item(begin, rank, item); }
-}
-
 @compute @workgroup_size(WG_SIZE)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -88,27 +82,38 @@ fn main(
 ) {
   let number = group.x + group.y * groups.x;
   let line = number / params.chunks;
-  let tile = number % params.chunks;
-  load_tile(line, tile * TILE, lane);
+  let first = number % params.chunks * TILE;
+  let begin = line_begin(line);
+  for (var k = lane; k < TILE; k += WG_SIZE) {
+    var item = last_item();
+    if (first + k < params.length) { item = item_at(begin, first + k); }
+    wg_items[slot(k)] = item;
+  }
+  var own: array<Item, PER>;
   for (var part = 0u; part < params.digit_bits; part += 4u) {
     let shift = params.shift + part;
     workgroupBarrier();
-    take_items(lane);
+    for (var k = 0u; k < params.per_lane; k++) { own[k] = wg_items[slot(lane * PER + k)]; }
     #repeat 8: wg_counters[$u * WG_SIZE + lane] = 0u;
-    count_items(shift, lane);
+    for (var k = 0u; k < params.per_lane; k++) { count_item(own[k], shift, lane); }
     workgroupBarrier();
     sum_counters(lane);
     workgroupBarrier();
-    put_items(shift, lane);
+    for (var k = 0u; k < params.per_lane; k++) { put_item(own[k], shift, lane); }
   }
   workgroupBarrier();
   if (number >= params.segments) { return; }
-  let count = min(TILE, params.length - tile * TILE);
-  mark_digits(count, lane);
+  let count = min(TILE, params.length - first);
+  for (var k = lane; k < count; k += WG_SIZE) { mark_digit(k); }
   workgroupBarrier();
   for (var d = lane; d < DIGITS; d += WG_SIZE) {
-    wg_starts[d] = load_offsets((line * DIGITS + d) * params.chunks + tile) - wg_starts[d];
+    wg_starts[d] = load_offsets((line * DIGITS + d) * params.chunks + first / TILE) - wg_starts[d];
   }
   workgroupBarrier();
-  write_items(target_begin(line), count, lane);
+  let to = target_begin(line);
+  for (var k = lane; k < count; k += WG_SIZE) {
+    let item = wg_items[slot(k)];
+    let rank = wg_starts[item_digit(item, params.shift) % DIGITS] + k;
+    if (rank < params.kept) { store_item(to, rank, item); }
+  }
 }

@@ -29,17 +29,24 @@
 #param sizes: array<vec4<u32>, 2> // of the loops over the lines
 #param in_strides: array<vec4<u32>, 2>
 #param out_strides: array<vec4<u32>, 2>
+#param value_step: u32
+#param value_strides: array<vec4<u32>, 2>
 override WG_SIZE: u32 = 64;
 
-// Where a line begins in the input, and in the output.
-fn line_starts(line: u32) -> vec2<u32> {
+// Where a line begins in the input, in the places and in the values.
+fn line_starts(line: u32) -> vec3<u32> {
   var rest = params.first_line + line;
-  var starts = vec2<u32>(0u);
+  var starts = vec3<u32>(0u);
   for (var d = params.rank - 1u; d > 0u; d--) {
     let size = params.sizes[d / 4u][d % 4u];
-    let steps = vec2<u32>(params.in_strides[d / 4u][d % 4u], params.out_strides[d / 4u][d % 4u]);
-    starts += rest % size * steps;
+    starts += rest % size * line_steps(d);
     rest /= size;
   }
-  return starts + rest * vec2<u32>(params.in_strides[0].x, params.out_strides[0].x);
+  return starts + rest * line_steps(0u);
+}
+
+fn line_steps(d: u32) -> vec3<u32> {
+  let i = d / 4u;
+  let k = d % 4u;
+  return vec3<u32>(params.in_strides[i][k], params.out_strides[i][k], params.value_strides[i][k]);
 }

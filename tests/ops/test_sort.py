@@ -142,8 +142,11 @@ def test_few_of_many_are_picked(device: dml.Device, length: int) -> None:
         for data_type in (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT32):
             for few in (False, True):
                 x = random_values(data_type, (3, length), few)
-                check(made, x, 32, Direction.DECREASING)
+                check(made, x, 128, Direction.DECREASING)
                 check(made, x, 3, Direction.INCREASING)
+        falling = np.arange(length, 0, -1, np.float32).reshape(1, -1)
+        check(made, falling, 20, Direction.INCREASING)
+        check(made, np.sort(falling)[:, :length], 20, Direction.INCREASING)
 
 
 def order(data_type: T, length: int, k: int, lines: int = 1) -> dml.TopK1Desc:
@@ -163,11 +166,15 @@ def test_workgroup_memory_suffices(adapter: Adapter, data_type: T) -> None:
             words = {"item_word": 1, "item_pair": 2, "item_triple": 3}.get(
                 dispatch.slots.get("item", ""), 0
             )
+            pairs = -(-dispatch.constants.get("SUBGROUPS", 0) // 2)
             used = {
                 "sort/tile": 8 * lanes * words,
                 "sort/count": 256,
                 "sort/scatter": lanes * (16 * words + 8 + 2) + 256,
+                "sort/ranked_scatter": lanes * 16 * words + 256 * pairs + 2 * pairs + 256,
+                "sort/ranked_lines": lanes * 16 * words + 256 * pairs + 2 * pairs,
             }.get(dispatch.shader, 0)
+            assert used or not dispatch.shader.startswith("sort/") or dispatch.shader == "sort/pick"
             assert 4 * used <= adapter.max_workgroup_storage
             assert lanes <= adapter.max_workgroup_size
 
@@ -175,25 +182,69 @@ def test_workgroup_memory_suffices(adapter: Adapter, data_type: T) -> None:
 @pytest.mark.parametrize(
     ("data_type", "length", "k", "kernels"),
     [
-        (T.FLOAT32, 4096, 4096, ["tile"]),
+        (T.FLOAT32, 4096, 4096, ["ranked_lines"]),
         (T.UINT8, 4096, 1, ["pick"]),
-        (T.FLOAT32, 4096, 32, ["pick"]),
-        (T.FLOAT32, 4096, 33, ["tile"]),
+        (T.FLOAT32, 4096, 128, ["pick"]),
+        (T.FLOAT32, 4096, 129, ["ranked_lines"]),
         (T.FLOAT32, 512, 16, ["tile"]),  # too short to be worth a workgroup
         (T.INT64, 2048, 16, ["tile"]),  # keys of two words
-        (T.FLOAT32, 4097, 512, ["tile", "tile"]),
+        (T.FLOAT16, 1024, 1024, ["ranked_lines"]),
+        (T.FLOAT32, 2048, 2048, ["tile"]),
+        (T.FLOAT32, 4097, 512, ["ranked_lines", "tile"]),
         (T.FLOAT32, 1 << 26, 16, ["pick", "pick", "pick"]),
-        (T.UINT8, 5000, 5000, ["count", "scatter"]),
-        (T.FLOAT16, 5000, 5000, ["count", "scatter"] * 2),
-        (T.FLOAT32, 4097, 513, ["count", "scatter"] * 4),
-        (T.INT64, 5000, 5000, ["count", "scatter"] * 8),
+        (T.UINT8, 5000, 5000, ["count", "ranked_scatter"]),
+        (T.FLOAT16, 5000, 5000, ["count", "ranked_scatter"] * 2),
+        (T.FLOAT32, 4097, 513, ["count", "ranked_scatter"] * 4),
+        (T.INT64, 5000, 5000, ["count", "ranked_scatter"] * 8),
     ],
 )
 def test_the_way_a_line_is_sorted(data_type: T, length: int, k: int, kernels: list[str]) -> None:
-    found = plan(order(data_type, length, k), ADAPTERS["discrete"]).dispatches
+    adapter = replace(ADAPTERS["discrete"], max_workgroup_storage=49152)
+    found = plan(order(data_type, length, k), adapter).dispatches
     ours = [d.shader.removeprefix("sort/") for d in found if d.shader.startswith("sort/")]
     assert ours == kernels
-    assert found[-1].shader == "move/gather"
+    assert (found[-1].shader == "move/gather") == (data_type.bits != 32)
+
+
+def test_without_subgroups_counters_rank_the_items() -> None:
+    alone = replace(ADAPTERS["discrete"], subgroup_min=0, subgroup_max=0)
+    for length, kernel in ((4096, "sort/tile"), (5000, "sort/scatter")):
+        found = plan(order(T.FLOAT32, length, length), alone).dispatches
+        assert kernel in [dispatch.shader for dispatch in found]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("most", [32, 128], ids=["votes in a word", "votes in words"])
+def test_subgroups_rank_the_items(device: dml.Device, most: int) -> None:
+    """In lines that fit workgroup memory and in longer ones; zeros and NaN keep their bits."""
+    if not device.context.facts.subgroup_min:
+        pytest.skip(f"{device.adapter.name} has no subgroups")
+    if not device.adapter.driver.startswith("Mesa 22"):
+        pytest.skip("compiles what is written out for minutes")
+    with dml.Device(device.adapter) as made:
+        made.context.facts = replace(made.context.facts, is_cpu=False, subgroup_max=most)
+        for data_type in (T.UINT8, T.FLOAT32):
+            for few in (False, True):
+                for length in (700, 5000):
+                    x = random_values(data_type, (2, length), few)
+                    check(made, x, length, Direction.DECREASING)
+        across = random_values(T.FLOAT32, (1000, 3), True)
+        check(made, across, 1000, Direction.INCREASING, axis=0)
+
+
+@pytest.mark.gpu
+def test_values_go_where_their_description_says(device: dml.Device) -> None:
+    """Values and places with strides of their own."""
+    x = random_values(T.FLOAT32, (6, 50), True)
+    described = dml.infer(
+        dml.TopK1Desc, input_tensor=dml.TensorDesc(T.FLOAT32, (6, 50)), axis=1, k=20
+    )
+    values = replace(described.output_value_tensor, strides=(1, 6))
+    op = device.compile(replace(described, output_value_tensor=values))
+    found, places = op(device.tensor(x))
+    want, where = moves.top_k(x, 1, 20, described.axis_direction is Direction.DECREASING)
+    np.testing.assert_array_equal(places.numpy(), where)
+    np.testing.assert_array_equal(found.numpy().view("u4"), want.view("u4"))
 
 
 def test_no_workgroup_waits_for_another() -> None:
