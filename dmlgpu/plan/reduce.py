@@ -105,7 +105,7 @@ class Reduction:
             adapter,
             words=acc.words,
             placed=acc.has_place,
-            looped=adapter.is_cpu and len(self.value.steps) > LONG,
+            looped=adapter.is_cpu and (acc.has_place or len(self.value.steps) > LONG),
         )
         passes = [(shape, "")]
         scratch: dict[str, int] = {}
