@@ -11,7 +11,7 @@ from typing import Any
 from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.ops.elements import like_first
+from dmlgpu.ops.elements import halved, like_first
 from dmlgpu.ops.reduction import check_axes
 from dmlgpu.plan.accumulators import log_sum_exp, place_of_extreme, plain
 from dmlgpu.plan.normalize import ByLine, Phase
@@ -100,11 +100,14 @@ def exponentials(number: str, result: str, expression: str, d: _Last | _Axes) ->
     kind = d.input_tensor.data_type
     most = plain(kind, "x", "max(a, b)", "-f32_infinity()")
     total = plain(kind, "x", "a + b", "0.0")
+    power = "math_exp(f32_sub(x, s0))"
+    if kind is DataType.FLOAT16:
+        power, expression = halved(power), halved(expression)
     return ByLine(
         source=d.input_tensor,
         output=d.output_tensor,
         axes=_axes(d),
-        phases=(Phase(most), Phase(total, "math_exp(f32_sub(x, s0))", number)),
+        phases=(Phase(most), Phase(total, power, number)),
         result=result,
         accumulator=log_sum_exp(kind),
         types=(DataType.FLOAT32, DataType.FLOAT32),
@@ -128,7 +131,9 @@ def hardmax(d: _Last | _Axes) -> ByLine:
     )
 
 
-softmax = partial(exponentials, "a", "f32_div(v, s1)", "f32_div(math_exp(f32_sub(x, w0)), w1)")
+softmax = partial(
+    exponentials, "f32_div(1.0, a)", "v * s1", "f32_div(math_exp(f32_sub(x, w0)), w1)"
+)
 log_softmax = partial(
     exponentials,
     "math_log(a)",

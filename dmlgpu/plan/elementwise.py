@@ -33,7 +33,8 @@ from dmlgpu.plan.values import (
 )
 
 WG_SIZE = 128
-EACH = 4  # groups of an invocation that hardly reads: workgroups start one after the other
+EACH = 4  # groups of an invocation that writes more than it reads: workgroups start in turn
+MORE = 2  # bytes written for each that is read
 MANY = 1 << 16  # groups from which on there are enough workgroups nevertheless
 MOST_UNITS = 4  # units of one tensor that an invocation handles at most
 # Elements of a group whose expression looks others up. It is long: written out for more elements,
@@ -82,7 +83,7 @@ class ElementWise:
             shape = _tiled(shape, self.operands, len(self.outputs), adapter)
             moved_bytes = self.traffic()
             written = sum(moved_bytes[o.field] for o, _ in self.outputs)
-            writes = not adapter.is_cpu and sum(moved_bytes.values()) - written <= written // 8
+            writes = not adapter.is_cpu and sum(moved_bytes.values()) - written <= written // MORE
             shape = replace(shape, writes=writes)
         if largest > adapter.max_binding and alone:
             whole = not shape.tile or not shape.tile.inner  # loops that are cut are not baked in
@@ -303,7 +304,7 @@ class Shape:
     stores: tuple[str, ...]
     hardware_halves: bool
     tile: across.Tile | None = None  # of what lies across, where the work is done in tiles
-    writes: bool = False  # hardly anything is read
+    writes: bool = False  # more than is read
 
     @property
     def group(self) -> int:

@@ -15,9 +15,10 @@ fn float16_encode(v: f32) -> vec2<u32> {
 fn float16_wrap(v: f32) -> f32 {
   let bits = bitcast<u32>(v);
   let magnitude = bits & 0x7fffffffu;
-  if (magnitude < 0x38800000u) { return round(v * 16777216.0) * 5.9604644775390625e-8; } // 2^-14
-  if (magnitude > 0x7f800000u) { return v; }
-  let rounded = (bits + 0xfffu + ((bits >> 13u) & 1u)) & 0xffffe000u;
-  let infinite = (rounded & 0x7fffffffu) > 0x477fe000u;
-  return bitcast<f32>(select(rounded, (bits & 0x80000000u) | 0x7f800000u, infinite));
+  // From 2^-14 to what is rounded to the largest number.
+  if (magnitude - 0x38800000u < 0x0efff000u) {
+    return bitcast<f32>((bits + 0xfffu + ((bits >> 13u) & 1u)) & 0xffffe000u);
+  }
+  if (magnitude < 0x38800000u) { return round(v * 16777216.0) * 5.9604644775390625e-8; }
+  return bitcast<f32>(select(bits, (bits & 0x80000000u) | 0x7f800000u, magnitude < 0x7f800000u));
 }
