@@ -105,8 +105,10 @@ class Reduction:
             adapter,
             words=acc.words,
             placed=acc.has_place,
-            looped=adapter.is_cpu and (acc.has_place or len(self.value.steps) > LONG),
+            looped=adapter.is_cpu and len(self.value.steps) > LONG,
         )
+        if adapter.is_cpu and acc.has_place:
+            shape = replace(shape, at_once=1)  # SwiftShader never finishes dozens of choices
         passes = [(shape, "")]
         scratch: dict[str, int] = {}
         while passes[-1][0].segments > 1:

@@ -137,6 +137,17 @@ CASES = [
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.FLOAT16, T.UINT8, T.INT8, T.FLOAT32, T.INT64])
+@pytest.mark.parametrize(("shape", "axis"), [((2000,), 0), ((40, 64), 0), ((3, 40, 64), 1)])
+def test_places_by_the_adapters_own_kernels(
+    device: dml.Device, data_type: T, shape: tuple[int, ...], axis: int
+) -> None:
+    """Words of several elements, whose kernels must be short enough for every compiler."""
+    x = values(np.random.default_rng(axis), data_type, shape)
+    np.testing.assert_array_equal(device.tensor(x).argmax(axis).numpy(), x.argmax(axis))
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("data_type", [*INTEGERS, *NARROW, *FLOATS], ids=lambda t: t.name)
 def test_layouts(gpu: dml.Device, data_type: T) -> None:
     rng = np.random.default_rng(int(data_type))
