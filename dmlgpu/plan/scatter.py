@@ -27,6 +27,7 @@ CLEARED = 8  # words that an invocation clears
 PIECES = 4  # pieces that one writes, all loads under way at once
 ROOM = 32768  # bytes of workgroup memory for the tables of lines, of which several share a core
 LARGE_BLOCK = 128  # bytes that a tuple moves, from which on the table is small beside them
+BINDINGS = 8  # that every adapter has, of which the table takes one
 TABLE = "winners"
 UPDATES, OUTPUT = "updates_tensor", "output_tensor"
 
@@ -62,7 +63,7 @@ class Scatter:
         """One kernel, or the claims and one, or the copy, the claims and what winners write."""
         if self.source is not None and not adapter.is_cpu:
             tensors = (self.source, self.indices, self.updates, self.output)
-            if all(t.total_tensor_size_in_bytes <= adapter.max_binding for t in tensors):
+            if sum(_windows(t, adapter.max_binding) for t in tensors) < BINDINGS - 1:
                 found = self._by_lines(self.source, adapter) or self._merged(self.source, adapter)
                 if found is not None:
                     return found
@@ -99,6 +100,10 @@ class Scatter:
         least = min(8 * SECTOR // bits, lines) if across else 1
         if 4 * beside * length > adapter.max_workgroup_storage or beside < least:
             return None
+        # Workgroup memory is shared out by invocations: few of them with much leave a core idle.
+        lanes = WG_SIZE
+        while lanes < min(beside * length // (2 * PIECES), adapter.max_workgroup_size):
+            lanes *= 2
         steps = [eight([d.steps[t] for d in loops]) for t in range(4)]
         params: dict[str, Value] = {
             "lines": lines,
@@ -115,9 +120,9 @@ class Scatter:
             "tuple_strides": steps[3],
         }
         constants = {
-            "WG_SIZE": WG_SIZE,
+            "WG_SIZE": lanes,
             "RANK": len(loops),
-            "TEAM": WG_SIZE // beside,
+            "TEAM": lanes // beside,
             "ACROSS": int(across),
             "PLACES": max(WG_SIZE, 1 << (beside * length - 1).bit_length()),
             **self._index_constants,
@@ -265,6 +270,12 @@ def table_of(sizes: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
 
 
 _MERGED = {"input": "input_tensor", "updates": UPDATES, "output": OUTPUT}
+
+
+def _windows(tensor: TensorDesc, most: int) -> int:
+    """Bindings of at most `most` bytes that a tensor needs."""
+    size = tensor.total_tensor_size_in_bytes
+    return 1 if size <= most else -(-size // (1 << most.bit_length() - 1))
 
 
 def _piece(bits: int) -> tuple[dict[str, str], dict[str, int]]:

@@ -405,9 +405,9 @@ def test_index_values_on_a_debug_device_are_checked(device: dml.Device) -> None:
 
 
 @pytest.mark.gpu
-def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
+def test_tensors_larger_than_a_binding(device_both: dml.Device) -> None:
     rng = rng_of(0)
-    with small_bindings(device, 8192) as small:
+    with small_bindings(device_both, 8192) as small:
         x = random_values(rng, T.UINT8, (30, 400))
         index = rng.integers(0, 30, (10, 400)).astype(np.int32)
         wanted = np.take_along_axis(x, index, 0)
@@ -423,6 +423,14 @@ def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
         again[:] = 0
         again[rows[:, 0]] = x[:20]
         same_bits(got, again)
+        along = np.argsort(rng.random((30, 60)), 1)  # of which only the indices need two bindings
+        values = random_values(rng, T.FLOAT32, (30, 60))
+        got = dml.scatter_elements(*map(small.tensor, (np.zeros_like(values), along, values)), 1)
+        again = np.zeros_like(values)
+        np.put_along_axis(again, along, values, 1)
+        same_bits(np.asarray(got), again)
+        mask = rng.random(x.shape) < 0.5
+        same_bits(np.asarray(small.tensor(x)[small.tensor(mask)]), x[mask])
         few = x[:, :100]  # whose rows of coordinates fit the bindings of every adapter
         count, found = dml.nonzero_coordinates(small.tensor(few))
         listed = np.argwhere(few).astype(np.uint32)
