@@ -19,8 +19,7 @@ from dmlgpu.plan.tile import tile_of
 from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
 
 WG_SIZE = 256
-WORDS_AT_ONCE = 4  # that a GPU's invocation makes where every element is looked up,
-MANY_WORDS = 1 << 20  # from so many on
+MANY_WORDS = 1 << 20  # from which on a GPU's invocation makes several, if each is looked up
 UNITS_WG_SIZE = 128  # of GPU kernels whose invocations make whole units, as measured
 RUN = 16  # neighbouring units that one invocation copies on a CPU adapter, if there are many
 COPY_BYTES = 8192  # shortest run for which a buffer copy is faster than a shader on a CPU adapter
@@ -431,7 +430,7 @@ def _words(layout: Layout) -> Work:
     """Word by word of the output, or elements of 64 bits."""
     dims, bits = layout.dims, layout.bits
     made = -(-extent(dims) // max(1, 32 // bits))
-    words = WORDS_AT_ONCE if made >= MANY_WORDS and not layout.on_cpu else 1
+    words = (2 if bits < 32 else 4) if made >= MANY_WORDS and not layout.on_cpu else 1
     constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims), "BITS": bits, "WORDS": words}
     return Work(made, -(-made // words), constants)
 
