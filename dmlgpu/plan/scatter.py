@@ -2,8 +2,8 @@
 
 Where several updates name one place, the last one in order wins, on every run: each claims its
 place in a table with the maximum of all positions. The table has one word for each place that a
-tuple can name. On a GPU every piece of the output is then written once, from the update that has
-won it or from the input; where lines along an axis fit workgroup memory, their tables lie there.
+tuple can name. Every piece of the output is then written once, from the update that has won it or
+from the input; where lines along an axis fit workgroup memory, their tables lie there.
 Otherwise the input is copied, and the winners write: where a table would be larger than a binding,
 the places are gone through in several turns.
 """
@@ -26,6 +26,9 @@ WG_SIZE = 256
 CLEARED = 8  # words that an invocation clears
 PIECES = 4  # pieces that one writes, all loads under way at once
 ROOM = 32768  # bytes of workgroup memory for the tables of lines, of which several share a core
+MANY_GROUPS = 128  # workgroups that keep a GPU busy, however far each of them walks:
+LONG_WALK = 16384  # turns of a loop; some software adapters end one after 65,535
+SHORT_WALK = 256  # turns for which fewer workgroups are no loss
 LARGE_BLOCK = 128  # bytes that a tuple moves, from which on the table is small beside them
 BINDINGS = 8  # that every adapter has, of which the table takes one
 TABLE = "winners"
@@ -61,7 +64,7 @@ class Scatter:
 
     def plan(self, adapter: Adapter) -> Plan:
         """One kernel, or the claims and one, or the copy, the claims and what winners write."""
-        if self.source is not None and not adapter.is_cpu:
+        if self.source is not None:
             tensors = (self.source, self.indices, self.updates, self.output)
             if sum(_windows(t, adapter.max_binding) for t in tensors) < BINDINGS - 1:
                 found = self._by_lines(self.source, adapter) or self._merged(self.source, adapter)
@@ -93,17 +96,21 @@ class Scatter:
         loops = folded(others) or (Loop(1, (0,) * 4),)
         lines, bits = prod(d.size for d in loops), self.output.data_type.bits
         across = 0 < loops[-1].steps[0] < along.steps[0] and lines > 1
-        # A power of two of lines side by side.
-        beside = WG_SIZE if across else max(1, WG_SIZE >> max(1, length // PIECES).bit_length() - 1)
+        # Powers of two: lines side by side, places of them, invocations.
+        most = max(1, max(length, updates) // PIECES)
+        beside = WG_SIZE if across else max(1, WG_SIZE >> most.bit_length() - 1)
         while beside > 1 and 4 * beside * length > min(ROOM, adapter.max_workgroup_storage):
             beside //= 2
-        least = min(8 * SECTOR // bits, lines) if across else 1
-        if 4 * beside * length > adapter.max_workgroup_storage or beside < least:
-            return None
-        # Workgroup memory is shared out by invocations: few of them with much leave a core idle.
-        lanes = WG_SIZE
-        while lanes < min(beside * length // (2 * PIECES), adapter.max_workgroup_size):
+        places = max(WG_SIZE, 1 << (beside * length - 1).bit_length())
+        lanes = WG_SIZE  # few of them with much workgroup memory would leave a core idle
+        while lanes < places // (2 * PIECES) and 2 * lanes <= adapter.max_workgroup_size:
             lanes *= 2
+        groups, turns = -(-lines // beside), updates * beside // (PIECES * lanes)
+        least = min(8 * SECTOR // bits, lines) if across else 1
+        if 4 * places > adapter.max_workgroup_storage or beside < least:
+            return None
+        if turns > (LONG_WALK if groups >= MANY_GROUPS else SHORT_WALK):
+            return None
         steps = [eight([d.steps[t] for d in loops]) for t in range(4)]
         params: dict[str, Value] = {
             "lines": lines,
@@ -124,12 +131,11 @@ class Scatter:
             "RANK": len(loops),
             "TEAM": lanes // beside,
             "ACROSS": int(across),
-            "PLACES": max(WG_SIZE, 1 << (beside * length - 1).bit_length()),
+            "PLACES": places,
             **self._index_constants,
         }
         slots, more = _piece(bits)
         bindings = {"indices": "indices_tensor", **_MERGED}
-        groups = -(-lines // beside)
         return Plan(
             (Dispatch("scatter/lines", groups, params, bindings, slots, {**constants, **more}),)
         )

@@ -359,6 +359,8 @@ def test_scattered_rows_of_any_length(device_both: dml.Device, data_type: T, row
         ((4, 20_000), 1, 20_000, ["clear", "claim", "merge"]),  # no room in workgroup memory
         ((4, 20_000), 1, 10, ["copy", "claim", "claim", "write"]),  # the table would cost more
         ((20_000, 4), 0, 20_000, ["clear", "claim", "merge"]),
+        ((3,), 0, 1_000_000, ["clear", "claim", "merge"]),  # one workgroup would walk for long
+        ((128, 3), 1, 300_000, ["lines"]),
     ],
 )
 def test_how_elements_are_scattered(
