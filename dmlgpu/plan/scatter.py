@@ -29,6 +29,7 @@ ROOM = 32768  # bytes of workgroup memory for the tables of lines, of which seve
 MANY_GROUPS = 128  # workgroups that keep a GPU busy, however far each of them walks:
 LONG_WALK = 16384  # turns of a loop; some software adapters end one after 65,535
 SHORT_WALK = 256  # turns for which fewer workgroups are no loss
+FEW_UPDATES = 4  # an element that shares its word costs so much less by a copy than by itself
 LARGE_BLOCK = 128  # bytes that a tuple moves, from which on the table is small beside them
 BINDINGS = 8  # that every adapter has, of which the table takes one
 TABLE = "winners"
@@ -108,6 +109,8 @@ class Scatter:
         groups, turns = -(-lines // beside), updates * beside // (PIECES * lanes)
         least = min(8 * SECTOR // bits, lines) if across else 1
         if 4 * places > adapter.max_workgroup_storage or beside < least:
+            return None
+        if bits < 32 and FEW_UPDATES * updates < length:
             return None
         if turns > (LONG_WALK if groups >= MANY_GROUPS else SHORT_WALK):
             return None

@@ -366,16 +366,27 @@ def test_scattered_rows_of_any_length(device_both: dml.Device, data_type: T, row
 def test_how_elements_are_scattered(
     sizes: tuple[int, ...], axis: int, updates: int, shaders: list[str]
 ) -> None:
+    assert scattered_by(T.FLOAT32, sizes, axis, updates) == shaders
+
+
+def test_few_elements_that_share_words_are_put_into_a_copy() -> None:
+    assert scattered_by(T.UINT8, (64, 1024), 1, 256) == ["lines"]
+    assert scattered_by(T.UINT8, (64, 1024), 1, 255)[0] == "copy"
+    assert scattered_by(T.FLOAT32, (64, 1024), 1, 1) == ["lines"]
+
+
+def scattered_by(data_type: T, sizes: tuple[int, ...], axis: int, updates: int) -> list[str]:
+    """The kernels that scatter so many updates into each line along an axis."""
     made = (*sizes[:axis], updates, *sizes[axis + 1 :])
     desc = dml.ScatterDesc(
-        input_tensor=f32(*sizes),
+        input_tensor=dml.TensorDesc(data_type, sizes),
         indices_tensor=i32(*made),
-        updates_tensor=f32(*made),
-        output_tensor=f32(*sizes),
+        updates_tensor=dml.TensorDesc(data_type, made),
+        output_tensor=dml.TensorDesc(data_type, sizes),
         axis=axis,
     )
     plan = work_scatter(desc).plan(ADAPTERS["discrete"])
-    assert [d.shader.rpartition("/")[2] for d in plan.dispatches] == shaders
+    return [d.shader.rpartition("/")[2] for d in plan.dispatches]
 
 
 @pytest.mark.gpu
