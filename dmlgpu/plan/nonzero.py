@@ -38,11 +38,10 @@ class Find:
     """Flags of the elements of a tensor that are not zero, and their sums."""
 
     source: TensorDesc
-    field: str = "input_tensor"
 
     def plan(self, adapter: Adapter) -> Plan:
         """A packed copy of what is not packed, the flags, and a scan of their counts."""
-        source, field = self.source, self.field
+        source, field = self.source, "input_tensor"
         plans: list[Plan] = []
         scratch: dict[str, int] = {}
         if not source.is_packed:
@@ -64,7 +63,8 @@ class Find:
 
     def traffic(self) -> dict[str, int]:
         """The elements, and a bit for each."""
-        return {self.field: all_read(self.source), FLAGS: 4 * words_of(self.source.element_count)}
+        flags = 4 * words_of(self.source.element_count)
+        return {"input_tensor": all_read(self.source), FLAGS: flags}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,10 @@
-// What Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, 2011) is made of.
+// Philox 4x32-10, the counter-based random numbers of Salmon, Moraes, Dror and Shaw (2011): the four
+// random words of a counter.
+fn math_philox(counter: vec4<u32>, key: vec2<u32>) -> vec4<u32> {
+  var c = counter;
+  #repeat 10: c = math_philox_round(c, key + $u * vec2<u32>(0x9e3779b9u, 0xbb67ae85u));
+  return c;
+}
 // One round: two products of 32 bits, whose halves change places.
 fn math_philox_round(c: vec4<u32>, key: vec2<u32>) -> vec4<u32> {
   let a = u64_product(0xd2511f53u, c.x);
