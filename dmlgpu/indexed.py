@@ -1,7 +1,8 @@
 """Indexing with arrays of integers and masks: elements read and written where they say.
 
-A mask stands for the positions where it is True, which NONZERO_COORDINATES finds; how many there
-are is read back, for it makes the shape. All arrays of an index become one tensor of index tuples.
+A mask stands for the positions where it is True; how many there are is read back, for it makes the
+shape. All arrays of an index become one tensor of index tuples; only where a mask is of all axes,
+elements are picked without positions.
 """
 
 from __future__ import annotations
@@ -14,9 +15,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu.array.picks import PUT, TAKE, Picks, Put, Take
+from dmlgpu.array.picks import (
+    EXTRACT,
+    FLAG,
+    LOCATE,
+    PUT,
+    TAKE,
+    Extract,
+    Flag,
+    Locate,
+    Put,
+    Take,
+)
 from dmlgpu.array.promotion import BOOL, INT32, INT64, DType, check_fits, data_type_of
 from dmlgpu.compiled import CompiledOperator
+from dmlgpu.desc.description import Description
 from dmlgpu.desc.indexing import Arrays, Window, coordinates, is_mask, lie_together, positions
 from dmlgpu.desc.tensor import DataType, packed_strides
 from dmlgpu.desc.views import packed
@@ -46,31 +59,56 @@ def nonzero(device: Device, x: Tensor) -> tuple[Tensor, ...]:
         raise InvalidDescError(
             "nonzero: a tensor of no dimensions has no coordinates; use atleast_1d(x).nonzero()"
         )
-    flat = _found(device, x)
     dtype = INT32 if x.size <= 2**31 else INT64
-    if isinstance(flat, np.ndarray):
+    rows = _found(device, x, x.shape)
+    if rows is None:
         return tuple(Tensor.without_elements(device, (0,), dtype) for _ in x.shape)
-    # What is found lies in memory for all elements, of which no more is held than is needed.
-    columns = [flat.copy()] if x.ndim == 1 else coordinates(flat, x.shape)
-    if dtype == INT64:
-        return tuple(column.astype(dtype) for column in columns)
-    return tuple(column.view(packed(DataType.INT32, column.shape)) for column in columns)
+    made = rows.view(packed(DataType.INT32, rows.shape)) if dtype == INT32 else rows.astype(dtype)
+    return (made.reshape(-1),) if x.ndim == 1 else tuple(made)
 
 
-def _found(device: Device, x: Positions) -> Positions:
-    """The positions, among all elements in order, of those that are not 0, as uint32."""
-    if isinstance(x, np.ndarray):
-        return np.flatnonzero(x).astype(np.uint32)
+def _flagged(device: Device, x: Tensor) -> tuple[tuple[Tensor, ...], int]:
+    """Flags of the elements that are not 0, and their number, which is read back."""
     if not x.size:
-        return np.empty(0, np.uint32)
-    truth = x.astype(BOOL) if x.itemsize == 8 else x  # DirectML looks at no wider elements
-    found, rows = device.run("NONZERO_COORDINATES", truth.reshape(-1))
-    count = int(found.numpy()[0])
-    return rows.view(packed(DataType.UINT32, (count,))) if count else np.empty(0, np.uint32)
+        return (), 0
+    flags, sums = _compiled(device, FLAG, Flag(source=x.desc))(x)
+    return (flags, sums), int(sums[-1:].numpy()[0])
+
+
+def _found(device: Device, x: Tensor, sizes: tuple[int, ...]) -> Tensor | None:
+    """Coordinates of the elements that are not 0, as uint32: a row for each size; None if none."""
+    flags, count = _flagged(device, x)
+    if not count:
+        return None
+    made = packed(DataType.UINT32, (len(sizes), count))
+    found: Tensor = _compiled(device, LOCATE, Locate(sizes=sizes, output=made))(*flags)
+    return found
+
+
+def _positions(device: Device, mask: Positions) -> Positions:
+    """The positions, among all elements in order, of those that are not 0, as uint32."""
+    if isinstance(mask, np.ndarray):
+        return np.flatnonzero(mask).astype(np.uint32)
+    found = _found(device, mask, (mask.size,))
+    return np.empty(0, np.uint32) if found is None else found.reshape(-1)
+
+
+def _extracted(device: Device, x: Tensor, mask: Tensor) -> Tensor:
+    """The elements where a mask of all axes is True."""
+    flags, count = _flagged(device, mask)
+    if not count:
+        return Tensor.without_elements(device, (0,), x.dtype)
+    source = x if x.desc.is_packed else x.copy()
+    desc = Extract(source=source.desc, output=packed(x.desc.data_type, (count,)))
+    made: Tensor = _compiled(device, EXTRACT, desc)(source, *flags)
+    return made.marked((count,), x.dtype)
 
 
 def take(device: Device, x: Tensor, index: Arrays, key: Hashable = ()) -> Tensor:
     """What an index with arrays names; see Device.take."""
+    mask = index.leading_mask(x.shape)
+    if isinstance(mask, Tensor) and mask.shape == x.shape:
+        return _extracted(device, x, mask)
     columns, picked = _columns(device, x, index)
     shape = index.shape(picked)
     if not columns:
@@ -185,7 +223,7 @@ def _columns(device: Device, x: Tensor, index: Arrays) -> tuple[list[Column], tu
         if not axes:  # a mask of no dimensions is one row or none
             shapes.append((int(bool(array)),))
         elif is_mask(array):
-            flat = _found(device, array)
+            flat = _positions(device, array)
             shapes.append(flat.shape)
             if not x.size or lie_together(x.desc, axes):
                 columns.append(Column(flat, axes))
@@ -256,5 +294,5 @@ def _rows(device: Device, arrays: list[Positions], shape: tuple[int, ...], large
     return made
 
 
-def _compiled(device: Device, operator: Operator[Any], desc: Picks) -> CompiledOperator:
+def _compiled(device: Device, operator: Operator[Any], desc: Description) -> CompiledOperator:
     return device.kept(desc, lambda: CompiledOperator(device, operator, desc))

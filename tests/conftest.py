@@ -96,10 +96,10 @@ def execute(device: dml.Device) -> Execute:
 
 
 @pytest.fixture(scope="session", params=["own", "gpu"])
-def execute_both(request: pytest.FixtureRequest, device: dml.Device) -> Iterator[Execute]:
+def device_both(request: pytest.FixtureRequest, device: dml.Device) -> Iterator[dml.Device]:
     """With the adapter's own kernels; and on a CPU with a GPU's, which run there just as well."""
     if request.param == "own":
-        yield executor(device)
+        yield device
         return
     if device.adapter.kind != "cpu":
         pytest.skip(f"{device.adapter.name} is a GPU")
@@ -109,4 +109,9 @@ def execute_both(request: pytest.FixtureRequest, device: dml.Device) -> Iterator
         pytest.skip(f"{device.adapter} takes minutes to compile the kernels of a GPU")
     with dml.Device(device.adapter) as made:
         made.context.facts = replace(made.context.facts, is_cpu=False)
-        yield executor(made)
+        yield made
+
+
+@pytest.fixture(scope="session")
+def execute_both(device_both: dml.Device) -> Execute:
+    return executor(device_both)

@@ -353,6 +353,11 @@ def test_elements_with_tuples_of_their_own(
     per_word = max(1, 32 // data_type.bits)
     assert dispatch.params["count"] == -(-1001 // per_word)
     assert dispatch.workgroups == -(-1001 // (per_word * WG_SIZE))
+    many = rows(
+        TensorDesc(data_type, (9,) * coordinates + (1,)), (1 << 22, coordinates), index_type
+    )
+    made = WG_SIZE * max(4, 2 * per_word)
+    assert one(many, ADAPTERS["discrete"]).workgroups == (1 << 22) // made
     on_cpu = one(desc, SOFTWARE).slots
     assert on_cpu["resolve"] == ("resolve_loop" if coordinates > 3 else "resolve_at_once")
     kernel, indices = ("tuples", "units") if packed else ("dense", "words")

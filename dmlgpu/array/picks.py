@@ -1,21 +1,25 @@
-"""Elements picked by index tuples, and written where they say: what indexing with arrays runs.
+"""Elements picked by index tuples or masks, and written where they say: what indexing runs.
 
 DirectML's gathers and scatters take whole tensors, and scatters make new ones. These start within
-a tensor, step through it as slices do, and write in place; the plans are the same.
+a tensor, step through it as slices do, and write in place; the plans are the same. Where a tensor
+is not zero, which NONZERO_COORDINATES says in memory for all elements, is found here in two steps:
+the number of elements lies between them, so that what is made has no more than there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any, ClassVar
 
 from dmlgpu.desc.catalogue import Entry
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.levels import FeatureLevel
-from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import Gather, Move
+from dmlgpu.plan.nonzero import FLAGS, SUMS, Compress, Coordinates, Find, sums_of, words_of
 from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.scatter import Scatter, table_of
 
@@ -98,9 +102,84 @@ class Put(Picks):
         )
 
 
+def _flags(elements: int) -> dict[str, TensorDesc]:
+    """A bit for each element that says whether it is not zero, and sums of these."""
+    sizes = {FLAGS: words_of(elements), SUMS: sums_of(elements)}
+    return {name: TensorDesc(DataType.UINT32, (size,)) for name, size in sizes.items()}
+
+
+class Flag(Description):
+    """Which elements of a tensor are not zero; the last of the sums is their number."""
+
+    source: TensorDesc
+
+    _entry: ClassVar[Entry] = Entry("flag", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {})
+    _fields: ClassVar[tuple[Field, ...]] = ()
+
+    def inputs(self) -> Mapping[str, TensorDesc]:
+        """What is looked at."""
+        return {"input_tensor": self.source}
+
+    def outputs(self) -> Mapping[str, TensorDesc]:
+        """Flags and sums."""
+        return _flags(self.source.element_count)
+
+    def work(self) -> Find:
+        """The first step."""
+        return Find(self.source)
+
+
+class Locate(Description):
+    """The coordinates of flagged elements of these sizes, a row of the output for each size."""
+
+    sizes: tuple[int, ...]
+    output: TensorDesc
+
+    _entry: ClassVar[Entry] = Entry("nonzero", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {})
+    _fields: ClassVar[tuple[Field, ...]] = ()
+
+    def inputs(self) -> Mapping[str, TensorDesc]:
+        """Flags and sums."""
+        return _flags(prod(self.sizes))
+
+    def outputs(self) -> Mapping[str, TensorDesc]:
+        """The coordinates."""
+        return {"output_tensor": self.output}
+
+    def work(self) -> Coordinates:
+        """The second step."""
+        column, row = self.output.effective_strides
+        return Coordinates(self.sizes, prod(self.sizes), row, column, self.output)
+
+
+class Extract(Description):
+    """The flagged elements of a packed tensor."""
+
+    source: TensorDesc
+    output: TensorDesc
+
+    _entry: ClassVar[Entry] = Entry("extract", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {})
+    _fields: ClassVar[tuple[Field, ...]] = ()
+
+    def inputs(self) -> Mapping[str, TensorDesc]:
+        """The tensor, flags and sums."""
+        return {"input_tensor": self.source, **_flags(self.source.element_count)}
+
+    def outputs(self) -> Mapping[str, TensorDesc]:
+        """The elements side by side."""
+        return {"output_tensor": self.output}
+
+    def work(self) -> Compress:
+        """The second step."""
+        return Compress(self.source, self.output)
+
+
 def _nothing(given: Any) -> Mapping[str, TensorDesc]:
     return {}
 
 
 TAKE: Operator[Take] = Operator(Take, _nothing, Take.work, index_values=Take.index_values)
 PUT: Operator[Put] = Operator(Put, _nothing, Put.work, index_values=Put.index_values)
+FLAG: Operator[Flag] = Operator(Flag, _nothing, Flag.work)
+LOCATE: Operator[Locate] = Operator(Locate, _nothing, Locate.work)
+EXTRACT: Operator[Extract] = Operator(Extract, _nothing, Extract.work)

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 from dmlgpu import ordering
 from dmlgpu.array.promotion import INT32, promoted
-from dmlgpu.desc.tensor import DataType
-from dmlgpu.desc.views import packed
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.tensor import Tensor
@@ -73,8 +71,7 @@ class Runs:
         self.ordered, self.places = ordering.sorted_with_places(self.x, None, False)
         self.begins = self.starts = ordering.runs(self.ordered, equal_nan)
         if self.x.size:
-            count, rows = self.x.device.run("NONZERO_COORDINATES", self.begins)
-            self.starts = rows.view(packed(DataType.INT32, (count.item(),)))
+            (self.starts,) = self.begins.nonzero()
 
     def values(self) -> Tensor:
         """One element of each run: the first in the order of the array."""

@@ -12,7 +12,8 @@ from dmlgpu.desc.enumerations import RandomGeneratorType
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.plan.elementwise import ElementWise
-from dmlgpu.plan.operator import Given, Operator, Together
+from dmlgpu.plan.operator import Given, Operator, Together, Work
+from dmlgpu.plan.random import Philox
 from dmlgpu.plan.values import Expression, Operand, Parameter
 
 WORDS = 6  # of a state: a counter of four, a key of two
@@ -55,13 +56,11 @@ def infer(given: Given) -> dict[str, TensorDesc]:
 
 def work(d: RandomGeneratorDesc) -> Together:
     """The random words, and the state after them."""
-    made = Operand.of("output_tensor", d.output_tensor)
-    count = d.output_tensor.element_count
-    bits = Expression("math_philox(i, s0, s1, s2, s3, s4, s5)")
-    works = [ElementWise(_inputs(d, d.output_tensor.sizes), ((made, bits),))]
+    works: list[Work] = [Philox(d.input_state_tensor, d.output_tensor)]
     if d.output_state_tensor is not None:
         state = Operand.of("output_state_tensor", d.output_state_tensor)
-        blocks = Parameter("p_blocks", DataType.UINT32, -(-count // 4))
+        count = -(-d.output_tensor.element_count // 4)
+        blocks = Parameter("p_blocks", DataType.UINT32, count)
         after = Expression("math_philox_state(i, s0, s1, s2, s3, s4, s5, p_blocks)")
         inputs = _inputs(d, d.output_state_tensor.sizes)
         works.append(ElementWise(inputs, ((state, after),), (blocks,)))

@@ -138,6 +138,9 @@ def work_scatter(d: ScatterDesc) -> Scatter:
         strides=(strides[d.axis],),
         table_strides=(table[d.axis],),
         table_size=entries,
+        axis=d.axis,
+        places=table,
+        block=(0,) * output.rank,
     )
 
 
@@ -251,6 +254,8 @@ def work_scatter_nd(d: ScatterNdDesc) -> Scatter:
         strides=output.effective_strides[picked],
         table_strides=table,
         table_size=entries,
+        places=(0,) * first + table + (0,) * kept,
+        block=(0,) * (rank - kept) + updates.effective_strides[rank - kept :],
     )
 
 

@@ -19,6 +19,7 @@ from dmlgpu.plan.tile import tile_of
 from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
 
 WG_SIZE = 256
+MANY_WORDS = 1 << 20  # from which on a GPU's invocation makes several, if each is looked up
 UNITS_WG_SIZE = 128  # of GPU kernels whose invocations make whole units, as measured
 RUN = 16  # neighbouring units that one invocation copies on a CPU adapter, if there are many
 COPY_BYTES = 8192  # shortest run for which a buffer copy is faster than a shader on a CPU adapter
@@ -429,7 +430,9 @@ def _words(layout: Layout) -> Work:
     """Word by word of the output, or elements of 64 bits."""
     dims, bits = layout.dims, layout.bits
     made = -(-extent(dims) // max(1, 32 // bits))
-    return Work(made, made, {"WG_SIZE": WG_SIZE, "RANK": len(dims), "BITS": bits})
+    words = (2 if bits < 32 else 4) if made >= MANY_WORDS and not layout.on_cpu else 1
+    constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims), "BITS": bits, "WORDS": words}
+    return Work(made, -(-made // words), constants)
 
 
 def _units(layout: Layout) -> Work:

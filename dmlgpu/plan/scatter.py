@@ -1,14 +1,16 @@
-"""Plans of scatters: updates written over a copy of the input, where index tuples say.
+"""Plans of scatters: the input, and updates where index tuples say.
 
 Where several updates name one place, the last one in order wins, on every run: each claims its
-place in a table with the maximum of all positions, and then only the winners write. The table has
-one word for each place that a tuple can name, and only the words that are named are ever touched.
-Where it would be larger than a binding, the places are gone through in several turns.
+place in a table with the maximum of all positions. The table has one word for each place that a
+tuple can name. Every piece of the output is then written once, from the update that has won it or
+from the input; where lines along an axis fit workgroup memory, their tables lie there.
+Otherwise the input is copied, and the winners write: where a table would be larger than a binding,
+the places are gone through in several turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -17,10 +19,21 @@ from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.loops import Dim, count, fold, widen
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import joined
-from dmlgpu.plan.traffic import all_read, bytes_written
+from dmlgpu.plan.traffic import SECTOR, all_read, bytes_written
+from dmlgpu.plan.values import Loop, folded
 
 WG_SIZE = 256
+CLEARED = 8  # words that an invocation clears
+PIECES = 4  # pieces that one writes, all loads under way at once
+ROOM = 32768  # bytes of workgroup memory for the tables of lines, of which several share a core
+MANY_GROUPS = 128  # workgroups that keep a GPU busy, however far each of them walks:
+LONG_WALK = 16384  # turns of a loop; some software adapters end one after 65,535
+SHORT_WALK = 256  # turns for which fewer workgroups are no loss
+FEW_UPDATES = 4  # an element that shares its word costs so much less by a copy than by itself
+LARGE_BLOCK = 128  # bytes that a tuple moves, from which on the table is small beside them
+BINDINGS = 8  # that every adapter has, of which the table takes one
 TABLE = "winners"
+UPDATES, OUTPUT = "updates_tensor", "output_tensor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +58,19 @@ class Scatter:
     table_strides: tuple[int, ...]
     table_size: int
     base: int = 0  # element of the output where the loops start
+    axis: int | None = None  # of the output, where a tuple is a place along it
+    # Steps of each dimension of the output through the table and through the block of a tuple.
+    places: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
 
     def plan(self, adapter: Adapter) -> Plan:
-        """The copy, then the claims, then what the winners write."""
+        """One kernel, or the claims and one, or the copy, the claims and what winners write."""
+        if self.source is not None:
+            tensors = (self.source, self.indices, self.updates, self.output)
+            if sum(_windows(t, adapter.max_binding) for t in tensors) < BINDINGS - 1:
+                found = self._by_lines(self.source, adapter) or self._merged(self.source, adapter)
+                if found is not None:
+                    return found
         most = max(1, adapter.max_binding // 4)
         dispatches: list[Dispatch] = []
         for first in range(0, self.table_size, most):
@@ -64,11 +87,109 @@ class Scatter:
         copy = Move(self.source, self.output, tuple(Dim(*step) for step in steps)).plan(adapter)
         return joined([copy, made], [{}, {}])
 
-    def _turn(self, first: int, size: int) -> list[Dispatch]:
-        """The claims and the writes of `size` places from `first` on."""
-        tuples = count(self.positions)
+    def _by_lines(self, source: TensorDesc, adapter: Adapter) -> Plan | None:
+        """Lines along the axis, whose winners are found in workgroup memory; None: no room."""
+        if self.axis is None:
+            return None
+        tensors = (self.output, source, self.updates, self.indices)
+        length, updates = self.output.sizes[self.axis], self.updates.sizes[self.axis]
+        along, *others = _loops(self.output, [t.effective_strides for t in tensors], self.axis)
+        loops = folded(others) or (Loop(1, (0,) * 4),)
+        lines, bits = prod(d.size for d in loops), self.output.data_type.bits
+        across = 0 < loops[-1].steps[0] < along.steps[0] and lines > 1
+        # Powers of two: lines side by side, places of them, invocations.
+        most = max(1, max(length, updates) // PIECES)
+        beside = WG_SIZE if across else max(1, WG_SIZE >> most.bit_length() - 1)
+        while beside > 1 and 4 * beside * length > min(ROOM, adapter.max_workgroup_storage):
+            beside //= 2
+        places = max(WG_SIZE, 1 << (beside * length - 1).bit_length())
+        lanes = WG_SIZE  # few of them with much workgroup memory would leave a core idle
+        while lanes < places // (2 * PIECES) and 2 * lanes <= adapter.max_workgroup_size:
+            lanes *= 2
+        groups, turns = -(-lines // beside), updates * beside // (PIECES * lanes)
+        least = min(8 * SECTOR // bits, lines) if across else 1
+        if 4 * places > adapter.max_workgroup_storage or beside < least:
+            return None
+        if bits < 32 and FEW_UPDATES * updates < length:
+            return None
+        if turns > (LONG_WALK if groups >= MANY_GROUPS else SHORT_WALK):
+            return None
+        steps = [eight([d.steps[t] for d in loops]) for t in range(4)]
         params: dict[str, Value] = {
-            "count": tuples,
+            "lines": lines,
+            "length": length,
+            "updates_length": updates,
+            "out_step": along.steps[0],
+            "source_step": along.steps[1],
+            "update_step": along.steps[2],
+            "index_step": along.steps[3],
+            "sizes": eight([d.size for d in loops]),
+            "out_strides": steps[0],
+            "source_strides": steps[1],
+            "update_strides": steps[2],
+            "tuple_strides": steps[3],
+        }
+        constants = {
+            "WG_SIZE": lanes,
+            "RANK": len(loops),
+            "TEAM": lanes // beside,
+            "ACROSS": int(across),
+            "PLACES": places,
+            **self._index_constants,
+        }
+        slots, more = _piece(bits)
+        bindings = {"indices": "indices_tensor", **_MERGED}
+        return Plan(
+            (Dispatch("scatter/lines", groups, params, bindings, slots, {**constants, **more}),)
+        )
+
+    def _merged(self, source: TensorDesc, adapter: Adapter) -> Plan | None:
+        """The claims, and every piece of the output from its update or the input; None: it costs.
+
+        The table is cleared and read as a whole, for which named places are neither cleared, nor
+        read, nor copied one by one, and what is updated is not copied before.
+        """
+        tuples, size = count(self.positions), self.table_size
+        moved = self.output.element_count // size * self.output.data_type.bits // 8
+        saved = tuples * 2 * (SECTOR + moved)
+        updates = folded([Loop(d.size, (d.source,)) for d in self.positions])
+        if 4 * size > adapter.max_binding or len(updates) > 1:
+            return None
+        if moved < LARGE_BLOCK and 8 * size > saved:
+            return None
+        strides = [self.output.effective_strides, source.effective_strides, self.places, self.block]
+        loops = folded(_loops(self.output, strides)) or (Loop(1, (1, 1, 0, 1)),)
+        step = updates[0].steps[0] if updates else 0
+        bits, loops, step = _in_pieces(self.output.data_type.bits, loops, step)
+        if bits < 32:
+            return None
+        pieces = prod(d.size for d in loops)
+        params: dict[str, Value] = {
+            "count": pieces,
+            "update_step": step,
+            "sizes": eight([d.size for d in loops]),
+        }
+        names = ("out_strides", "source_strides", "table_strides", "block_strides")
+        params |= {name: eight([d.steps[t] for d in loops]) for t, name in enumerate(names)}
+        slots, more = _piece(bits)
+        constants = {"WG_SIZE": WG_SIZE, "RANK": len(loops), **more}
+        bindings = {"winners": TABLE, **_MERGED}
+        groups = -(-pieces // (PIECES * WG_SIZE))
+        merge = Dispatch("scatter/merge", groups, params, bindings, slots, constants)
+        return Plan((*self._claims(0, size, whole=True), merge), {TABLE: 4 * size})
+
+    @property
+    def _index_constants(self) -> dict[str, int]:
+        """How index values are read."""
+        return {
+            "INDEX_WORDS": self.indices.data_type.bits // 32,
+            "SIGNED": int(self.indices.data_type.name.startswith("INT")),
+        }
+
+    def _target(self, first: int, size: int) -> tuple[dict[str, Value], dict[str, int]]:
+        """What kernels must know of `size` places from `first` on: parameters and constants."""
+        params: dict[str, Value] = {
+            "count": count(self.positions),
             "index_step": self.index_step,
             "table_first": first,
             "table_size": size,
@@ -78,20 +199,30 @@ class Scatter:
             "gather_sizes": eight(self.sizes),
             "gather_table": eight(self.table_strides),
         }
-        constants = {
-            "WG_SIZE": WG_SIZE,
-            "RANK": len(self.positions),
-            "TUPLE": len(self.sizes),
-            "INDEX_WORDS": self.indices.data_type.bits // 32,
-            "SIGNED": int(self.indices.data_type.name.startswith("INT")),
-        }
+        constants = {"WG_SIZE": WG_SIZE, "RANK": len(self.positions), "TUPLE": len(self.sizes)}
+        return params, constants | self._index_constants
+
+    def _claims(self, first: int, size: int, whole: bool) -> list[Dispatch]:
+        """The table cleared, as a whole or where it is named, and every tuple's claim."""
+        params, constants = self._target(first, size)
         bindings = {"indices": "indices_tensor", "winners": TABLE}
-        groups = -(-tuples // WG_SIZE)
-        claims = [
+        groups = -(-count(self.positions) // WG_SIZE)
+        named, claim = (
             Dispatch("scatter/claim", groups, params, bindings, {}, constants, entry)
             for entry in ("clear", "claim")
-        ]
-        return [*claims, self._write(params, constants)]
+        )
+        if not whole:
+            return [named, claim]
+        groups = -(-size // (CLEARED * WG_SIZE))
+        fixed = {"WG_SIZE": WG_SIZE}
+        clear = Dispatch("scatter/clear", groups, {"size": size}, {"winners": TABLE}, {}, fixed)
+        return [clear, claim]
+
+    def _turn(self, first: int, size: int) -> list[Dispatch]:
+        """The claims and the writes of `size` places from `first` on."""
+        # A word that is cleared by itself costs a sector.
+        whole = 4 * size <= SECTOR * count(self.positions)
+        return [*self._claims(first, size, whole), self._write(*self._target(first, size))]
 
     def _write(self, shared: Mapping[str, Value], fixed: Mapping[str, int]) -> Dispatch:
         """One invocation for each unit or element of the updates that moves."""
@@ -120,8 +251,8 @@ class Scatter:
         bindings = {
             "indices": "indices_tensor",
             "winners": TABLE,
-            "updates": "updates_tensor",
-            "output": "output_tensor",
+            "updates": UPDATES,
+            "output": OUTPUT,
         }
         slots = {"put": "put_units" if bits == 128 else "put_elements"}
         groups = -(-made // WG_SIZE)
@@ -145,3 +276,47 @@ class Scatter:
 def table_of(sizes: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
     """Steps through a table with an entry for each place of these sizes, and its entries."""
     return packed_strides(sizes) if sizes else (), prod(sizes)
+
+
+_MERGED = {"input": "input_tensor", "updates": UPDATES, "output": OUTPUT}
+
+
+def _windows(tensor: TensorDesc, most: int) -> int:
+    """Bindings of at most `most` bytes that a tensor needs."""
+    size = tensor.total_tensor_size_in_bytes
+    return 1 if size <= most else -(-size // (1 << most.bit_length() - 1))
+
+
+def _piece(bits: int) -> tuple[dict[str, str], dict[str, int]]:
+    """The snippet that moves pieces of so many bits, and its constants."""
+    if bits == 128:
+        return {"piece": "piece_units"}, {}
+    if bits < 32:
+        return {"piece": "piece_parts"}, {"BITS": bits}
+    return {"piece": "piece_words"}, {"WORDS": bits // 32}
+
+
+def _loops(
+    output: TensorDesc, strides: Sequence[Sequence[int]], first: int | None = None
+) -> list[Loop]:
+    """Loops over an output through several tensors, the longest steps first, but for `first`."""
+    made = [Loop(n, tuple(s[d] for s in strides)) for d, n in enumerate(output.sizes)]
+    order = sorted(range(len(made)), key=lambda d: (d != first, -made[d].steps[0]))
+    return [made[d] for d in order]
+
+
+def _in_pieces(bits: int, loops: tuple[Loop, ...], step: int) -> tuple[int, tuple[Loop, ...], int]:
+    """The widest pieces that move as one, up to 128 bits; the steps through the table stay."""
+    while bits < 128:
+        *outer, last = loops
+        whole = [step, last.size, *(d.steps[t] for d in outer for t in (0, 1, 3))]
+        if last.steps != (1, 1, 0, 1) or any(n % 2 for n in whole):
+            break
+        halved = [
+            Loop(d.size, (*(n // 2 for n in d.steps[:2]), d.steps[2], d.steps[3] // 2))
+            for d in outer
+        ]
+        loops = (*halved, Loop(last.size // 2, last.steps))
+        step //= 2
+        bits *= 2
+    return bits, loops, step

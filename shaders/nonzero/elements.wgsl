@@ -1,21 +1,23 @@
-// Which elements are not zero, by their place row by row.
-#param count: u32
-#param sizes: array<vec4<u32>, 2>
-#param strides: array<vec4<u32>, 2>
+// The flagged elements themselves, of one word or two. Needs `flagged`.
 #bind read input: u32
-#import found
-override WG_SIZE: u32 = 256;
-override RANK: u32 = 1;
-override BITS: u32 = 32;
-override MASK: u32 = 0xffffffffu; // bits that count: not the sign of a float
-override PER_LANE: u32 = 8;
-override PER_WORD: u32 = 32u / BITS;
+#bind write output: u32
+override WORDS: u32 = 1; // of an element
 
-fn address(position: u32) -> u32 {
-  var rest = position;
-  var at = 0u;
-  #repeat 7: if (RANK > $u + 1u) { let d = max(RANK, $u + 2u) - 1u - $u; let q = rest / params.sizes[d / 4u][d % 4u]; at += (rest - q * params.sizes[d / 4u][d % 4u]) * params.strides[d / 4u][d % 4u]; rest = q; }
-  return at + rest * params.strides[0].x;
+fn element(e: u32) -> vec2<u32> {
+  if (WORDS == 2u) { return vec2<u32>(load_input(2u * e), load_input(2u * e + 1u)); }
+  return vec2<u32>(load_input(e), 0u);
 }
 
-fn element(at: u32) -> u32 { return (load_input(at / PER_WORD) >> (at % PER_WORD * BITS)) & MASK; }
+fn put_element(at: u32, v: vec2<u32>) {
+  store_output(WORDS * at, v.x);
+  if (WORDS == 2u) { store_output(2u * at + 1u, v.y); }
+}
+
+fn put(number: u32, lane: u32, start: u32, count: u32) {
+  let first = lane / 32u * 32u;
+  for (var k = first; k < first + 32u; k += 8u) {
+    #repeat 8: let f$ = flagged(number, k + $u, lane);
+    #repeat 8: let v$ = element(select(0u, f$.element, f$.here));
+    #repeat 8: if (f$.here) { put_element(start + f$.rank, v$); }
+  }
+}

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from support import moves
 from support.layouts import layout, random_values, run, same_bits, small_bindings
+from support.plans import ADAPTERS
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
+from dmlgpu.ops.scatter import work_scatter
 
 Invalid = dml.InvalidDescError
 TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)
@@ -89,7 +91,7 @@ def test_the_function_gather_is_numpys_take(
 
 @pytest.mark.gpu
 @seeds
-def test_gather_elements(device: dml.Device, seed: int) -> None:
+def test_gather_elements(device_both: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
     data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
     rank = int(rng.integers(1, 5))
@@ -106,12 +108,12 @@ def test_gather_elements(device: dml.Device, seed: int) -> None:
         output_tensor=layout(rng, data_type, sizes),
         axis=axis,
     )
-    same_bits(run(device, desc, [x, index], rng)[0], wanted)
+    same_bits(run(device_both, desc, [x, index], rng)[0], wanted)
 
 
 @pytest.mark.gpu
 @seeds
-def test_scatter_elements_keeps_the_last_update(device: dml.Device, seed: int) -> None:
+def test_scatter_elements_keeps_the_last_update(device_both: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
     data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
     rank = int(rng.integers(1, 5))
@@ -129,17 +131,17 @@ def test_scatter_elements_keeps_the_last_update(device: dml.Device, seed: int) -
         output_tensor=layout(rng, data_type, x.shape),
         axis=axis,
     )
-    same_bits(run(device, desc, [x, index, updates], rng)[0], wanted)
+    same_bits(run(device_both, desc, [x, index, updates], rng)[0], wanted)
 
 
 @pytest.mark.gpu
-def test_many_updates_of_few_places_are_the_same_on_every_run(device: dml.Device) -> None:
+def test_many_updates_of_few_places_are_the_same_on_every_run(device_both: dml.Device) -> None:
     rng = rng_of(0)
-    x = device.tensor(np.zeros(3, np.uint8))
+    x = device_both.tensor(np.zeros(3, np.uint8))
     index = rng.integers(0, 3, 20_000)
     updates = rng.integers(0, 256, 20_000).astype(np.uint8)
     last = [int(updates[np.flatnonzero(index == k)[-1]]) for k in range(3)]
-    where, what = device.tensor(index), device.tensor(updates)
+    where, what = device_both.tensor(index), device_both.tensor(updates)
     for _ in range(5):
         assert dml.scatter_elements(x, where, what, 0).tolist() == last
     assert dml.scatter(x, where, what, 0).tolist() == last
@@ -148,7 +150,7 @@ def test_many_updates_of_few_places_are_the_same_on_every_run(device: dml.Device
 
 @pytest.mark.gpu
 @seeds
-def test_scatter_nd_puts_blocks(device: dml.Device, seed: int) -> None:
+def test_scatter_nd_puts_blocks(device_both: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
     data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
     real = int(rng.integers(1, 5))
@@ -177,7 +179,7 @@ def test_scatter_nd_puts_blocks(device: dml.Device, seed: int) -> None:
         indices_dimension_count=len(tuples) + 1,
     )
     wanted = moves.scatter_nd(x, index, updates, real, len(tuples) + 1)
-    same_bits(run(device, desc, [x, index, updates], rng)[0], wanted)
+    same_bits(run(device_both, desc, [x, index, updates], rng)[0], wanted)
 
 
 @pytest.mark.gpu
@@ -256,7 +258,7 @@ def test_nonzero_coordinates_as_documented(device: dml.Device) -> None:
         (T.INT32, (2, 3, 4)),
     ],
 )
-def test_nonzero_coordinates(device: dml.Device, data_type: T, sizes: tuple[int, ...]) -> None:
+def test_nonzero_coordinates(device_both: dml.Device, data_type: T, sizes: tuple[int, ...]) -> None:
     rng = rng_of(len(sizes))
     x = random_values(rng, data_type, sizes).copy()
     x[rng.integers(0, 2, sizes) == 0] = 0
@@ -270,27 +272,121 @@ def test_nonzero_coordinates(device: dml.Device, data_type: T, sizes: tuple[int,
             output_count_tensor=dml.TensorDesc(T.UINT32, (1, 1)),
             output_coordinates_tensor=layout(rng, T.UINT32, (1, x.size, columns)),
         )
-        rows = device.upload(
+        rows = device_both.upload(
             dml.TensorDesc(T.UINT32, (1, x.size, columns)),
             np.full(x.size * columns, 77, np.uint32).tobytes(),
         )
-        count, got = run(device, desc, [x], rng)
+        count, got = run(device_both, desc, [x], rng)
         assert count.tolist() == [[len(found)]]
         same_bits(got[0, : len(found)], found[:, len(sizes) - columns :].astype(np.uint32))
-        packed = dml.infer(dml.NonzeroCoordinatesDesc, input_tensor=device.tensor(x).desc)
+        packed = dml.infer(dml.NonzeroCoordinatesDesc, input_tensor=device_both.tensor(x).desc)
         if columns == len(sizes):
-            device.compile(packed)(device.tensor(x), out=(None, rows.reshape(x.size, columns)))
+            device_both.compile(packed)(
+                device_both.tensor(x), out=(None, rows.reshape(x.size, columns))
+            )
             assert np.all(np.asarray(rows)[0, len(found) :] == 77)
 
 
 @pytest.mark.gpu
-def test_nothing_and_everything_may_be_nonzero(device: dml.Device) -> None:
+def test_nothing_and_everything_may_be_nonzero(device_both: dml.Device) -> None:
     for value in (0, 1):
-        x = device.tensor(np.full((5, 1000), value, np.uint8))
+        x = device_both.tensor(np.full((5, 1000), value, np.uint8))
         count, rows = dml.nonzero_coordinates(x)
         assert count.tolist() == [5000 * value]
         if value:
             same_bits(np.asarray(rows), np.argwhere(np.ones((5, 1000))).astype(np.uint32))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("share", [0.5, 0.01])
+@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64])
+def test_masks_pick_across_words_and_blocks(
+    device_both: dml.Device, data_type: T, share: float
+) -> None:
+    rng = rng_of(1)
+    for count in (1, 31, 33, 2047, 2049, 20_001):
+        x = random_values(rng, data_type, (count,))
+        mask = rng.random(count) < share
+        mask[-1] = True
+        tensor, here = device_both.tensor(x), device_both.tensor(mask)
+        same_bits(np.asarray(tensor[here]), x[mask])
+        same_bits(np.asarray(here.nonzero()[0]), np.flatnonzero(mask).astype(np.int32))
+    x, mask = x[:20_000].reshape(50, 400), mask[:20_000].reshape(400, 50)
+    tensor, here = device_both.tensor(x).T, device_both.tensor(mask.T.copy()).T
+    same_bits(np.asarray(tensor[here]), x.T[mask])
+    for found, wanted in zip(here.nonzero(), np.nonzero(mask), strict=True):
+        same_bits(np.asarray(found), wanted.astype(np.int32))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT32, T.INT64])
+@pytest.mark.parametrize(
+    ("sizes", "axis", "updates"),
+    [((300, 33), 1, 70), ((3, 4096), 1, 5000), ((40, 3, 64), 0, 30), ((2, 9001), 1, 9001)],
+)
+def test_scatters_along_lines_of_any_length(
+    device_both: dml.Device, data_type: T, sizes: tuple[int, ...], axis: int, updates: int
+) -> None:
+    rng = rng_of(2)
+    x = random_values(rng, data_type, sizes)
+    made = (*sizes[:axis], updates, *sizes[axis + 1 :])
+    index = indices_of(rng, T.INT32, made, sizes[axis], wild=True)
+    values = random_values(rng, data_type, made)
+    given = [device_both.tensor(a) for a in (x, index, values)]
+    got = dml.scatter_elements(*given, axis)
+    same_bits(np.asarray(got), moves.scatter_elements(x, index, values, axis))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT32, T.INT64])
+@pytest.mark.parametrize("row", [1, 5, 32, 1001])
+def test_scattered_rows_of_any_length(device_both: dml.Device, data_type: T, row: int) -> None:
+    rng = rng_of(3)
+    x, updates = (random_values(rng, data_type, (n, row)) for n in (40, 100))
+    index = rng.integers(-20, 20, (100, 1))
+    given = [device_both.tensor(a) for a in (x, index, updates)]
+    wanted = x.copy()
+    for at, values in zip(index[:, 0], updates, strict=True):
+        wanted[at] = values
+    same_bits(np.asarray(dml.scatter_nd(*given)), wanted)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "axis", "updates", "shaders"),
+    [
+        ((64, 1024), 1, 1024, ["lines"]),
+        ((1024, 64), 0, 1024, ["lines"]),  # in sectors across lines
+        ((4, 20_000), 1, 20_000, ["clear", "claim", "merge"]),  # no room in workgroup memory
+        ((4, 20_000), 1, 10, ["copy", "claim", "claim", "write"]),  # the table would cost more
+        ((20_000, 4), 0, 20_000, ["clear", "claim", "merge"]),
+        ((3,), 0, 1_000_000, ["clear", "claim", "merge"]),  # one workgroup would walk for long
+        ((128, 3), 1, 300_000, ["lines"]),
+    ],
+)
+def test_how_elements_are_scattered(
+    sizes: tuple[int, ...], axis: int, updates: int, shaders: list[str]
+) -> None:
+    assert scattered_by(T.FLOAT32, sizes, axis, updates) == shaders
+
+
+def test_few_elements_that_share_words_are_put_into_a_copy() -> None:
+    assert scattered_by(T.UINT8, (64, 1024), 1, 256) == ["lines"]
+    assert scattered_by(T.UINT8, (64, 1024), 1, 255)[0] == "copy"
+    assert scattered_by(T.FLOAT32, (64, 1024), 1, 1) == ["lines"]
+
+
+def scattered_by(data_type: T, sizes: tuple[int, ...], axis: int, updates: int) -> list[str]:
+    """The kernels that scatter so many updates into each line along an axis."""
+    made = (*sizes[:axis], updates, *sizes[axis + 1 :])
+    desc = dml.ScatterDesc(
+        input_tensor=dml.TensorDesc(data_type, sizes),
+        indices_tensor=i32(*made),
+        updates_tensor=dml.TensorDesc(data_type, made),
+        output_tensor=dml.TensorDesc(data_type, sizes),
+        axis=axis,
+    )
+    plan = work_scatter(desc).plan(ADAPTERS["discrete"])
+    return [d.shader.rpartition("/")[2] for d in plan.dispatches]
 
 
 @pytest.mark.gpu
@@ -322,9 +418,9 @@ def test_index_values_on_a_debug_device_are_checked(device: dml.Device) -> None:
 
 
 @pytest.mark.gpu
-def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
+def test_tensors_larger_than_a_binding(device_both: dml.Device) -> None:
     rng = rng_of(0)
-    with small_bindings(device, 8192) as small:
+    with small_bindings(device_both, 8192) as small:
         x = random_values(rng, T.UINT8, (30, 400))
         index = rng.integers(0, 30, (10, 400)).astype(np.int32)
         wanted = np.take_along_axis(x, index, 0)
@@ -340,6 +436,14 @@ def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
         again[:] = 0
         again[rows[:, 0]] = x[:20]
         same_bits(got, again)
+        along = np.argsort(rng.random((30, 60)), 1)  # of which only the indices need two bindings
+        values = random_values(rng, T.FLOAT32, (30, 60))
+        got = dml.scatter_elements(*map(small.tensor, (np.zeros_like(values), along, values)), 1)
+        again = np.zeros_like(values)
+        np.put_along_axis(again, along, values, 1)
+        same_bits(np.asarray(got), again)
+        mask = rng.random(x.shape) < 0.5
+        same_bits(np.asarray(small.tensor(x)[small.tensor(mask)]), x[mask])
         few = x[:, :100]  # whose rows of coordinates fit the bindings of every adapter
         count, found = dml.nonzero_coordinates(small.tensor(few))
         listed = np.argwhere(few).astype(np.uint32)

@@ -125,5 +125,5 @@ def small_bindings(device: dml.Device, most: int) -> Iterator[dml.Device]:
     """A device of the same adapter that binds at most so many bytes of a buffer at once."""
     with dml.Device(device.adapter) as made:
         made.context.gpu.max_binding = most
-        made.context.facts = replace(made.context.facts, max_binding=most)
+        made.context.facts = replace(device.context.facts, max_binding=most)
         yield made
