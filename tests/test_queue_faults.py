@@ -553,11 +553,11 @@ def test_nothing_is_read_for_the_first_time_after_a_device_is_open(fresh: dml.De
 
 
 def test_opening_a_device_reads_no_c_type_by_itself() -> None:
-    """Each costs 25 ms; all are read at once when wgpu is loaded."""
+    """Each costs 25 ms; all are read at once before the adapters are listed."""
     program = """
-from dmlgpu.gpu import private
+dml.adapters()
+from wgpu.backends.wgpu_native import ffi
 
-ffi = private.native().ffi
 before = set(ffi._parsed_types)
 with dml.Device() as device:
     device.tensor(np.ones(1000, np.float32)).cumsum(0).numpy()
