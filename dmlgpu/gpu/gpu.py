@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -60,13 +62,26 @@ def _refusal(label: str, text: str, info: AdapterInfo, told: str) -> str:
     return f"{label} line {number}, `{line}`, does not compile on {info}: {why}"
 
 
+_opened: WeakSet[Gpu] = WeakSet()
+
+
+def _after_fork() -> None:
+    """In a child: the devices of its parent are not its own."""
+    for gpu in list(_opened):
+        gpu.gone = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 class Gpu:
     """One wgpu device: its limits, and the making of buffers, pipelines and bind groups."""
 
     def __init__(self, info: AdapterInfo, device: classes.GPUDevice) -> None:
         self.info: AdapterInfo = info
         self.device: classes.GPUDevice = device
-        self._poller = poller(device)
+        self.poller = poller(device)  # returns None once the wgpu device is destroyed
         limits = device.limits
         self.max_buffer: int = int(limits["max-buffer-size"])
         self.max_binding: int = int(limits["max-storage-buffer-binding-size"])
@@ -87,6 +102,8 @@ class Gpu:
         self._storage_usage = STORAGE | MAPPABLE * direct
         self._check_limits()
         self.lost: str = ""  # what was being done when the device went away
+        self.gone: bool = False  # lost, closed, or of the process that forked this one
+        _opened.add(self)
 
     def _check_limits(self) -> None:
         """Refuses a device made elsewhere with less room than any kernel needs."""
@@ -145,9 +162,14 @@ class Gpu:
         return cls(described(-1, device.adapter), device)
 
     @property
+    def is_gone(self) -> bool:
+        """Whether it cannot be used any more; asked on every call."""
+        return self.gone or self.poller() is None
+
+    @property
     def is_destroyed(self) -> bool:
         """Whether someone has destroyed the wgpu device, which ends its polling."""
-        return self._poller() is None
+        return self.poller() is None
 
     @contextlib.contextmanager
     def doing(self, what: str) -> Iterator[None]:
@@ -156,11 +178,11 @@ class Gpu:
             with translated(what):
                 yield
         except DeviceLostError as error:
-            self.lost = str(error)
+            self.gone, self.lost = True, str(error)
             raise
         except Exception:  # wgpu-py stumbles over a destroyed device in many ways
             if self.is_destroyed:
-                self.lost = f"the GPU device was lost while {what}"
+                self.gone, self.lost = True, f"the GPU device was lost while {what}"
                 raise DeviceLostError(self.lost) from None
             raise
 

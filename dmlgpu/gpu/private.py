@@ -291,23 +291,23 @@ def submit_once(
 def encode(
     open_pass: classes.GPUComputePassEncoder,
     dispatches: Iterable[tuple[classes.GPUComputePipeline, classes.GPUBindGroup, int, int]],
-    last: classes.GPUComputePipeline | None,
-) -> classes.GPUComputePipeline | None:
-    """Adds dispatches to a pass whose pipeline is `last`; returns the pipeline it then has.
+) -> None:
+    """Adds dispatches to a pass.
 
     wgpu-py's methods do the same, and look for errors behind each: 7 us for a dispatch, most of
     the cost of a call. Errors in a pass are reported when its encoder is finished, in any case.
     """
-    lib, null, inside = native().lib, native().ffi.NULL, open_pass._internal
+    lib, null, inside = native().lib, native().ffi.NULL, handle(open_pass)
+    set_pipeline = lib.wgpuComputePassEncoderSetPipeline
     set_group = lib.wgpuComputePassEncoderSetBindGroup
     dispatch = lib.wgpuComputePassEncoderDispatchWorkgroups
+    last = None
     for pipeline, group, x, y in dispatches:
         if pipeline is not last:
-            lib.wgpuComputePassEncoderSetPipeline(inside, pipeline._internal)
+            set_pipeline(inside, pipeline._internal)
             last = pipeline
         set_group(inside, 0, group._internal, 0, null)
         dispatch(inside, x, y, 1)
-    return last
 
 
 class Question:

@@ -136,6 +136,7 @@ class Recording:
         self._spoiled = False  # a call has been dropped: what it was to fill may be used by others
         self._stuck = False  # the last submission failed and nobody was told
         self.settle: Callable[[], None] = lambda: None  # what a transfer left half done, ended
+        self.trim: Callable[[], None] = lambda: None  # memory kept beyond its limit, let go
 
     def append(self, call: Call) -> None:
         """Adds a call, and submits when there is enough."""
@@ -209,6 +210,7 @@ class Recording:
                 self._submit(batch)
             self._forget_submitted()
         self._stuck = False
+        self.trim()
 
     def _forget_submitted(self) -> None:
         for batch in list(self._batches):
@@ -230,8 +232,10 @@ class Recording:
             for (call,) in calls:
                 if risky and self._is_spoiled(call):
                     continue
-                timed = stamps is not None and call.timed
-                encoding.add(call, stamps(attempt, call) if stamps and timed else None)
+                if stamps is not None and call.timed:
+                    encoding.add_timed(call, *stamps(attempt, call))
+                else:
+                    encoding.add(call)
             commands = encoding.finish()
             submit_once(self._gpu.queue, commands, batch.permit, batch.won, attempt)
 
@@ -264,25 +268,24 @@ class Encoding:
         self._gpu = gpu
         self._encoder = gpu.device.create_command_encoder()
         self._pass: classes.GPUComputePassEncoder | None = None
-        self._pipeline: Pipeline | None = None
+        self._dispatches: list[tuple[Pipeline, BindGroup, int, int]] = []  # to come into the pass
 
-    def add(self, call: Call, stamps: tuple[QuerySet, int] | None) -> None:
-        """Adds a call, between two timestamps where a query set and a place for them is given."""
-        if stamps is None:
-            if call.dispatches:
-                self._dispatch(call)
-            if call.copies:
-                self._copy(call)
-            if call.encode is not None:
-                self._end()
-                call.encode(self._encoder)
-            return
-        queries, first = stamps
+    def add(self, call: Call) -> None:
+        """Adds a call."""
+        self._dispatches += call.dispatches
+        if call.copies:
+            self._copy(call)
+        if call.encode is not None:
+            self._end()
+            call.encode(self._encoder)
+
+    def add_timed(self, call: Call, queries: QuerySet, first: int) -> None:
+        """Adds a call between two timestamps, of which the first has this place."""
         begin = {"query_set": queries, "beginning_of_pass_write_index": first}
         end = {"query_set": queries, "end_of_pass_write_index": first + 1}
         if not call.copies:
             self._begin({**begin, **end})
-            self._dispatch(call)
+            self._dispatches += call.dispatches
             self._end()
             return
         # Copies happen outside any pass: they go between two passes, each with one timestamp.
@@ -298,21 +301,18 @@ class Encoding:
             raise DeviceLostError("the GPU device was lost while submitting work")
         return self._encoder.finish()
 
-    def _begin(
-        self, timestamp_writes: dict[str, Any] | None = None
-    ) -> classes.GPUComputePassEncoder:
+    def _begin(self, timestamp_writes: dict[str, Any] | None = None) -> None:
         self._end()
         self._pass = self._encoder.begin_compute_pass(timestamp_writes=timestamp_writes)
-        return self._pass
 
     def _end(self) -> None:
+        dispatches, self._dispatches = self._dispatches, []
+        if dispatches and self._pass is None:
+            self._begin()
         if self._pass is not None:
+            encode(self._pass, dispatches)
             self._pass.end()
-            self._pass = self._pipeline = None
-
-    def _dispatch(self, call: Call) -> None:
-        open_pass = self._pass or self._begin()
-        self._pipeline = encode(open_pass, call.dispatches, self._pipeline)
+            self._pass = None
 
     def _copy(self, call: Call) -> None:
         self._end()
