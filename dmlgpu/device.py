@@ -173,7 +173,7 @@ class Device:
         values = host_array("array", obj, dtype)
         if not values.size:
             return Tensor.without_elements(self, values.shape, values.dtype)
-        desc = TensorDesc(data_type_of(values.dtype), values.shape or (1,))
+        desc = packed(data_type_of(values.dtype), values.shape or (1,))
         stored = values.astype(np.uint8) if values.dtype == BOOL else values
         stored = stored.reshape(desc.sizes)
         return self.upload(desc, laid_out(stored, desc)).marked(values.shape, values.dtype)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from weakref import WeakSet
 
 import numpy as np
@@ -43,7 +42,7 @@ from dmlgpu.gpu.private import (
     timestamp_period,
     warm_up,
 )
-from dmlgpu.gpu.translate import reason, translated
+from dmlgpu.gpu.translate import reason, translated, translation
 
 _WANTED_FEATURES = ("subgroup", "timestamp-query")
 LEAST_BINDING = 1024  # bytes
@@ -73,6 +72,31 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+class Doing:
+    """Something that is done with a device; see `Gpu.doing`."""
+
+    __slots__ = ("_gpu", "_what")
+
+    def __init__(self, gpu: Gpu, what: str) -> None:
+        self._gpu = gpu
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None:
+            told = translation(self._what, error) or error
+            if isinstance(told, DeviceLostError):
+                self._gpu.gone, self._gpu.lost = True, str(told)
+            elif isinstance(told, Exception) and self._gpu.is_destroyed:
+                # wgpu-py stumbles over a destroyed device in many ways.
+                told = DeviceLostError(f"the GPU device was lost while {self._what}")
+                self._gpu.gone, self._gpu.lost = True, str(told)
+            if told is not error:
+                raise told from None
 
 
 class Gpu:
@@ -171,20 +195,9 @@ class Gpu:
         """Whether someone has destroyed the wgpu device, which ends its polling."""
         return self.poller() is None
 
-    @contextlib.contextmanager
-    def doing(self, what: str) -> Iterator[None]:
+    def doing(self, what: str) -> Doing:
         """`translated`, and the loss of the device is remembered."""
-        try:
-            with translated(what):
-                yield
-        except DeviceLostError as error:
-            self.gone, self.lost = True, str(error)
-            raise
-        except Exception:  # wgpu-py stumbles over a destroyed device in many ways
-            if self.is_destroyed:
-                self.gone, self.lost = True, f"the GPU device was lost while {what}"
-                raise DeviceLostError(self.lost) from None
-            raise
+        return Doing(self, what)
 
     def buffer(self, size: int, what: str = "a tensor") -> Buffer:
         """A new storage buffer of `size` bytes."""

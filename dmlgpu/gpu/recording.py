@@ -21,16 +21,15 @@ import contextlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
-
-from wgpu import classes
+from typing import Protocol
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
+from dmlgpu.gpu.encoding import Copy, Dispatch, Encoding
 from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Lease, Storage
-from dmlgpu.gpu.objects import BindGroup, Buffer, Encode, Pipeline, QuerySet
-from dmlgpu.gpu.private import encode, submit_once
+from dmlgpu.gpu.objects import Encode, QuerySet
+from dmlgpu.gpu.private import submit_once
 
 BATCH_LIMIT = 256  # dispatches and copies recorded before they are submitted
 BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
@@ -42,12 +41,12 @@ class Call:
     """Everything that submitting one call needs: nothing is made on the way."""
 
     name: str
-    dispatches: tuple[tuple[Pipeline, BindGroup, int, int], ...]  # pipeline, bind group, grid
+    dispatches: tuple[Dispatch, ...]
     storages: tuple[Storage, ...]
     nbytes: int
     targets: tuple[Storage, ...] = ()  # what it writes
     held: tuple[Lease, ...] = ()  # memory for the inside of calls
-    copies: tuple[tuple[Buffer, int, Buffer, int, int], ...] = ()  # instead of dispatches
+    copies: tuple[Copy, ...] = ()  # instead of dispatches
     timed: bool = True  # by a profile
     encode: Encode | None = None  # other commands, after the rest
     tensors: str = ""  # types and sizes of what it reads and writes, to be told
@@ -227,17 +226,26 @@ class Recording:
             attempt = Attempt()
             timer = self.timer
             stamps = None if timer is None else timer.begin(batch)
-            encoding = Encoding(self._gpu)
+            self._check_there()
+            encoding = Encoding(self._gpu.device)
             risky = batch.is_risky or self._spoiled
             for (call,) in calls:
                 if risky and self._is_spoiled(call):
                     continue
                 if stamps is not None and call.timed:
-                    encoding.add_timed(call, *stamps(attempt, call))
+                    encoding.add_timed(call.dispatches, call.copies, *stamps(attempt, call))
                 else:
-                    encoding.add(call)
+                    encoding.add(call.dispatches, call.copies)
+                if call.encode is not None:
+                    encoding.add_other(call.encode)
+            self._check_there()
             commands = encoding.finish()
             submit_once(self._gpu.queue, commands, batch.permit, batch.won, attempt)
+
+    def _check_there(self) -> None:
+        """Raises on a destroyed device: wgpu-native keeps what it cannot finish or submit."""
+        if self._gpu.is_destroyed:
+            raise DeviceLostError("the GPU device was lost while submitting work")
 
     def _is_spoiled(self, call: Call) -> bool:
         """Whether a buffer of a call was destroyed since; then what it was to fill is spoiled.
@@ -259,62 +267,3 @@ class Recording:
                         target.note = target.note or (storage.note if call.name == READ else why)
                     return True
         return False
-
-
-class Encoding:
-    """One command encoder and the pass that is open in it."""
-
-    def __init__(self, gpu: Gpu) -> None:
-        self._gpu = gpu
-        self._encoder = gpu.device.create_command_encoder()
-        self._pass: classes.GPUComputePassEncoder | None = None
-        self._dispatches: list[tuple[Pipeline, BindGroup, int, int]] = []  # to come into the pass
-
-    def add(self, call: Call) -> None:
-        """Adds a call."""
-        self._dispatches += call.dispatches
-        if call.copies:
-            self._copy(call)
-        if call.encode is not None:
-            self._end()
-            call.encode(self._encoder)
-
-    def add_timed(self, call: Call, queries: QuerySet, first: int) -> None:
-        """Adds a call between two timestamps, of which the first has this place."""
-        begin = {"query_set": queries, "beginning_of_pass_write_index": first}
-        end = {"query_set": queries, "end_of_pass_write_index": first + 1}
-        if not call.copies:
-            self._begin({**begin, **end})
-            self._dispatches += call.dispatches
-            self._end()
-            return
-        # Copies happen outside any pass: they go between two passes, each with one timestamp.
-        self._begin(begin)
-        self._copy(call)
-        self._begin(end)
-        self._end()
-
-    def finish(self) -> classes.GPUCommandBuffer:
-        """The command buffer."""
-        self._end()
-        if self._gpu.is_destroyed:  # wgpu-native keeps for good what it cannot finish or submit
-            raise DeviceLostError("the GPU device was lost while submitting work")
-        return self._encoder.finish()
-
-    def _begin(self, timestamp_writes: dict[str, Any] | None = None) -> None:
-        self._end()
-        self._pass = self._encoder.begin_compute_pass(timestamp_writes=timestamp_writes)
-
-    def _end(self) -> None:
-        dispatches, self._dispatches = self._dispatches, []
-        if dispatches and self._pass is None:
-            self._begin()
-        if self._pass is not None:
-            encode(self._pass, dispatches)
-            self._pass.end()
-            self._pass = None
-
-    def _copy(self, call: Call) -> None:
-        self._end()
-        for copy in call.copies:
-            self._encoder.copy_buffer_to_buffer(*copy)
