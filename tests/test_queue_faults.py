@@ -518,7 +518,8 @@ def test_commands_are_submitted_once(fresh: dml.Device) -> None:
     device = fresh.wgpu_device
     permit, won = [True], []  # type: ignore[var-annotated]
     for attempt in ("first", "second"):
-        commands = private.finished(private.handle(device.create_command_encoder()))
+        encoder = device.create_command_encoder()
+        commands = private.finished(private.handle(encoder))
         private.submit_once(device.queue, commands, permit, won, attempt)
     assert (permit, won) == ([], [(None, "first")])
 

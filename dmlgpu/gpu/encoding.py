@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 
 from wgpu import classes
 
+from dmlgpu.errors import DeviceLostError
 from dmlgpu.gpu.objects import BindGroup, Buffer, Encode, Pipeline, QuerySet
-from dmlgpu.gpu.private import finished, handle, native, shown
+from dmlgpu.gpu.private import finished, handle, is_destroyed, native, shown
 
 Dispatch: TypeAlias = tuple[Pipeline, BindGroup, int, int]  # and the grid
 Copy: TypeAlias = tuple[Buffer, int, Buffer, int, int]  # from an offset, to an offset, bytes
@@ -25,6 +26,7 @@ class Encoding:
     def __init__(self, device: classes.GPUDevice) -> None:
         lib, ffi = native().lib, native().ffi
         self._device = device
+        self._check()
         made = lib.wgpuDeviceCreateCommandEncoder(handle(device), ffi.NULL)
         self._encoder = ffi.gc(made, lib.wgpuCommandEncoderRelease)
         self._dispatches: list[Dispatch] = []
@@ -59,7 +61,13 @@ class Encoding:
     def finish(self) -> Any:
         """The handle of the command buffer."""
         self._end()
+        self._check()
         return finished(self._encoder)
+
+    def _check(self) -> None:
+        """Raises on a destroyed device: wgpu-native keeps for good what it cannot finish."""
+        if is_destroyed(self._device):
+            raise DeviceLostError("the GPU device was lost while submitting work")
 
     def _end(self) -> None:
         if self._dispatches:

@@ -226,7 +226,6 @@ class Recording:
             attempt = Attempt()
             timer = self.timer
             stamps = None if timer is None else timer.begin(batch)
-            self._check_there()
             encoding = Encoding(self._gpu.device)
             risky = batch.is_risky or self._spoiled
             for (call,) in calls:
@@ -238,14 +237,8 @@ class Recording:
                     encoding.add(call.dispatches, call.copies)
                 if call.encode is not None:
                     encoding.add_other(call.encode)
-            self._check_there()
             commands = encoding.finish()
             submit_once(self._gpu.queue, commands, batch.permit, batch.won, attempt)
-
-    def _check_there(self) -> None:
-        """Raises on a destroyed device: wgpu-native keeps what it cannot finish or submit."""
-        if self._gpu.is_destroyed:
-            raise DeviceLostError("the GPU device was lost while submitting work")
 
     def _is_spoiled(self, call: Call) -> bool:
         """Whether a buffer of a call was destroyed since; then what it was to fill is spoiled.
