@@ -203,7 +203,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     def elements(self, raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The elements among the tensor's bytes, as an array of its shape."""
         if self.desc.is_packed:
-            return raw[: self.nbytes].view(self.dtype).reshape(self.shape)
+            dtype, shape = self.dtype, self.shape
+            return raw[: prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
         with host_memory(self.nbytes):
             values = strided_view(raw, self.desc, writeable=False).copy()
         return values.view(self.dtype).reshape(self.shape)

@@ -266,7 +266,8 @@ class Pool:
 
     def trim(self) -> None:
         """Forgets what nobody here holds, and destroys what is kept beyond the limit."""
-        self._collect()
+        if self._left:
+            self._collect()
         while self._pooled() > self._limit:
             self._evict()
 

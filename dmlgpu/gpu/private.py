@@ -46,8 +46,8 @@ SPIN = 1e-3
 LONGEST_PAUSE = 500e-6
 LAST_WAIT = 10.0  # seconds that the end of the program waits for other threads' questions
 IDLE = 1000  # times a device says it has nothing to do, before an answer is taken for lost
-PART = 1 << 20  # bytes that are worth a thread to copy them
-THREADS = min(4, os.cpu_count() or 1)
+THREADED = 4 << 20  # bytes from which several threads copy: fresh pages cost more than copying
+THREADS = 4
 
 
 class Native(Protocol):
@@ -335,12 +335,13 @@ class Question:
 
     def arguments(self, given: tuple[Any, ...], kind: str) -> tuple[Any, ...]:
         """Arguments of a C function, with this question's callback at the end."""
-        ffi, lib = native().ffi, native().lib
+        ffi = native().ffi
+        info_type, pointer, mode, callback = _callback(kind)
         Question._open[self._number] = self.answer
-        info = ffi.new(f"WGPU{kind}CallbackInfo *")
-        info.mode = lib.WGPUCallbackMode_AllowProcessEvents
-        info.callback = _callback(kind)
-        info.userdata1 = ffi.cast("void *", self._number)
+        info = ffi.new(info_type)
+        info.mode = mode
+        info.callback = callback
+        info.userdata1 = ffi.cast(pointer, self._number)
         return (*given, info[0])
 
     def wait(self, what: str) -> None:
@@ -402,9 +403,15 @@ def _interrupted(
 
 
 @cache
-def _callback(kind: str) -> Any:
-    """One callback for all questions of a kind, which is never freed: C may call it at any time."""
-    return native().ffi.callback(f"WGPU{kind}Callback", _answered, onerror=_interrupted)
+def _callback(kind: str) -> tuple[Any, ...]:
+    """What questions of a kind are asked with: two C types, when to call back, and what.
+
+    There is one callback for all, which is never freed: C may call it at any time.
+    """
+    lib, ffi = native().lib, native().ffi
+    types = ffi.typeof(f"WGPU{kind}CallbackInfo *"), ffi.typeof("void *")
+    callback = ffi.callback(f"WGPU{kind}Callback", _answered, onerror=_interrupted)
+    return (*types, lib.WGPUCallbackMode_AllowProcessEvents, callback)
 
 
 def wait_for_queue(device: classes.GPUDevice, queue: classes.GPUQueue) -> None:
@@ -473,8 +480,10 @@ class HostMap:
 
     def _copy(self, target: Bytes, source: Bytes) -> bool:
         size = target.nbytes
-        threads = max(1, min(THREADS, size // PART))
-        step = -(-size // threads)
+        if size < THREADED:
+            whole = compress(((target, ..., source),), self._open)
+            return bool(list(starmap(setitem, whole)))  # asking and copying are one step
+        step = -(-size // THREADS)
         parts = [
             (target[at : at + step], ..., source[at : at + step]) for at in range(0, size, step)
         ]
