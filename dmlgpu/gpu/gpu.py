@@ -30,12 +30,14 @@ from dmlgpu.gpu.objects import (
     UNIFORM,
     BindGroup,
     Buffer,
+    Layout,
     Pipeline,
     QuerySet,
 )
 from dmlgpu.gpu.private import (
     READ,
     HostMap,
+    bound,
     device_of,
     in_thread,
     poller,
@@ -293,7 +295,7 @@ class Gpu:
         pipeline: Pipeline,
         uniforms: Sequence[tuple[int, Buffer]],
         ranges: Sequence[tuple[int, Buffer, int, int]],
-    ) -> BindGroup:
+    ) -> classes.GPUBindGroup:
         """A bind group of uniform (binding, buffer) and storage (binding, buffer, offset, size)."""
         entries = [
             {"binding": binding, "resource": {"buffer": buffer, "offset": 0, "size": buffer.size}}
@@ -307,6 +309,16 @@ class Gpu:
         with self.doing(f"binding tensors of {sizes} bytes"):
             layout = pipeline.get_bind_group_layout(0)
             return self.device.create_bind_group(layout=layout, entries=entries)
+
+    def layout(self, pipeline: Pipeline) -> Layout:
+        """How the bind group of a pipeline is laid out."""
+        with self.doing("asking a pipeline for its layout"):
+            return pipeline.get_bind_group_layout(0)
+
+    def bind(self, layout: Layout, entries: Sequence[tuple[int, Buffer, int, int]]) -> BindGroup:
+        """A bind group of (binding, buffer, offset, size), for calls alone."""
+        with self.doing(f"binding tensors of {', '.join(str(size) for *_, size in entries)} bytes"):
+            return bound(self.device, layout, entries)
 
     def timestamps(self, count: int) -> tuple[QuerySet, Buffer]:
         """A set of timestamp queries and the buffer they are resolved into."""

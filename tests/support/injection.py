@@ -29,7 +29,7 @@ ALLOCATIONS: dict[Any, tuple[str, ...]] = {
     native.GPUQueue: ("submit", "write_buffer"),
     native.GPUBuffer: ("map_async",),
     Encoding: ("__init__", "_pass", "_copy"),
-    native.libf: ("wgpuCommandEncoderFinish",),
+    native.libf: ("wgpuCommandEncoderFinish", "wgpuDeviceCreateBindGroup"),
 }
 CALLS: dict[Any, tuple[str, ...]] = {
     **ALLOCATIONS,
