@@ -36,7 +36,7 @@ BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
 READ = "read"  # the name of a copy to the host
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Call:
     """Everything that submitting one call needs: nothing is made on the way."""
 
@@ -53,7 +53,7 @@ class Call:
     commands: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "commands", len(self.dispatches) + len(self.copies))
+        self.commands = len(self.dispatches) + len(self.copies)
 
 
 Stamped = tuple[int, Call]  # a call, and the first of the two places for its timestamps
