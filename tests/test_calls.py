@@ -157,6 +157,22 @@ def test_memory_beyond_the_limit_goes_with_a_submission() -> None:
         assert pool._pooled() == (1 << 20) - (1 << 18) + 256  # of the size of which most is kept
 
 
+def test_a_buffer_that_someone_may_hold_is_not_used_again_whatever_interrupts() -> None:
+    """As if it came before the pool knew where the memory goes from there."""
+    with dml.Device() as device:
+        desc = dml.TensorDesc(dml.DataType.UINT8, (5000,))
+        for evicted in (False, True):
+            x = device.empty(desc)
+            storage = x.storage
+            storage.special = storage.shared = True
+            del x
+            if evicted:
+                device.context.pool.clear()
+                device.wgpu_device.queue.read_buffer(storage.buffer)  # it still exists
+            else:
+                assert device.empty(desc).storage is not storage
+
+
 def test_what_an_interruption_kept_from_coming_back_is_let_go() -> None:
     """As if it came between the two steps in which memory changes hands."""
     with dml.Device() as device:

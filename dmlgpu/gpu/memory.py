@@ -178,6 +178,9 @@ class Pool:
                 # it was to fill is then spoiled. Until it is submitted nothing else may lie there.
                 aside.append(ticket)
                 storage = None
+            elif storage.shared:  # shown by code that was interrupted before it changed the ticket
+                self._forget(ticket)
+                storage = None
             elif self._lent.pop(storage.serial, None) is not ticket:
                 storage = None
         if aside:
@@ -206,7 +209,7 @@ class Pool:
         """The buffer is given to someone outside."""
         storage = lease.storage
         if not storage.shared:
-            storage.shared = storage.special = True
+            storage.special = storage.shared = True
             watch(storage)
             ticket = Ticket(lease, self._left.append)  # no longer to a shelf
             ticket.storage = storage
@@ -277,7 +280,7 @@ class Pool:
         with contextlib.suppress(IndexError, AttributeError, ValueError):
             ticket: Any = max(shelves, key=lambda shelf: len(shelf) * shelf.size).popleft()
             storage = ticket.storage
-            if self._forget(ticket) and not storage.batch.is_waiting:
+            if self._forget(ticket) and not storage.shared and not storage.batch.is_waiting:
                 storage.buffer.destroy()  # else it goes when that work is submitted
 
     def clear(self) -> None:

@@ -46,7 +46,7 @@ SPIN = 1e-3
 LONGEST_PAUSE = 500e-6
 LAST_WAIT = 10.0  # seconds that the end of the program waits for other threads' questions
 IDLE = 1000  # times a device says it has nothing to do, before an answer is taken for lost
-THREADED = 4 << 20  # bytes from which several threads copy: fresh pages cost more than copying
+THREADED = 8 << 20  # bytes from which several threads copy: fresh pages cost more than copying
 THREADS = 4
 
 
