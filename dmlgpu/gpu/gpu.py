@@ -315,9 +315,11 @@ class Gpu:
         with self.doing("asking a pipeline for its layout"):
             return pipeline.get_bind_group_layout(0)
 
-    def bind(self, layout: Layout, entries: Sequence[tuple[int, Buffer, int, int]]) -> BindGroup:
+    def bind(
+        self, what: str, layout: Layout, entries: Sequence[tuple[int, Buffer, int, int]]
+    ) -> BindGroup:
         """A bind group of (binding, buffer, offset, size), for calls alone."""
-        with self.doing(f"binding tensors of {', '.join(str(size) for *_, size in entries)} bytes"):
+        with self.doing(what):
             return bound(self.device, layout, entries)
 
     def timestamps(self, count: int) -> tuple[QuerySet, Buffer]:

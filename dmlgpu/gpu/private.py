@@ -308,10 +308,9 @@ def bound(
 ) -> Held:
     """A bind group of (binding, buffer, offset, size); wgpu-py takes three times as long."""
     ffi = native().ffi
-    names = ("binding", "buffer", "offset", "size")
     given = [
-        dict(zip(names, (binding, handle(buffer), *span), strict=True))
-        for binding, buffer, *span in entries
+        {"binding": binding, "buffer": handle(buffer), "offset": offset, "size": size}
+        for binding, buffer, offset, size in entries
     ]
     array = ffi.new("WGPUBindGroupEntry[]", given)
     group = {"layout": handle(layout), "entryCount": len(given), "entries": array}

@@ -40,6 +40,7 @@ BINDINGS_LIMIT = 64  # ways in which the tensors of one operator lie
 class Binding:
     """How a dispatch reaches tensors that lie in a certain way: all of a bind group but them."""
 
+    told: str
     pipeline: Pipeline
     layout: Layout
     uniforms: list[tuple[int, Buffer, int, int]]  # binding, buffer, offset, size
@@ -247,6 +248,7 @@ class Executable:
             (
                 way.pipeline,
                 bind(
+                    way.told,
                     way.layout,
                     (
                         *way.uniforms,
@@ -289,7 +291,8 @@ class Executable:
             if slot.name in named
         ]
         groups = grid(dispatch.workgroups, gpu.max_groups, self.operator.name)
-        return Binding(pipeline, gpu.layout(pipeline), uniforms, ranges, groups)
+        told = f"binding tensors of {', '.join(str(size) for *_, size in ranges)} bytes"
+        return Binding(told, pipeline, gpu.layout(pipeline), uniforms, ranges, groups)
 
 
 def _told(tensors: Iterable[TensorDesc]) -> str:
