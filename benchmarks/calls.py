@@ -219,6 +219,7 @@ def _rival_calls(rival: Library, small: Small) -> list[Asked]:
         calls["torch.cumsum(x, 1)"] = lambda: torch.cumsum(rows, 1)
         calls["x + y"] = lambda: rows + rows
         calls["x.sum(1)"] = lambda: rows.sum(1)
+        calls["256 bytes x.cpu()"] = rows[0].cpu
     elif isinstance(rival, Cupy):
         cupy = rival.module
         cx, crows = cupy.asarray(small.host), cupy.asarray(small.rows)
@@ -228,6 +229,7 @@ def _rival_calls(rival: Library, small: Small) -> list[Asked]:
         calls["cupy.cumsum(x, 1)"] = lambda: cupy.cumsum(crows, 1)
         calls["x + y"] = lambda: crows + crows
         calls["x.sum(1)"] = lambda: crows.sum(1)
+        calls["256 bytes x.get()"] = crows[0].get
     return [
         Asked(f"{rival.name} {rival.where}: {name}", call, rival.synchronize)
         for name, call in calls.items()

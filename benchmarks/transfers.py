@@ -16,11 +16,13 @@ from benchmarks.data import values
 from benchmarks.problem import Array
 from benchmarks.rivals import Library, Torch
 
-MIB = 1 << 20
-SIZES = (MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB, 1024 * MIB)
+KIB, MIB = 1 << 10, 1 << 20
+SMALL = (4 * KIB, 64 * KIB, 256 * KIB)
+SIZES = (*SMALL, MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB, 1024 * MIB)
 LARGEST = {"discrete": 1024 * MIB}
 LARGEST_ELSEWHERE = 256 * MIB
 ROUNDS = 5
+MANY = 50  # rounds of small ones
 SECONDS = 1.0  # spent on one transfer at most, once it has run three times
 
 
@@ -96,17 +98,18 @@ def _both(
     if not np.array_equal(fetch(sent), array):
         raise AssertionError(f"{library}: {size} bytes came back changed")
     del sent
-    yield Transfer(library, "upload", size, _timed(send))
+    rounds = MANY if size in SMALL else ROUNDS
+    yield Transfer(library, "upload", size, _timed(send, rounds))
     sent = send()
-    yield Transfer(library, "download", size, _timed(lambda: fetch(sent)))
+    yield Transfer(library, "download", size, _timed(lambda: fetch(sent), rounds))
 
 
-def _timed(call: Callable[[], Any]) -> float:
+def _timed(call: Callable[[], Any], rounds: int = ROUNDS) -> float:
     """Median seconds; what a call returns is dropped before the next one."""
     call()
     seconds: list[float] = []
     end = perf_counter() + SECONDS
-    while len(seconds) < 3 or (len(seconds) < ROUNDS and perf_counter() < end):
+    while len(seconds) < 3 or (len(seconds) < rounds and perf_counter() < end):
         before = perf_counter()
         made = call()
         seconds.append(perf_counter() - before)

@@ -25,15 +25,17 @@ def key_of(*arrays: Any) -> Any:
     Types belong to it: 1.0 equals 1, but only one of them is an index.
     """
     return tuple(
-        (*a, *map(type, a)) if isinstance(a, (list, tuple)) else (type(a), a) for a in arrays
+        [(*a, *map(type, a)) if isinstance(a, (list, tuple)) else (type(a), a) for a in arrays]
     )
 
 
 def index_key(parts: tuple[Any, ...]) -> Any:
     """What stands in brackets as one hashable value; slices themselves are not."""
-    return tuple(
-        (p.start, p.stop, p.step, type(p.start), type(p.stop), type(p.step))
-        if isinstance(p, slice)
-        else (type(p), p)
-        for p in parts
-    )
+    key: list[Any] = []
+    for p in parts:
+        if p.__class__ is slice:
+            start, stop, step = p.start, p.stop, p.step
+            key += (slice, start, stop, step, start.__class__, stop.__class__, step.__class__)
+        else:
+            key += (p.__class__, p)
+    return tuple(key)

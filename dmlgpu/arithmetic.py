@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -13,7 +14,11 @@ from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
+    from dmlgpu.runtime.region import Key
     from dmlgpu.tensor import Tensor
+
+NUMBERS = frozenset({bool, int, float})
+_PACKED = struct.Struct("<d").pack
 
 
 class Arithmetic:
@@ -27,13 +32,26 @@ class Arithmetic:
     if TYPE_CHECKING:
         device: Device
 
+        key: Key
+
     def _unary(self, name: str) -> Tensor:
-        return self.device.elementwise(name, self)
+        known = self.device.remembered.get((name, self.key[2]))
+        made: Tensor = self.device.elementwise(name, self) if known is None else known(self)
+        return made
 
     def _binary(self, name: str, other: Any, *, turned: bool = False) -> Tensor:
         """An operator with what stands on the other side of it; `turned` if that is the left."""
         made: Tensor = NotImplemented
-        if _is_operand(other):
+        known, tensors = None, [self, other]
+        if other.__class__ is self.__class__:
+            known = self.device.remembered.get((name, self.key[2], other.key[2]))
+        elif other.__class__ in NUMBERS:
+            mine, its = self.key[2], number_key(other)
+            known = self.device.remembered.get((name, its, mine) if turned else (name, mine, its))
+            tensors = [self]
+        if known is not None:
+            made = known(*tensors)
+        elif _is_operand(other):
             operands = (other, self) if turned else (self, other)
             made = self.device.elementwise(name, *operands)
         return made
@@ -284,6 +302,11 @@ class Conversions:
         if not self.ndim:
             raise InvalidTypeError("iteration over a 0-d array: the tensor has no dimensions")
         return (self[i] for i in range(self.shape[0]))
+
+
+def number_key(number: Any) -> Hashable:
+    """What a prepared function depends on of a number: its bits, for 0.0 equals -0.0."""
+    return number.__class__, _PACKED(number) if isinstance(number, float) else number
 
 
 def _no_products() -> UnsupportedError:

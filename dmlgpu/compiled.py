@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dmlgpu.array.promotion import BOOL, DType
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.host import as_array, as_bytes, laid_out
+from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.errors import BindingError, InvalidTypeError
+from dmlgpu.gpu.memory import Shelf
+from dmlgpu.gpu.recording import Call
 from dmlgpu.plan.dispatch import Plan
 from dmlgpu.plan.operator import Operator
 from dmlgpu.runtime.executable import Executable
@@ -15,6 +21,21 @@ from dmlgpu.tensor import Tensor
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
+
+
+KEY = attrgetter("key")
+NEW = object.__new__
+
+
+class Form(NamedTuple):
+    """What a call makes: where its memory comes from, and how the tensor over it is seen."""
+
+    shelf: Shelf
+    desc: TensorDesc
+    number: int  # of the layout
+    shape: tuple[int, ...] | None  # where it is not the description's sizes
+    dtype: DType | None  # where it is not the description's type
+    views: tuple[TensorDesc | None, ...]  # how the inputs are seen; () where as they are
 
 
 class CompiledOperator:
@@ -33,20 +54,25 @@ class CompiledOperator:
         self._executable = Executable(self._context, operator, desc)
         self._reports = device.reports
         outputs = self._executable.outputs.values()
-        self._outputs = [
-            (d, d.total_tensor_size_in_bytes, self._context.desc_number(d)) for d in outputs
-        ]
+        self._outputs = [self._form(desc) for desc in outputs]
         # A field of several outputs makes a tuple, however many it has.
         several = len(self._outputs) != 1 or any(f.is_array for f in operator.outputs)
         self._single = None if several else self._outputs[0]
         # Whether a call's arguments are the tensors one by one, with none left out or in a list.
         self._plain = not any(f.is_array or f.optional for f in operator.inputs)
         self._checks = self._context.debug and self._executable.index_values is not None
+        # Calls that are ready to be recorded, by the keys of their tensors.
+        self._ready: dict[Hashable, Call] = {} if self._checks else self._executable.calls
 
     @property
     def operator(self) -> Operator[Any]:
         """The record of the operator."""
         return self._executable.operator
+
+    @property
+    def makes_one(self) -> bool:
+        """Whether a call returns one tensor, not a tuple."""
+        return self._single is not None
 
     @property
     def desc(self) -> Any:
@@ -66,44 +92,104 @@ class CompiledOperator:
             "a CompiledOperator belongs to a device and cannot be pickled; pickle its desc"
         )
 
+    def prepared(
+        self,
+        shape: tuple[int, ...] = (1,),
+        dtype: DType | None = None,
+        seen: TensorDesc | None = None,
+        views: tuple[TensorDesc | None, ...] = (),
+    ) -> Callable[..., Tensor]:
+        """What runs this on tensors and makes one; methods remember it.
+
+        The result is seen as `seen` says, the inputs as `views` say. Its shape and type are the
+        description's, unless it has no dimensions or is of bool.
+        """
+        assert self._single is not None
+        return partial(self._run, self._form(seen or self._single.desc, shape, dtype, views))
+
+    def _form(
+        self,
+        desc: TensorDesc,
+        shape: tuple[int, ...] = (1,),
+        dtype: DType | None = None,
+        views: tuple[TensorDesc | None, ...] = (),
+    ) -> Form:
+        context = self._context
+        mark = None if shape else shape
+        kind = BOOL if dtype == BOOL else None
+        shelf = context.pool.shelf(desc.total_tensor_size_in_bytes)
+        views = views if any(views) else ()
+        return Form(shelf, desc, context.number(desc, mark, kind), mark, kind, views)
+
+    def _run(self, form: Form, *inputs: Any) -> Tensor:
+        """A call that makes one tensor: all that most calls go through."""
+        context = self._context
+        gpu = context.gpu
+        if gpu.gone or gpu.poller() is None:
+            context.check_usable()
+        shelf, desc, number, shape, dtype, views = form
+        if views:
+            inputs = self._viewed(inputs, views)
+        if not self._plain:
+            inputs = self._flat(inputs)
+        with context.lock:
+            out = NEW(Tensor)
+            out.device = self.device
+            out.lease = lease = context.pool.take_from(shelf)
+            out.desc = desc
+            out._shape = shape
+            out._dtype = dtype
+            out.key = made = (lease.storage.serial, 0, number, True)
+            try:
+                call = self._ready.get((*map(KEY, inputs), made))
+            except (AttributeError, TypeError):  # an array among them, or what is no tensor
+                call = None
+            if call is None:
+                call = self._bound(inputs, (out,))
+            context.record(call)
+        return out
+
+    def _viewed(
+        self, inputs: tuple[Any, ...], views: tuple[TensorDesc | None, ...]
+    ) -> tuple[Any, ...]:
+        given = [
+            x if view is None or isinstance(x, Tensor) else self.device.tensor(x)
+            for x, view in zip(inputs, views, strict=True)
+        ]
+        pairs = zip(given, views, strict=True)
+        return tuple(x if view is None else x.view(view) for x, view in pairs)
+
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
+        if out is None and self._single is not None:
+            return self._run(self._single, *inputs)
         context = self._context
         context.check_usable()
         if not self._plain:
             inputs = self._flat(inputs)
         with context.lock:
-            if out is None and self._single is not None:
-                desc, size, number = self._single
-                out = Tensor(self.device, context.take(size), desc, 0, True, number)
-                outs: tuple[Any, ...] = (out,)
-            else:
-                outs = self._given(out)
+            outs = self._given(out)
             try:
-                key = (*[tensor.key for tensor in inputs], *[tensor.key for tensor in outs])
-                call = self._executable.calls.get(key)
-            except (AttributeError, TypeError):  # an array among them, or what is no tensor
-                inputs = self._as_tensors(inputs, outs)
-                key = (*[tensor.key for tensor in inputs], *[tensor.key for tensor in outs])
-                call = self._executable.calls.get(key)
+                call = self._ready.get((*map(KEY, inputs), *map(KEY, outs)))
+            except (AttributeError, TypeError):
+                call = None
             if call is None:
-                call = self._bind(key, inputs, outs)
-            if self._checks:
-                lease, slot = self._reports.room(self._executable)
-                context.record(self._executable.with_check(call, inputs, lease, slot))
-            else:
-                context.record(call)
+                call = self._bound(inputs, outs)
+            context.record(call)
         return outs[0] if self._single is not None else outs
 
-    def _bind(self, key: Hashable, inputs: Sequence[Any], outs: Sequence[Any]) -> Any:
-        self._check_count(inputs)
-        names = self._executable.inputs
-        for name, tensor in zip((*names, *("out" for _ in outs)), (*inputs, *outs), strict=True):
-            if not isinstance(tensor, Tensor):
-                raise BindingError(
-                    f"{self.operator.name}: {name} is {type(tensor).__name__}; it must be a Tensor"
-                )
-        self.device.keep(self)
-        return self._executable.bind(key, inputs, outs)
+    def _bound(self, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Call:
+        """The call of these tensors, or arrays among them, with its check where it has one."""
+        if not all(isinstance(x, Tensor) for x in (*inputs, *outs)):
+            inputs = self._as_tensors(inputs, outs)
+        key = (*map(KEY, inputs), *map(KEY, outs))
+        call = self._executable.calls.get(key)
+        if call is None:
+            self._check_count(inputs)
+            self.device.keep(self)
+            call = self._executable.bind(key, inputs, outs)
+        if not self._checks:
+            return call
+        return self._executable.with_check(call, inputs, *self._reports.room(self._executable))
 
     def drop_calls(self) -> None:
         """Forgets every bound call."""
@@ -121,12 +207,10 @@ class CompiledOperator:
                 f"{self.operator.name}: out must be a sequence of {len(self._outputs)} tensors, "
                 "or None for those to be allocated"
             )
-        context = self._context
+        take = self._context.pool.take_from
         return tuple(
-            Tensor(self.device, context.take(size), desc, 0, True, number)
-            if tensor is None
-            else tensor
-            for tensor, (desc, size, number) in zip(given, self._outputs, strict=True)
+            Tensor(self.device, take(form.shelf), form.desc, 0, True) if tensor is None else tensor
+            for tensor, form in zip(given, self._outputs, strict=True)
         )
 
     def _flat(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -136,7 +136,7 @@ class Device:
         with context.lock:
             if context.closed:
                 return
-            context.closed = "the device is closed"
+            context.gpu.gone, context.closed = True, "the device is closed"
             self._read_back.drain()
             self._compiled.clear()
             self.remembered.clear()
@@ -173,7 +173,7 @@ class Device:
         values = host_array("array", obj, dtype)
         if not values.size:
             return Tensor.without_elements(self, values.shape, values.dtype)
-        desc = TensorDesc(data_type_of(values.dtype), values.shape or (1,))
+        desc = packed(data_type_of(values.dtype), values.shape or (1,))
         stored = values.astype(np.uint8) if values.dtype == BOOL else values
         stored = stored.reshape(desc.sizes)
         return self.upload(desc, laid_out(stored, desc)).marked(values.shape, values.dtype)
@@ -350,23 +350,23 @@ class Device:
         Outputs are inferred. Inputs that DirectML wants in one size are broadcast as NumPy does,
         and where DirectML wants leading dimensions of size 1 in a result, it is seen without.
         """
+        values = key_of(*attributes.values())
+        key: Hashable = ()
         try:
-            # Tensors and single numbers, as nearly always: no description is looked at.
-            quick = (name, *[x.key[2] for x in inputs], *[_exact(a) for a in attributes.items()])
-            known = self.remembered.get(quick)
-        except (AttributeError, TypeError):  # an array, a sequence, or what is neither
-            quick, known = (), None
+            # Tensors alone, as nearly always: no description is looked at.
+            key = (name, *[x.key[2] for x in inputs], *attributes, values)
+            known = self.remembered.get(key)
+        except Exception:  # an array, or an attribute that is not hashable
+            known = None
         if known is None:
-            known, inputs = self._found(name, inputs, attributes)
-            if quick and known[1] is None and is_fixed(tuple(attributes.values())):
-                self.remember(quick, known)
-        compiled, views, seen = known
-        if views is not None:
-            inputs = tuple(self._viewed(x, v) for x, v in zip(inputs, views, strict=True))
-        result = compiled(*inputs)
-        return result if seen is None else result.view(seen)
+            known, inputs = self._found(name, inputs, attributes, values)
+            if key and is_fixed(values):
+                self.remember(key, known)
+        return known(*inputs)
 
-    def _found(self, name: str, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+    def _found(
+        self, name: str, inputs: tuple[Any, ...], attributes: dict[str, Any], values: Hashable
+    ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """What runs these inputs, remembered or prepared, and the inputs as it takes them."""
         operator = BY_NAME[name]
         given = tuple(
@@ -379,8 +379,7 @@ class Device:
                 f"{name}: {len(inputs)} inputs given; it takes {len(given)}: {names}"
             )
         descs = tuple(map(_desc_of, given))
-        values = key_of(*attributes.values())
-        key = (name, descs, tuple(attributes), values)
+        key = (name, descs, *attributes, values)
         try:
             known = self.remembered.get(key)
         except Exception:  # an argument that is not hashable is not an integer: reading says so
@@ -401,15 +400,10 @@ class Device:
         # Python's own numbers are double only because it has no others.
         return values.astype(FLOAT32) if values.dtype == FLOAT64 and is_python(x) else values
 
-    def _viewed(self, x: Any, desc: TensorDesc | None) -> Any:
-        if desc is None:
-            return x
-        return (x if isinstance(x, Tensor) else self.tensor(x)).view(desc)
-
     def _prepared(
         self, operator: Operator[Any], descs: tuple[Any, ...], attributes: dict[str, Any]
-    ) -> tuple[CompiledOperator, tuple[TensorDesc | None, ...] | None, TensorDesc | None]:
-        """The compiled operator, the views its inputs are seen in, and the result's."""
+    ) -> Callable[..., Any]:
+        """What runs an operator on inputs that lie so."""
         names = [field.name for field in operator.inputs]
         fields: dict[str, Any] = dict(zip(names, descs, strict=False))
         shape = broadcast_shape(operator.name, [fields.get(n) for n in operator.equal_inputs])
@@ -423,8 +417,10 @@ class Device:
             output: TensorDesc = compiled.desc.output_tensor
             sizes = operator.natural_sizes(compiled.desc)
             seen = None if sizes == output.sizes else packed(output.data_type, sizes)
-        every = tuple(views.get(n) for n in names[: len(descs)]) if views else None
-        return compiled, every, seen
+        if not compiled.makes_one:
+            return compiled
+        every = tuple(views.get(n) for n in names[: len(descs)])
+        return compiled.prepared(seen=seen, views=every)
 
     def keep(self, operator: CompiledOperator) -> None:
         """Puts an operator among those kept: only they have bound calls, so these are bounded."""
@@ -487,11 +483,3 @@ def _argument(field: str) -> str:
     """What functions call the tensor of a field: `x`, `indices`."""
     name = field.removesuffix("_tensor")
     return "x" if name == "input" else name
-
-
-def _exact(attribute: tuple[str, Any]) -> tuple[str, Any, type]:
-    """An attribute with its type: 1.0 equals 1, but only one of them is an axis."""
-    name, value = attribute
-    if isinstance(value, (tuple, list)):
-        raise TypeError  # whose entries have types too
-    return name, value, value.__class__

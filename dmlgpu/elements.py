@@ -7,12 +7,12 @@ numbers themselves are part of the kernel, so that no operand is copied first.
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dmlgpu.arguments import is_fixed, key_of
+from dmlgpu.arithmetic import number_key
 from dmlgpu.array.chain import Chain, ChainOperator, Constant, Ending, Place, Step, converted
 from dmlgpu.array.functions import FUNCTIONS, computing_type
 from dmlgpu.array.promotion import (
@@ -43,20 +43,6 @@ EXACT_POWERS = {1: "positive", 2: "square", 0.5: "sqrt", -1: "reciprocal"}
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
-    """A function prepared for operands of these types and shapes."""
-
-    compiled: CompiledOperator | None  # None: the result is empty
-    views: tuple[TensorDesc | None, ...]  # of the operands that are tensors; () where none differs
-    shape: tuple[int, ...]
-    dtype: DType
-    marks: bool = field(init=False)  # the result is not what its description says
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "marks", not self.shape or self.dtype == BOOL)
-
-
-@dataclass(frozen=True, slots=True)
 class Formula:
     """One step over operands: its expression with names x0, k0, ... put in, and its types."""
 
@@ -67,29 +53,9 @@ class Formula:
 
 def function(device: Device, name: str, *operands: Any, out: Tensor | None = None) -> Tensor:
     """An element-wise function of tensors, arrays and Python numbers."""
-    quick = None if out is not None else _quick(name, operands)
-    known = None if quick is None else device.remembered.get(quick)
-    if known is not None:
-        return _called(known, [x for x in operands if x.__class__ is Tensor], None)
     apart = [_apart(x, out) for x in given(device, operands)]
-    key = quick or ("function", name, *map(_key, apart))
+    key = (name, *map(_key, apart))
     return _run(device, name, key, lambda: formula(name, apart), apart, out)
-
-
-def _quick(name: str, operands: Sequence[Any]) -> Hashable:
-    """The key of a function of tensors and Python numbers, cheap to make; None for others."""
-    key: list[Hashable] = [name]
-    for x in operands:
-        kind = x.__class__
-        if kind is Tensor and (x._shape is None or 0 not in x._shape):
-            key += (x.key[2], x._shape, x._dtype)
-        elif kind is float:
-            key += (kind, struct.pack("<d", x))
-        elif kind is int or kind is bool:
-            key += (kind, x)
-        else:
-            return None
-    return tuple(key)
 
 
 def select(device: Device, condition: Any, a: Any, b: Any, out: Tensor | None = None) -> Tensor:
@@ -123,7 +89,7 @@ def reduce(
         ending = Reduced.of(name, x.shape, x.dtype, axis, keepdims, dtype, correction)
         return x.traced_ending(ending)
     along = axis if axis is None or axis.__class__ is int else key_of(axis)
-    key = (name, x.identity, along, keepdims, dtype, correction, correction.__class__)
+    key = (name, x.key[2], along, keepdims, dtype, correction, correction.__class__)
     try:
         known = device.remembered.get(key)
     except TypeError:  # an axis that is not hashable is not an integer: reading says so
@@ -133,10 +99,11 @@ def reduce(
         if not x.size:
             return filled(device, ending.shape, ending.dtype, ending.empty)
         chain = reduction(name, (x.desc,), (), (), ending, x.dtype, x.desc)
-        known = Ready(compiled(device, chain), (), ending.shape, ending.dtype)
+        known = compiled(device, chain).prepared(ending.shape, ending.dtype)
         if is_fixed((axis, correction)):
             device.remember(key, known)
-    return _called(known, [x], None)
+    made: Tensor = known(x)
+    return made
 
 
 def reduction(
@@ -174,9 +141,10 @@ def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) 
         output = packed(data_type_of(dtype), shape or (1,))
         step = Step("k0", output.data_type)
         chain = Chain(name="full", sources=(), constants=(constant,), steps=(step,), output=output)
-        known = Ready(compiled(device, chain), (), shape, dtype)
+        known = compiled(device, chain).prepared(shape, dtype)
         device.remember(key, known)
-    return _called(known, [], None)
+    made: Tensor = known()
+    return made
 
 
 def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
@@ -252,11 +220,7 @@ def given(device: Device, operands: Sequence[Any]) -> list[Any]:
 
 def _key(operand: Any) -> Hashable:
     """What a prepared function depends on of an operand."""
-    if isinstance(operand, Tensor):
-        return operand.identity
-    if isinstance(operand, float):
-        return "f", struct.pack("<d", operand)
-    return type(operand), operand
+    return operand.key[2] if isinstance(operand, Tensor) else number_key(operand)
 
 
 def formula(name: str, given: Sequence[Any]) -> Formula:
@@ -343,17 +307,20 @@ def _run(
         if isinstance(x, Tensor) and x.is_traced:
             return x.traced_step(make(), given)
     if out is not None:
-        key = (key, "out", out.identity)
+        key = (key, "out", out.key[2])
     known = device.remembered.get(key)
     if known is None:
         known = _prepared(device, name, make(), given, out)
         device.remember(key, known)
-    return _called(known, [x for x in given if isinstance(x, Tensor)], out)
+    tensors = [x for x in given if isinstance(x, Tensor)]
+    made: Tensor = known(*tensors) if out is None else known(out, *tensors)
+    return made
 
 
 def _prepared(
     device: Device, name: str, made: Formula, given: Sequence[Any], out: Tensor | None
-) -> Ready:
+) -> Callable[..., Tensor]:
+    """What runs a function on the tensors among operands like these, after `out` if it is given."""
     tensors = [x for x in given if isinstance(x, Tensor)]
     shape = broadcast_shapes(name, [x.shape for x in tensors])
     steps = [Step(made.text, data_type_of(made.dtype))]
@@ -369,7 +336,9 @@ def _prepared(
         check_writable(out)
     dtype = made.dtype if out is None else out.dtype
     if 0 in shape:
-        return Ready(None, (), shape, dtype)
+        if out is not None:
+            return lambda out, *_: out
+        return lambda *_: Tensor.without_elements(device, shape, dtype)
     sizes = shape or (1,)
     views = tuple(None if x.desc.sizes == sizes else broadcast(x.desc, sizes) for x in tensors)
     sources = tuple(v or x.desc for v, x in zip(views, tensors, strict=True))
@@ -377,7 +346,14 @@ def _prepared(
     chain = Chain(
         name=name, sources=sources, constants=made.constants, steps=tuple(steps), output=output
     )
-    return Ready(compiled(device, chain), views if any(views) else (), shape, dtype)
+    made_by = compiled(device, chain)
+    if out is None:
+        return made_by.prepared(shape, dtype, views=views)
+    return lambda out, *xs: made_by(*map(_viewed, xs, views), out=out)
+
+
+def _viewed(x: Tensor, view: TensorDesc | None) -> Tensor:
+    return x if view is None else x.view(view)
 
 
 def check_castable(name: str, source: DType, target: DType) -> None:
@@ -397,24 +373,6 @@ def check_writable(out: Tensor) -> None:
             f"the tensor has strides {out.strides} over shape {out.shape}, which let two elements "
             "share an address; it is read-only"
         )
-
-
-def _called(ready: Ready, tensors: list[Tensor], out: Tensor | None) -> Tensor:
-    if ready.compiled is None:
-        if out is not None:
-            return out
-        (device,) = {x.device for x in tensors} or (None,)
-        assert device is not None
-        return Tensor.without_elements(device, ready.shape, ready.dtype)
-    bound = tensors
-    if ready.views:
-        pairs = zip(tensors, ready.views, strict=True)
-        bound = [x if view is None else x.view(view) for x, view in pairs]
-    if out is not None:
-        ready.compiled(*bound, out=out)
-        return out
-    result: Tensor = ready.compiled(*bound)
-    return result.marked(ready.shape, ready.dtype) if ready.marks else result
 
 
 def _apart(x: Any, out: Tensor | None) -> Any:

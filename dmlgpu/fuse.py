@@ -133,6 +133,7 @@ class Traced(Tensor):
         made.device = trace.device
         made._shape = shape
         made._dtype = dtype
+        made.key = (-1, 0, -1, False)  # under which nothing is remembered
         made.trace = trace
         made.name = name
         return made
@@ -248,14 +249,18 @@ class Kernel:
 
     operator: CompiledOperator
     drawn: Drawn
+    run: Callable[..., Tensor] = field(init=False)
+
+    def __post_init__(self) -> None:
+        made = self.drawn
+        run = self.operator.prepared(made.shape, made.dtype, views=made.chain.sources)
+        object.__setattr__(self, "run", run)
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         drawn = self.drawn
         outside = iter(drawn.captured)
         sources = [next(outside) if n < 0 else tensors[n] for n in drawn.arguments]
-        bound = [x.view(view) for x, view in zip(sources, drawn.chain.sources, strict=True)]
-        result: Tensor = self.operator(*bound)
-        return result.marked(drawn.shape, drawn.dtype)
+        return self.run(*sources)
 
 
 class Fused:

@@ -116,10 +116,10 @@ def take(device: Device, x: Tensor, index: Arrays, key: Hashable = ()) -> Tensor
     if 0 in shape:
         return Tensor.without_elements(device, shape, x.dtype)
     op, tuples = _taking(device, x, index, columns, picked)
+    taking = op.prepared(shape, x.dtype)
     if key and tuples is index.arrays[0]:  # neither a mask's positions nor converted
-        device.remember(key, (op, shape))
-    made: Tensor = op(x, tuples)
-    return made.marked(shape, x.dtype)
+        device.remember(key, taking)
+    return taking(x, tuples)
 
 
 def _taking(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -32,6 +32,7 @@ from dmlgpu.errors import (
 )
 from dmlgpu.gpu.memory import Lease
 from dmlgpu.reductions import Axis, Statistics
+from dmlgpu.runtime.context import Context
 from dmlgpu.runtime.region import Region
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     """
 
     __slots__ = ("__weakref__", "_dtype", "_shape", "device")
+    device: Device
+    _shape: tuple[int, ...] | None  # where it is not the description's sizes
+    _dtype: DType | None  # where it is not the description's type
 
     is_traced: ClassVar[bool] = False
     # dmlgpu.numpy, which lies above this module, puts itself here.
@@ -70,12 +74,9 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         desc: TensorDesc = None,  # type: ignore[assignment]
         offset: int = 0,
         whole: bool = False,
-        number: int = -1,
     ) -> None:
         try:
-            context = device.context
-            if number < 0:
-                number = context.desc_number(desc)
+            number = device.context.number(desc, None, None)
             self.key = (lease.storage.serial, offset, number, whole)
         except AttributeError:  # arguments of someone who wanted an array
             raise InvalidTypeError(
@@ -83,14 +84,10 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
                 "default one"
             ) from None
         self.device = device
-        self._shape: tuple[int, ...] | None = None  # where it is not the description's sizes
-        self._dtype: DType | None = None  # where it is not the description's type
-        # What Region holds, without a call more: every operator makes one of these.
-        self.context = context
         self.lease = lease
         self.desc = desc
-        self.offset = offset
-        self.whole = whole
+        self._shape = None
+        self._dtype = None
 
     @classmethod
     def without_elements(cls, device: Device, shape: tuple[int, ...], dtype: DType) -> Tensor:
@@ -100,14 +97,13 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         tensor.device = device
         tensor._shape = shape
         tensor._dtype = dtype
+        tensor.key = (-1, 0, device.context.number(None, shape, dtype), True)
         return tensor
 
     if not TYPE_CHECKING:  # a type checker would believe in every name
 
         def __getattr__(self, name: str) -> Any:
             """For what a tensor without elements lacks."""
-            if name == "context":
-                return self.device.context
             if name in Region.__slots__ and self.is_traced:
                 raise UnsupportedError(
                     "fuse: only element-wise functions, broadcasts and conversions can be traced, "
@@ -130,16 +126,18 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
 
     def marked(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """This tensor, seen with a shape and a type that its description cannot say."""
-        if not shape:
-            self._shape = shape
-        if dtype == BOOL:
-            self._dtype = dtype
+        if not shape or dtype == BOOL:
+            self._shape = None if shape else shape
+            self._dtype = BOOL if dtype == BOOL else None
+            serial, offset, _, whole = self.key
+            number = self.context.number(self.desc, self._shape, self._dtype)
+            self.key = (serial, offset, number, whole)
         return self
 
     @property
-    def identity(self) -> Hashable:
-        """What a prepared call depends on: layout, type and shape; cheap to make."""
-        return self.desc if self._has_bytes() else None, self._dtype, self._shape
+    def context(self) -> Context:
+        """The device's."""
+        return self.device.context
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -205,7 +203,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     def elements(self, raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The elements among the tensor's bytes, as an array of its shape."""
         if self.desc.is_packed:
-            return raw[: self.nbytes].view(self.dtype).reshape(self.shape)
+            dtype, shape = self.dtype, self.shape
+            return raw[: prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
         with host_memory(self.nbytes):
             values = strided_view(raw, self.desc, writeable=False).copy()
         return values.view(self.dtype).reshape(self.shape)
@@ -413,13 +412,13 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
         if index.__class__ is Tensor:
             return self._taken(index, 0)
-        parts = index if isinstance(index, tuple) else (index,)
+        parts = index if index.__class__ is tuple else (index,)
         key: Any = ()
         known = None
         try:
-            key = ("index", self.key[2], self._shape, index_key(parts))
+            key = (self.key[2], *index_key(parts))
             known = self.device.remembered.get(key)
-        except Exception:  # no elements, or an array, which is not hashable
+        except Exception:  # an array among them, which is not hashable
             key = ()
         if known is None:
             found = read(self.shape, parts, Tensor)
@@ -428,39 +427,33 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             if not self.size or 0 in found.shape:
                 return Tensor.without_elements(self.device, found.shape, self.dtype)
             known = self._slice(found)
-            if key and is_fixed(key[3]):
+            if key and is_fixed(key):
                 self.device.remember(key, known)
-        return self._sliced(*known)
+        result: Tensor = known(self)
+        return result
 
     def _taken(self, at: Any, axis: int) -> Tensor:
         """What lies at positions along an axis, or where a mask is True.
 
         What takes them is remembered by the layouts of both, unless the shape depends on values.
         """
-        key: Any = ()
-        if self._has_bytes() and at._has_bytes():
-            key = ("taken", axis, self.key[2], self._shape, at.key[2], at._shape, at._dtype)
-            known = self.device.remembered.get(key)
-            if known is not None:
-                op, shape = known
-                result: Tensor = op(self, at)
-                return result.marked(shape, self.dtype)
+        key = ("taken", axis, self.key[2], at.key[2])
+        known = self.device.remembered.get(key)
+        if known is not None:
+            result: Tensor = known(self, at)
+            return result
         found = read(self.shape, (*(slice(None),) * axis, at), Tensor)
         assert isinstance(found, Arrays)
         return self.device.take(self, found, key)
-
-    def _has_bytes(self) -> bool:
-        """Whether there is a description and memory: not without elements, nor while traced."""
-        return not self.is_traced and (self._shape is None or 0 not in self._shape)
 
     def sliced(self, window: Window) -> Tensor:
         """The elements of a window, in its shape: SLICE1."""
         if not self.size or 0 in window.shape:
             return Tensor.without_elements(self.device, window.shape, self.dtype)
-        return self._sliced(*self._slice(window))
+        return self._slice(window)(self)
 
-    def _slice(self, window: Window) -> tuple[Any, TensorDesc, tuple[int, ...]]:
-        """The operator that takes a window, and the description and the shape of its result."""
+    def _slice(self, window: Window) -> Callable[..., Tensor]:
+        """What takes a window."""
         op = self.device.operator(
             "SLICE1",
             input_tensor=self.desc,
@@ -468,15 +461,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             input_window_sizes=window.sizes or (1,),
             input_window_strides=window.strides or (1,),
         )
-        return op, views.packed(self.desc.data_type, window.shape or (1,)), window.shape
-
-    def _sliced(self, op: Any, seen: TensorDesc, shape: tuple[int, ...]) -> Tensor:
-        result: Tensor = op(self)
-        if seen.sizes != result.desc.sizes:
-            result = result.view(seen)
-        if self._dtype is None and shape == seen.sizes:
-            return result
-        return result.marked(shape, self.dtype)
+        seen = views.packed(self.desc.data_type, window.shape or (1,))
+        return op.prepared(window.shape, self.dtype, seen)
 
     def __setitem__(self, index: Index | tuple[Index, ...], value: Any) -> None:
         """Writes to the elements that an index names; of repeated ones the last value stays.
@@ -519,6 +505,11 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         """
         if axis is None:
             return self.ravel().take(indices, 0, mode)
+        if mode == "raise" and axis.__class__ is int and indices.__class__ is Tensor:
+            known = self.device.remembered.get(("taken", axis, self.key[2], indices.key[2]))
+            if known is not None:
+                result: Tensor = known(self, indices)
+                return result
         axis = views.axis_of("take", axis, self.ndim)
         given = _integers("take", indices)
         if mode == "clip":
@@ -647,9 +638,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         if axis is None:
             return self.reshape(-1)._scan(operator, flag, 0, dtype, exclusive, reverse)
         key: Any = ()
-        if dtype is None and axis.__class__ is int and self._has_bytes():
-            seen = (self.key[2], self._shape, self._dtype)
-            key = (operator, *seen, axis, bool(exclusive), bool(reverse))
+        if dtype is None and axis.__class__ is int:
+            key = (operator, self.key[2], axis, bool(exclusive), bool(reverse))
             known = self.device.remembered.get(key)
             if known is not None:
                 result: Tensor = known(self)
@@ -664,9 +654,10 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             axis_direction=AxisDirection.DECREASING if reverse else AxisDirection.INCREASING,
             **{flag: bool(exclusive)},
         )
+        known = op.prepared(self.shape, self.dtype)
         if key:
-            self.device.remember(key, op)
-        made: Tensor = op(self)
+            self.device.remember(key, known)
+        made: Tensor = known(self)
         return made
 
     def _scan_as(

@@ -146,7 +146,7 @@ COLD = [
     (native.GPUDevice, "create_compute_pipeline"),
     (native.GPUDevice, "create_buffer_with_data"),
     (native.GPUComputePipeline, "get_bind_group_layout"),
-    (native.GPUDevice, "create_bind_group"),
+    (native.libf, "wgpuDeviceCreateBindGroup"),
 ]
 
 

@@ -8,6 +8,7 @@ take the type of the arrays beside them unless their own kind is above it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def dtype_of(what: str, dtype: Any) -> DType:
     return found
 
 
+@lru_cache(64)
 def data_type_of(dtype: DType) -> DataType:
     """What DirectML calls the type that holds it: bool lies in bytes of 0 and 1."""
     return DataType.UINT8 if dtype == BOOL else DataType.from_numpy(dtype)

@@ -56,7 +56,8 @@ class Paper(Device):
     """A device without an adapter: functions are traced on it, but nothing runs."""
 
     def __init__(self) -> None:
-        """Opens nothing."""
+        """Opens nothing, and remembers nothing."""
+        self.remembered = {}
 
     def __getattr__(self, name: str) -> NoReturn:
         raise UnsupportedError(

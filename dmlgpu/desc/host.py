@@ -22,7 +22,8 @@ from dmlgpu.errors import (
 
 def as_array(what: str, value: Any) -> npt.NDArray[Any]:
     """`value` as NumPy sees it; what a mask hides would not stay hidden."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    derived = isinstance(value, np.ndarray) and value.__class__ is not np.ndarray
+    if derived and np.ma.is_masked(value):  # np.ma is slow to import, and seldom needed
         raise InvalidTypeError(
             f"{what} is a masked array, whose mask would be lost; fill it first with filled(value)"
         )

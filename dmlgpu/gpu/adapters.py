@@ -17,7 +17,7 @@ import wgpu
 from wgpu import classes
 
 from dmlgpu.errors import DeviceError
-from dmlgpu.gpu.private import forget_instance, in_thread
+from dmlgpu.gpu.private import Held, forget_instance, in_thread, native
 from dmlgpu.gpu.translate import translated
 
 NVIDIA = 0x10DE  # PCI vendor number
@@ -74,7 +74,8 @@ def _listed() -> tuple[tuple[AdapterInfo, classes.GPUAdapter], ...]:
 
 
 def _asked() -> list[classes.GPUAdapter]:
-    # Imported here: it loads wgpu-native, which takes longer than all the rest together.
+    native()
+    # Imported here: it needs wgpu-native, which takes longer to load than all the rest together.
     from wgpu.backends.wgpu_native.extras import set_instance_extras
 
     with contextlib.suppress(RuntimeError):  # the program has made one already
@@ -162,7 +163,7 @@ def _after_fork() -> None:
     """
     if not _users:
         return
-    kinds = (classes.GPUObjectBase, classes.GPUAdapter)
+    kinds = (classes.GPUObjectBase, classes.GPUAdapter, Held)
     inherited = [made for made in gc.get_objects() if issubclass(type(made), kinds)]
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(inherited))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -29,19 +30,21 @@ from dmlgpu.gpu.objects import (
     UNIFORM,
     BindGroup,
     Buffer,
+    Layout,
     Pipeline,
     QuerySet,
 )
 from dmlgpu.gpu.private import (
     READ,
     HostMap,
+    bound,
     device_of,
     in_thread,
     poller,
     timestamp_period,
     warm_up,
 )
-from dmlgpu.gpu.translate import reason, translated
+from dmlgpu.gpu.translate import reason, translated, translation
 
 _WANTED_FEATURES = ("subgroup", "timestamp-query")
 LEAST_BINDING = 1024  # bytes
@@ -60,13 +63,51 @@ def _refusal(label: str, text: str, info: AdapterInfo, told: str) -> str:
     return f"{label} line {number}, `{line}`, does not compile on {info}: {why}"
 
 
+_opened: WeakSet[Gpu] = WeakSet()
+
+
+def _after_fork() -> None:
+    """In a child: the devices of its parent are not its own."""
+    for gpu in list(_opened):
+        gpu.gone = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class Doing:
+    """Something that is done with a device; see `Gpu.doing`."""
+
+    __slots__ = ("_gpu", "_what")
+
+    def __init__(self, gpu: Gpu, what: str) -> None:
+        self._gpu = gpu
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None:
+            told = translation(self._what, error) or error
+            if isinstance(told, DeviceLostError):
+                self._gpu.gone, self._gpu.lost = True, str(told)
+            elif isinstance(told, Exception) and self._gpu.is_destroyed:
+                # wgpu-py stumbles over a destroyed device in many ways.
+                told = DeviceLostError(f"the GPU device was lost while {self._what}")
+                self._gpu.gone, self._gpu.lost = True, str(told)
+            if told is not error:
+                raise told from None
+
+
 class Gpu:
     """One wgpu device: its limits, and the making of buffers, pipelines and bind groups."""
 
     def __init__(self, info: AdapterInfo, device: classes.GPUDevice) -> None:
         self.info: AdapterInfo = info
         self.device: classes.GPUDevice = device
-        self._poller = poller(device)
+        self.poller = poller(device)  # returns None once the wgpu device is destroyed
         limits = device.limits
         self.max_buffer: int = int(limits["max-buffer-size"])
         self.max_binding: int = int(limits["max-storage-buffer-binding-size"])
@@ -87,6 +128,8 @@ class Gpu:
         self._storage_usage = STORAGE | MAPPABLE * direct
         self._check_limits()
         self.lost: str = ""  # what was being done when the device went away
+        self.gone: bool = False  # lost, closed, or of the process that forked this one
+        _opened.add(self)
 
     def _check_limits(self) -> None:
         """Refuses a device made elsewhere with less room than any kernel needs."""
@@ -145,24 +188,18 @@ class Gpu:
         return cls(described(-1, device.adapter), device)
 
     @property
+    def is_gone(self) -> bool:
+        """Whether it cannot be used any more; asked on every call."""
+        return self.gone or self.poller() is None
+
+    @property
     def is_destroyed(self) -> bool:
         """Whether someone has destroyed the wgpu device, which ends its polling."""
-        return self._poller() is None
+        return self.poller() is None
 
-    @contextlib.contextmanager
-    def doing(self, what: str) -> Iterator[None]:
+    def doing(self, what: str) -> Doing:
         """`translated`, and the loss of the device is remembered."""
-        try:
-            with translated(what):
-                yield
-        except DeviceLostError as error:
-            self.lost = str(error)
-            raise
-        except Exception:  # wgpu-py stumbles over a destroyed device in many ways
-            if self.is_destroyed:
-                self.lost = f"the GPU device was lost while {what}"
-                raise DeviceLostError(self.lost) from None
-            raise
+        return Doing(self, what)
 
     def buffer(self, size: int, what: str = "a tensor") -> Buffer:
         """A new storage buffer of `size` bytes."""
@@ -258,7 +295,7 @@ class Gpu:
         pipeline: Pipeline,
         uniforms: Sequence[tuple[int, Buffer]],
         ranges: Sequence[tuple[int, Buffer, int, int]],
-    ) -> BindGroup:
+    ) -> classes.GPUBindGroup:
         """A bind group of uniform (binding, buffer) and storage (binding, buffer, offset, size)."""
         entries = [
             {"binding": binding, "resource": {"buffer": buffer, "offset": 0, "size": buffer.size}}
@@ -272,6 +309,18 @@ class Gpu:
         with self.doing(f"binding tensors of {sizes} bytes"):
             layout = pipeline.get_bind_group_layout(0)
             return self.device.create_bind_group(layout=layout, entries=entries)
+
+    def layout(self, pipeline: Pipeline) -> Layout:
+        """How the bind group of a pipeline is laid out."""
+        with self.doing("asking a pipeline for its layout"):
+            return pipeline.get_bind_group_layout(0)
+
+    def bind(
+        self, what: str, layout: Layout, entries: Sequence[tuple[int, Buffer, int, int]]
+    ) -> BindGroup:
+        """A bind group of (binding, buffer, offset, size), for calls alone."""
+        with self.doing(what):
+            return bound(self.device, layout, entries)
 
     def timestamps(self, count: int) -> tuple[QuerySet, Buffer]:
         """A set of timestamp queries and the buffer they are resolved into."""

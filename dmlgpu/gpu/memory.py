@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 from weakref import ref
 
 from dmlgpu.errors import OutOfMemoryError
@@ -41,6 +41,16 @@ class Recorded(Protocol):
     is_risky: bool  # uses a buffer that someone outside can destroy
 
 
+class _Nothing:
+    """What used a storage that is new."""
+
+    is_waiting = False
+    is_risky = False
+
+
+NOTHING: Recorded = _Nothing()
+
+
 class Storage:
     """One buffer for its whole life."""
 
@@ -50,7 +60,6 @@ class Storage:
         "buffer",
         "note",
         "own",
-        "returned",
         "serial",
         "shared",
         "size",
@@ -65,8 +74,7 @@ class Storage:
         self.own: bool = own  # made by the pool
         self.shared: bool = False  # someone outside may hold the buffer: never used for another
         self.special: bool = False  # shared, or may have a note: looked at more closely
-        self.batch: Recorded | None = None
-        self.returned: int = 0  # when it came back to the pool
+        self.batch: Recorded = NOTHING
         self.note: str | None = None  # why it cannot be used; see foreign
 
 
@@ -74,21 +82,25 @@ class Lease:
     """What tensors hold: its storage goes back when the last of them is gone."""
 
     __slots__ = ("__weakref__", "storage")
-
-    def __init__(self, storage: Storage) -> None:
-        self.storage: Storage = storage
+    storage: Storage
 
 
 class Ticket(ref[Lease]):
     """What the pool holds of a lease.
 
-    When the lease dies, in whatever thread, the ticket is appended to a queue: by the queue's own
+    When the lease dies, in whatever thread, the ticket is appended to a shelf: by the shelf's own
     method, so that no line of Python runs then, which Ctrl-C could interrupt unheard.
     """
 
-    __slots__ = ("number", "storage")
-    number: int
+    __slots__ = ("storage",)
     storage: Storage
+
+
+class Shelf(deque[ref[Lease]]):
+    """Tickets of the storages of one size that nobody has, the last that came back at the end."""
+
+    __slots__ = ("size",)
+    size: int
 
 
 class Owner(Protocol):
@@ -105,11 +117,12 @@ class Owner(Protocol):
 
 
 class Pool:
-    """Buffers by size class; the least recently returned are destroyed beyond `limit` bytes.
+    """Buffers by size class; beyond `limit` bytes those go of which most bytes are kept.
 
-    A storage belongs to a lease, to `_free`, or to nobody, and then it vanishes with its buffer.
+    A storage belongs to a lease, to a shelf, or to nobody, and then it vanishes with its buffer.
     It changes hands in single steps (one method of a dict or deque), so that whatever interrupts
-    the code between two of them, and uses the pool itself, finds each storage in one place at most.
+    the code between two of them, and uses the pool itself, finds each storage in one place at most:
+    who has taken a ticket from a shelf has its storage only if it takes it out of `_lent` as well.
 
     A buffer that someone outside can hold (`tensor.buffer`, or one made elsewhere) is never used
     for another tensor and never destroyed here: it lasts as long as anyone holds it.
@@ -122,85 +135,85 @@ class Pool:
         self._owner = owner
         self._limit = limit
         self._largest = largest  # bytes of a buffer that the adapter makes
-        self._returned: deque[ref[Lease]] = deque()  # tickets
-        self._numbers = count()
-        self._lent: dict[int, Ticket] = {}  # by number
+        self._lent: dict[int, Ticket] = {}  # by serial; those on shelves among them
         self._shared: dict[int, Ticket] = {}  # those of them that others may hold, by id of buffer
-        self._free: dict[int, dict[int, Storage]] = {}  # by size, then serial, oldest first
-        self._clock = count()
-        self._pooled = 0  # bytes in _free, or nearly; counted anew before anything is destroyed
+        self._shelves: dict[int, Shelf] = {}  # by size
+        self._left: deque[ref[Lease]] = deque()  # tickets of what others may hold, and nobody here
 
     def memory(self) -> Memory:
         """What is held now."""
-        self._collect()
-        for ticket in list(self._lent.values()):
-            if ticket() is None:  # an interruption kept it from coming back
-                self._take_back(ticket)
-        lent = [ticket.storage for ticket in list(self._lent.values())]
-        in_use = sum(storage.size for storage in lent if storage.own)
-        return Memory(in_use, self._count(), self._limit)
+        self._drop_lost()
+        self.trim()
+        alive = [ticket.storage for ticket in list(self._lent.values()) if ticket() is not None]
+        in_use = sum(storage.size for storage in alive if storage.own)
+        return Memory(in_use, self._pooled(), self._limit)
 
-    def take(self, size: int) -> Lease:
-        """Room for `size` bytes, rounded up to whole units."""
-        if self._returned:
-            self._collect()
+    def shelf(self, size: int) -> Shelf:
+        """Where room for `size` bytes, rounded up to whole units, comes from."""
         rounded = size_class(size)
         size = rounded if rounded <= self._largest else -(-size // 16) * 16
-        same = self._free.get(size)
-        if same:
-            storage = self._reuse(same)
-            if storage is not None:
-                self._pooled -= size
-                storage.special = False
-                storage.note = None  # what spoiled the last tensor there says nothing of the next
-                return self._lend(storage)
-        return self._lend(Storage(self._allocate(size), size))
+        shelf = self._shelves.get(size)
+        if shelf is None:
+            shelf = Shelf()
+            shelf.size = size
+            shelf = self._shelves.setdefault(size, shelf)
+        return shelf
 
-    def _reuse(self, same: dict[int, Storage]) -> Storage | None:
-        """One of some free storages, the last that came back.
+    def take(self, size: int) -> Lease:
+        """Room for `size` bytes."""
+        return self.take_from(self.shelf(size))
 
-        Recorded work that uses a buffer of others may yet be dropped, if they destroy it, and what
-        it was to fill is then spoiled. Until it is submitted nothing else may lie there.
-        """
+    def take_from(self, shelf: Shelf) -> Lease:
+        """Room of a shelf's size; every call takes some for its result."""
+        storage = None
         aside = []
-        found = None
-        try:
-            while found is None:
-                _, storage = same.popitem()
-                batch = storage.batch
-                if batch is not None and batch.is_risky and batch.is_waiting:
-                    aside.append(storage)
-                else:
-                    found = storage
-        except KeyError:  # there is none
-            pass
+        while shelf and storage is None:
+            try:
+                ticket: Any = shelf.pop()
+                storage = ticket.storage
+            except (IndexError, AttributeError):  # interrupted by who took the last, or in `_lend`
+                continue
+            if storage.batch.is_risky and storage.batch.is_waiting:
+                # Work that uses a buffer of others may yet be dropped, if they destroy it, and what
+                # it was to fill is then spoiled. Until it is submitted nothing else may lie there.
+                aside.append(ticket)
+                storage = None
+            elif storage.shared:  # shown by code that was interrupted before it changed the ticket
+                self._forget(ticket)
+                storage = None
+            elif self._lent.pop(storage.serial, None) is not ticket:
+                storage = None
         if aside:
-            for storage in reversed(aside):
-                same[storage.serial] = storage
-        return found
+            shelf.extend(reversed(aside))
+        if storage is None:
+            return self._lend(Storage(self._allocate(shelf.size), shelf.size), shelf)
+        if storage.special:
+            storage.special = False
+            storage.note = None  # what spoiled the last tensor there says nothing of the next
+        return self._lend(storage, shelf)
 
     def fresh(self, size: int) -> Lease:
         """Room for `size` bytes and as many to come, all zeros, as every new buffer is."""
-        size = size_class(max(2 * size, FRESH))
-        return self._lend(Storage(self._allocate(size), size))
+        shelf = self.shelf(max(2 * size, FRESH))
+        return self._lend(Storage(self._allocate(shelf.size), shelf.size), shelf)
 
-    def _lend(self, storage: Storage) -> Lease:
-        lease = Lease(storage)
-        ticket = Ticket(lease, self._returned.append)
+    def _lend(self, storage: Storage, back: deque[ref[Lease]]) -> Lease:
+        lease = Lease()
+        lease.storage = storage
+        ticket = Ticket(lease, back.append)
         ticket.storage = storage
-        ticket.number = number = next(self._numbers)
-        self._lent[number] = ticket
+        self._lent[storage.serial] = ticket
         return lease
 
     def show(self, lease: Lease) -> None:
         """The buffer is given to someone outside."""
         storage = lease.storage
         if not storage.shared:
-            storage.shared = storage.special = True
+            storage.special = storage.shared = True
             watch(storage)
-            for ticket in list(self._lent.values()):
-                if ticket.storage is storage:
-                    self._shared[id(storage.buffer)] = ticket
+            ticket = Ticket(lease, self._left.append)  # no longer to a shelf
+            ticket.storage = storage
+            self._shared[id(storage.buffer)] = self._lent[storage.serial] = ticket
 
     def adopt(self, buffer: Buffer) -> Lease:
         """A lease on a buffer made elsewhere, or another on one that was shown."""
@@ -210,69 +223,70 @@ class Pool:
             return lease
         self._collect()
         self._owner.probe(buffer)
-        storage = Storage(buffer, buffer.size, own=False)
-        lease = self._lend(storage)
+        lease = self._lend(Storage(buffer, buffer.size, own=False), self._left)
         self.show(lease)
-        if storage.note is not None:
-            check(storage, "wrap: the buffer")
+        check(lease.storage, "wrap: the buffer")
         return lease
 
     def _allocate(self, size: int) -> Buffer:
         try:
+            self.trim()
             return self._make(size)
         except OutOfMemoryError:
-            self._collect()
-            if not any(self._free.values()):
+            if not self._pooled():
                 raise
             self._owner.finish()  # what is free may still be in use on the GPU
             self.clear()
             return self._make(size)
 
     def _collect(self) -> None:
-        returned = self._returned
-        with contextlib.suppress(IndexError):
-            while returned:
-                ticket = returned.popleft()
-                if isinstance(ticket, Ticket) and hasattr(ticket, "number"):
-                    self._take_back(ticket)
-        if self._pooled > self._limit:
-            while self._count() > self._limit:
-                self._evict()
+        """Forgets buffers that only others hold."""
+        with contextlib.suppress(IndexError, AttributeError):
+            while self._left:
+                ticket: Any = self._left.popleft()
+                self._forget(ticket)
 
-    def _take_back(self, ticket: Ticket) -> None:
-        if self._lent.pop(ticket.number, None) is None:
-            return  # it was taken back before
+    def _drop_lost(self) -> None:
+        """Forgets what an interruption has kept from coming back."""
+        self._collect()
+        shelved = {id(ticket) for shelf in self._shelves.copy().values() for ticket in [*shelf]}
+        for ticket in list(self._lent.values()):
+            if ticket() is None and id(ticket) not in shelved:
+                self._forget(ticket)
+
+    def _forget(self, ticket: Ticket) -> bool:
+        """Whether the storage was still there to be forgotten."""
         storage = ticket.storage
-        if storage.shared:
-            self._owner.forget(storage.serial)
-            if self._shared.get(id(storage.buffer)) is ticket:
-                self._shared.pop(id(storage.buffer), None)
-        else:
-            storage.returned = next(self._clock)
-            self._pooled += storage.size
-            self._free.setdefault(storage.size, {})[storage.serial] = storage
+        if self._lent.pop(storage.serial, None) is not ticket:
+            return False
+        self._owner.forget(storage.serial)
+        if self._shared.get(id(storage.buffer)) is ticket:
+            self._shared.pop(id(storage.buffer), None)
+        return True
 
-    def _count(self) -> int:
-        sizes = [size * len(same) for size, same in self._free.copy().items()]
-        self._pooled = sum(sizes)
-        return self._pooled
+    def _pooled(self) -> int:
+        return sum(len(shelf) * shelf.size for shelf in self._shelves.copy().values())
+
+    def trim(self) -> None:
+        """Forgets what nobody here holds, and destroys what is kept beyond the limit."""
+        if self._left:
+            self._collect()
+        while self._pooled() > self._limit:
+            self._evict()
 
     def _evict(self) -> None:
-        """Destroys the storage that came back first."""
-        oldest = []
-        for same in list(self._free.values()):
-            with contextlib.suppress(StopIteration, RuntimeError):
-                oldest.append(next(iter(same.values())))
-        storage = min(oldest, key=lambda storage: storage.returned, default=None)
-        if storage is not None and self._free[storage.size].pop(storage.serial, None) is not None:
-            self._owner.forget(storage.serial)
-            if storage.batch is None or not storage.batch.is_waiting:
+        """Destroys the storage that came back first to the fullest shelf."""
+        shelves = [shelf for shelf in self._shelves.copy().values() if shelf]
+        with contextlib.suppress(IndexError, AttributeError, ValueError):
+            ticket: Any = max(shelves, key=lambda shelf: len(shelf) * shelf.size).popleft()
+            storage = ticket.storage
+            if self._forget(ticket) and not storage.shared and not storage.batch.is_waiting:
                 storage.buffer.destroy()  # else it goes when that work is submitted
 
     def clear(self) -> None:
         """Destroys every buffer that is kept for reuse."""
-        self._collect()
-        while self._count():
+        self._drop_lost()
+        while self._pooled():
             self._evict()
 
     def close(self, whole: bool) -> None:

@@ -8,9 +8,12 @@ from typing import TypeAlias
 import wgpu
 from wgpu import classes
 
+from dmlgpu.gpu.private import Held
+
 Buffer: TypeAlias = classes.GPUBuffer
 Pipeline: TypeAlias = classes.GPUComputePipeline
-BindGroup: TypeAlias = classes.GPUBindGroup
+BindGroup: TypeAlias = classes.GPUBindGroup | Held
+Layout: TypeAlias = classes.GPUBindGroupLayout
 QuerySet: TypeAlias = classes.GPUQuerySet
 Encoder: TypeAlias = classes.GPUCommandEncoder
 Encode: TypeAlias = Callable[[Encoder], None]  # adds commands to a submission

@@ -14,6 +14,7 @@ another C function, as the iterators of itertools do, has nothing between.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
 import os
@@ -39,7 +40,9 @@ Bytes = npt.NDArray[np.uint8]
 
 READ, WRITE = 1, 2  # WGPUMapMode
 SUCCESS = 1  # WGPUMapAsyncStatus and WGPUQueueWorkDoneStatus
-SPIN = 100e-6  # seconds of asking without a pause, before pauses that grow with the time waited
+# Seconds of asking without a pause, on a GPU: the shortest pause lasts 60 us, a small read half of
+# that. Then pauses grow with the time waited. A CPU has better things to do.
+SPIN = 1e-3
 LONGEST_PAUSE = 500e-6
 LAST_WAIT = 10.0  # seconds that the end of the program waits for other threads' questions
 IDLE = 1000  # times a device says it has nothing to do, before an answer is taken for lost
@@ -221,7 +224,7 @@ def warm_up(device: classes.GPUDevice) -> None:
         inside.end()
         encoder.copy_buffer_to_buffer(storage, 0, staging, 0, 16)
         device.queue.write_buffer(storage, 0, bytes(16))
-        submit_once(device.queue, encoder.finish(), [True], [], None)
+        submit_once(device.queue, finished(handle(encoder)), [True], [], None)
         wait_for_queue(device, device.queue)
         mapping = HostMap(device, staging)
         mapping.wait(READ, 0, 16)
@@ -269,18 +272,19 @@ def timestamp_period(queue: classes.GPUQueue) -> float:
 
 def submit_once(
     queue: classes.GPUQueue,
-    commands: classes.GPUCommandBuffer,
+    commands: Any,
     permit: list[bool],
     won: list[tuple[None, Any]],
     attempt: Any,
 ) -> None:
-    """Submits commands if `permit` still holds an entry; then `won` gets (None, attempt).
+    """Submits the handle of a command buffer if `permit` still holds an entry.
 
-    Taking the permit, submitting and noting it are one step: no Python runs in between, so that
-    whatever interrupts the caller, `won` says truly whether the work is on its way.
+    Then `won` gets (None, attempt). Taking the permit, submitting and noting it are one step: no
+    Python runs in between, so that whatever interrupts the caller, `won` says truly whether the
+    work is on its way.
     """
     lib, ffi = native().lib, native().ffi
-    array = ffi.new("WGPUCommandBuffer[]", [handle(commands)])
+    array = ffi.new("WGPUCommandBuffer[]", [commands])
     call = (handle(queue), 1, array)
     permitted = compress((call,), iter(permit.pop, None))
     with contextlib.suppress(IndexError):  # there is no permit left: it was submitted before
@@ -288,26 +292,54 @@ def submit_once(
     raise_interrupted()
 
 
-def encode(
-    open_pass: classes.GPUComputePassEncoder,
-    dispatches: Iterable[tuple[classes.GPUComputePipeline, classes.GPUBindGroup, int, int]],
-    last: classes.GPUComputePipeline | None,
-) -> classes.GPUComputePipeline | None:
-    """Adds dispatches to a pass whose pipeline is `last`; returns the pipeline it then has.
+class Held:
+    """The handle of an object of wgpu-native, where wgpu-py has one too; released with this."""
 
-    wgpu-py's methods do the same, and look for errors behind each: 7 us for a dispatch, most of
-    the cost of a call. Errors in a pass are reported when its encoder is finished, in any case.
-    """
-    lib, null, inside = native().lib, native().ffi.NULL, open_pass._internal
-    set_group = lib.wgpuComputePassEncoderSetBindGroup
-    dispatch = lib.wgpuComputePassEncoderDispatchWorkgroups
-    for pipeline, group, x, y in dispatches:
-        if pipeline is not last:
-            lib.wgpuComputePassEncoderSetPipeline(inside, pipeline._internal)
-            last = pipeline
-        set_group(inside, 0, group._internal, 0, null)
-        dispatch(inside, x, y, 1)
-    return last
+    __slots__ = ("_internal",)
+
+    def __init__(self, made: Any, release: Any) -> None:
+        self._internal = native().ffi.gc(made, release)
+
+
+def bound(
+    device: classes.GPUDevice,
+    layout: classes.GPUBindGroupLayout,
+    entries: Iterable[tuple[int, classes.GPUBuffer, int, int]],
+) -> Held:
+    """A bind group of (binding, buffer, offset, size); wgpu-py takes three times as long."""
+    ffi = native().ffi
+    given = [
+        {"binding": binding, "buffer": handle(buffer), "offset": offset, "size": size}
+        for binding, buffer, offset, size in entries
+    ]
+    array = ffi.new("WGPUBindGroupEntry[]", given)
+    group = {"layout": handle(layout), "entryCount": len(given), "entries": array}
+    desc = ffi.new("WGPUBindGroupDescriptor *", group)
+    made = checked().wgpuDeviceCreateBindGroup(handle(device), desc)
+    return Held(made, native().lib.wgpuBindGroupRelease)
+
+
+@cache
+def checked() -> Any:
+    """The functions of wgpu-native as wgpu-py calls them: raising the errors that they report."""
+    from wgpu.backends.wgpu_native._api import libf
+
+    return libf
+
+
+def finished(encoder: Any) -> Any:
+    """The handle of an encoder's command buffer; errors of its commands are raised here."""
+    made = checked().wgpuCommandEncoderFinish(encoder, native().ffi.NULL)
+    return native().ffi.gc(made, native().lib.wgpuCommandBufferRelease)
+
+
+def shown(device: classes.GPUDevice, encoder: Any) -> classes.GPUCommandEncoder:
+    """The object of wgpu-py for the handle of an encoder."""
+    from wgpu.backends.wgpu_native._api import GPUCommandEncoder
+
+    native().lib.wgpuCommandEncoderAddRef(encoder)  # which the object gives back
+    made: classes.GPUCommandEncoder = GPUCommandEncoder("", encoder, device)  # type: ignore[no-untyped-call]
+    return made
 
 
 class Question:
@@ -330,25 +362,27 @@ class Question:
 
     def arguments(self, given: tuple[Any, ...], kind: str) -> tuple[Any, ...]:
         """Arguments of a C function, with this question's callback at the end."""
-        ffi, lib = native().ffi, native().lib
+        ffi = native().ffi
+        info_type, pointer, mode, callback = _callback(kind)
         Question._open[self._number] = self.answer
-        info = ffi.new(f"WGPU{kind}CallbackInfo *")
-        info.mode = lib.WGPUCallbackMode_AllowProcessEvents
-        info.callback = _callback(kind)
-        info.userdata1 = ffi.cast("void *", self._number)
+        info = ffi.new(info_type)
+        info.mode = mode
+        info.callback = callback
+        info.userdata1 = ffi.cast(pointer, self._number)
         return (*given, info[0])
 
     def wait(self, what: str) -> None:
         """Returns when it is answered. Polls in this thread, so that Ctrl-C is heard meanwhile."""
         began = time.perf_counter()
+        spin = 0 if self._device.adapter.info["adapter_type"] == "CPU" else SPIN
         idle = 0
         while not self.answer and idle < IDLE:
             if is_destroyed(self._device):
                 raise DeviceLostError(f"the GPU device was lost while {what}")
             idle += poll(self._device)
             waited = time.perf_counter() - began
-            if not self.answer:
-                time.sleep(0 if waited < SPIN else min(waited / 8, LONGEST_PAUSE))
+            if not self.answer and waited >= spin:
+                time.sleep(min(waited / 8, LONGEST_PAUSE))
         if self.answer and self.answer[0] != SUCCESS:
             if is_destroyed(self._device):
                 raise DeviceLostError(f"the GPU device was lost while {what}")
@@ -396,9 +430,15 @@ def _interrupted(
 
 
 @cache
-def _callback(kind: str) -> Any:
-    """One callback for all questions of a kind, which is never freed: C may call it at any time."""
-    return native().ffi.callback(f"WGPU{kind}Callback", _answered, onerror=_interrupted)
+def _callback(kind: str) -> tuple[Any, ...]:
+    """What questions of a kind are asked with: two C types, when to call back, and what.
+
+    There is one callback for all, which is never freed: C may call it at any time.
+    """
+    lib, ffi = native().lib, native().ffi
+    types = ffi.typeof(f"WGPU{kind}CallbackInfo *"), ffi.typeof("void *")
+    callback = ffi.callback(f"WGPU{kind}Callback", _answered, onerror=_interrupted)
+    return (*types, lib.WGPUCallbackMode_AllowProcessEvents, callback)
 
 
 def wait_for_queue(device: classes.GPUDevice, queue: classes.GPUQueue) -> None:
@@ -467,8 +507,10 @@ class HostMap:
 
     def _copy(self, target: Bytes, source: Bytes) -> bool:
         size = target.nbytes
-        threads = THREADS if size >= THREADED else 1
-        step = -(-size // threads)
+        if size < THREADED:
+            whole = compress(((target, ..., source),), self._open)
+            return bool(list(starmap(setitem, whole)))  # asking and copying are one step
+        step = -(-size // THREADS)
         parts = [
             (target[at : at + step], ..., source[at : at + step]) for at in range(0, size, step)
         ]
@@ -476,7 +518,7 @@ class HostMap:
         self._total = len(parts)  # after them: `end` may come in between, and waits for none then
         with contextlib.suppress(RuntimeError):  # the system has no more threads
             for _ in parts[1:]:
-                threading.Thread(target=self._work, daemon=True).start()
+                _thread.start_new_thread(self._work, ())
         self._work()
         while self._open and len(self._done) < self._total:
             time.sleep(20e-6)

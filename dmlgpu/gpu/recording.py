@@ -21,40 +21,39 @@ import contextlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
-
-from wgpu import classes
+from typing import Protocol
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
+from dmlgpu.gpu.encoding import Copy, Dispatch, Encoding
 from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Lease, Storage
-from dmlgpu.gpu.objects import BindGroup, Buffer, Encode, Pipeline, QuerySet
-from dmlgpu.gpu.private import encode, submit_once
+from dmlgpu.gpu.objects import Encode, QuerySet
+from dmlgpu.gpu.private import submit_once
 
 BATCH_LIMIT = 256  # dispatches and copies recorded before they are submitted
 BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted
 READ = "read"  # the name of a copy to the host
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Call:
     """Everything that submitting one call needs: nothing is made on the way."""
 
     name: str
-    dispatches: tuple[tuple[Pipeline, BindGroup, int, int], ...]  # pipeline, bind group, grid
+    dispatches: tuple[Dispatch, ...]
     storages: tuple[Storage, ...]
     nbytes: int
     targets: tuple[Storage, ...] = ()  # what it writes
     held: tuple[Lease, ...] = ()  # memory for the inside of calls
-    copies: tuple[tuple[Buffer, int, Buffer, int, int], ...] = ()  # instead of dispatches
+    copies: tuple[Copy, ...] = ()  # instead of dispatches
     timed: bool = True  # by a profile
     encode: Encode | None = None  # other commands, after the rest
     tensors: str = ""  # types and sizes of what it reads and writes, to be told
     commands: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "commands", len(self.dispatches) + len(self.copies))
+        self.commands = len(self.dispatches) + len(self.copies)
 
 
 Stamped = tuple[int, Call]  # a call, and the first of the two places for its timestamps
@@ -136,6 +135,7 @@ class Recording:
         self._spoiled = False  # a call has been dropped: what it was to fill may be used by others
         self._stuck = False  # the last submission failed and nobody was told
         self.settle: Callable[[], None] = lambda: None  # what a transfer left half done, ended
+        self.trim: Callable[[], None] = lambda: None  # memory kept beyond its limit, let go
 
     def append(self, call: Call) -> None:
         """Adds a call, and submits when there is enough."""
@@ -209,6 +209,7 @@ class Recording:
                 self._submit(batch)
             self._forget_submitted()
         self._stuck = False
+        self.trim()
 
     def _forget_submitted(self) -> None:
         for batch in list(self._batches):
@@ -225,13 +226,17 @@ class Recording:
             attempt = Attempt()
             timer = self.timer
             stamps = None if timer is None else timer.begin(batch)
-            encoding = Encoding(self._gpu)
+            encoding = Encoding(self._gpu.device)
             risky = batch.is_risky or self._spoiled
             for (call,) in calls:
                 if risky and self._is_spoiled(call):
                     continue
-                timed = stamps is not None and call.timed
-                encoding.add(call, stamps(attempt, call) if stamps and timed else None)
+                if stamps is not None and call.timed:
+                    encoding.add_timed(call.dispatches, call.copies, *stamps(attempt, call))
+                else:
+                    encoding.add(call.dispatches, call.copies)
+                if call.encode is not None:
+                    encoding.add_other(call.encode)
             commands = encoding.finish()
             submit_once(self._gpu.queue, commands, batch.permit, batch.won, attempt)
 
@@ -255,66 +260,3 @@ class Recording:
                         target.note = target.note or (storage.note if call.name == READ else why)
                     return True
         return False
-
-
-class Encoding:
-    """One command encoder and the pass that is open in it."""
-
-    def __init__(self, gpu: Gpu) -> None:
-        self._gpu = gpu
-        self._encoder = gpu.device.create_command_encoder()
-        self._pass: classes.GPUComputePassEncoder | None = None
-        self._pipeline: Pipeline | None = None
-
-    def add(self, call: Call, stamps: tuple[QuerySet, int] | None) -> None:
-        """Adds a call, between two timestamps where a query set and a place for them is given."""
-        if stamps is None:
-            if call.dispatches:
-                self._dispatch(call)
-            if call.copies:
-                self._copy(call)
-            if call.encode is not None:
-                self._end()
-                call.encode(self._encoder)
-            return
-        queries, first = stamps
-        begin = {"query_set": queries, "beginning_of_pass_write_index": first}
-        end = {"query_set": queries, "end_of_pass_write_index": first + 1}
-        if not call.copies:
-            self._begin({**begin, **end})
-            self._dispatch(call)
-            self._end()
-            return
-        # Copies happen outside any pass: they go between two passes, each with one timestamp.
-        self._begin(begin)
-        self._copy(call)
-        self._begin(end)
-        self._end()
-
-    def finish(self) -> classes.GPUCommandBuffer:
-        """The command buffer."""
-        self._end()
-        if self._gpu.is_destroyed:  # wgpu-native keeps for good what it cannot finish or submit
-            raise DeviceLostError("the GPU device was lost while submitting work")
-        return self._encoder.finish()
-
-    def _begin(
-        self, timestamp_writes: dict[str, Any] | None = None
-    ) -> classes.GPUComputePassEncoder:
-        self._end()
-        self._pass = self._encoder.begin_compute_pass(timestamp_writes=timestamp_writes)
-        return self._pass
-
-    def _end(self) -> None:
-        if self._pass is not None:
-            self._pass.end()
-            self._pass = self._pipeline = None
-
-    def _dispatch(self, call: Call) -> None:
-        open_pass = self._pass or self._begin()
-        self._pipeline = encode(open_pass, call.dispatches, self._pipeline)
-
-    def _copy(self, call: Call) -> None:
-        self._end()
-        for copy in call.copies:
-            self._encoder.copy_buffer_to_buffer(*copy)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from dmlgpu.gpu.recording import Call, Recording
 
 CHUNK = 32 << 20  # bytes of one staging buffer
 TURNS = 3  # staging buffers each way
-SMALL = 1 << 20  # up to here the queue's own write is quicker
+SMALL = 4 << 20  # up to here the queue's own write is quicker
 DIRECT = 64 << 10  # from here a buffer that can be mapped is
 UP, DOWN = "MAP_WRITE|COPY_SRC", "MAP_READ|COPY_DST"  # usage of staging memory
 TRIES = 100  # times that a read in place may be interrupted by code that submits
@@ -60,6 +61,8 @@ class Transfers:
         self._idle: dict[str, list[Buffer]] = {UP: [], DOWN: []}
         self._in_place: list[HostMap] = []  # of buffers that recorded work may use
         self._copier: Pipeline | None = None
+        self._writes = count(1)
+        self._written = self._flushed = 0  # the last of them
 
     def staged(self, storage: Storage, offset: int, size: int) -> Reading:
         """A copy of bytes to the host, to be recorded; `fetch` waits for it once submitted."""
@@ -121,9 +124,16 @@ class Transfers:
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""
         with self._gpu.doing("waiting for the GPU"):
-            self._recording.submit()
-            self._gpu.flush_writes()
+            self._submit()
             self.wait_submitted()
+
+    def _submit(self) -> None:
+        """Submits what is recorded, and small writes, which wait in the queue for a submission."""
+        self._recording.submit()
+        written = self._written
+        if written != self._flushed:
+            self._gpu.flush_writes()
+            self._flushed = written
 
     def wait_submitted(self) -> None:
         """Returns when everything submitted so far is done; needs no lock."""
@@ -145,6 +155,7 @@ class Transfers:
             raise DeviceError(f"a write of {size} bytes was interrupted {TRIES} times")
         if size <= SMALL:
             self._gpu.queue.write_buffer(buffer, offset, data)
+            self._written = next(self._writes)
             return
         used: list[Buffer] = []
         for turn, at in enumerate(range(0, size, CHUNK)):
@@ -167,8 +178,7 @@ class Transfers:
             buffer, offset = self._copied(storage, offset, size), 0
         if self.is_read_in_place(buffer, size):
             for _ in range(TRIES):
-                self._recording.submit()
-                self._gpu.flush_writes()
+                self._submit()
                 with self._mapped_in_place(buffer) as mapping:
                     check(storage, "the tensor")
                     mapping.wait(READ, offset, size)

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 from wgpu import classes
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, DmlError, OutOfMemoryError
 
 
-@contextlib.contextmanager
-def translated(doing: str) -> Iterator[None]:
+class translated:  # noqa: N801 - reads as a word of the sentence: with translated("...")
     """Turns whatever wgpu raises while `doing` something into an error of this library."""
-    try:
-        yield
-    except (DmlError, RecursionError, TimeoutError, InterruptedError):
-        raise  # the last two come from signal handlers, never from wgpu
-    except (classes.GPUOutOfMemoryError, MemoryError) as error:
-        raise OutOfMemoryError(f"out of memory while {doing}: {reason(str(error))}") from None
-    except (classes.GPUError, RuntimeError, ValueError, OSError) as error:
-        raise _as_dml_error(doing, error) from None
+
+    __slots__ = ("_doing",)
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None:
+            made = translation(self._doing, error)
+            if made is not None:
+                raise made from None
+
+
+def translation(doing: str, error: BaseException) -> DmlError | None:
+    """The error of this library that stands for one of wgpu; None where it stands for itself."""
+    if isinstance(error, (DmlError, RecursionError, TimeoutError, InterruptedError)):
+        return None  # the last two come from signal handlers, never from wgpu
+    if isinstance(error, (classes.GPUOutOfMemoryError, MemoryError)):
+        return OutOfMemoryError(f"out of memory while {doing}: {reason(str(error))}")
+    if isinstance(error, (classes.GPUError, RuntimeError, ValueError, OSError)):
+        return _as_dml_error(doing, error)
+    return None
 
 
 def _as_dml_error(doing: str, error: Exception) -> DmlError:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import count
 from typing import Protocol
 
-from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.errors import DeviceError, DeviceLostError, OutOfMemoryError
 from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
@@ -25,7 +24,7 @@ from dmlgpu.runtime.dump import dump_wgsl
 from dmlgpu.wgsl.assembly import Access, Shader, assemble
 
 PIPELINE_LIMIT = 512  # compiled shaders a device keeps
-NUMBERED_LIMIT = 1 << 16  # tensor descriptions a device has numbers for
+NUMBERED_LIMIT = 1 << 16  # layouts a device has numbers for
 POOL_LIMIT = {True: 1 << 30, False: 8 << 30}  # bytes kept for reuse, on a CPU and on a GPU
 
 
@@ -60,20 +59,20 @@ class Context:
             max_binding=gpu.max_binding,
         )
         self._process = os.getpid()
-        self._numbers: dict[TensorDesc, int] = {}
+        self._numbers: dict[Hashable, int] = {}
         self._next_number = count()
         self._pipelines: OrderedDict[Hashable, tuple[Pipeline, Shader]] = OrderedDict()
         self._scratch: dict[int | str, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Hashable], Bound]] = {}
         self.pool = Pool(gpu.buffer, self, POOL_LIMIT[gpu.is_cpu], gpu.max_buffer)
+        self.recording.trim = self.pool.trim
         # Room for so many bytes; the lock must be held.
         self.take: Callable[[int], Lease] = self.pool.take
 
     @property
     def is_usable(self) -> bool:
         """Whether the device is open and belongs to this process."""
-        gone = self.closed or self.gpu.lost or self.gpu.is_destroyed
-        return not gone and os.getpid() == self._process
+        return not self.gpu.is_gone
 
     @property
     def is_of_this_process(self) -> bool:
@@ -83,10 +82,10 @@ class Context:
     def check_usable(self) -> None:
         """Raises when the device is closed, lost, or belongs to another process."""
         gpu = self.gpu
-        if self.closed or gpu.lost or gpu.is_destroyed:
+        if gpu.is_gone:
+            if not self.closed and not gpu.lost:
+                self.check_process()
             raise DeviceLostError(self.closed or gpu.lost or "the wgpu device was destroyed")
-        if os.getpid() != self._process:
-            self.check_process()
 
     def check_process(self) -> None:
         """Raises when the device belongs to another process."""
@@ -122,13 +121,16 @@ class Context:
         self._scratch.clear()
         self.pool.close(whole)
 
-    def desc_number(self, desc: TensorDesc) -> int:
-        """A small number that stands for a description wherever equality is all that matters."""
-        number = self._numbers.get(desc)
+    def number(self, *layout: Hashable) -> int:
+        """A small number that stands for a layout wherever equality is all that matters.
+
+        The layout is a description, and a shape and a type where they are not what that says.
+        """
+        number = self._numbers.get(layout)
         if number is None:
             if len(self._numbers) >= NUMBERED_LIMIT:
-                self._numbers.clear()  # numbers go on rising: none ever means two descriptions
-            number = self._numbers.setdefault(desc, next(self._next_number))
+                self._numbers.clear()  # numbers go on rising: none ever means two layouts
+            number = self._numbers.setdefault(layout, next(self._next_number))
         return number
 
     def memory(self) -> Memory:
@@ -139,7 +141,7 @@ class Context:
 
     def is_recorded(self, storage: Storage) -> bool:
         """Whether recorded but unsubmitted work uses it."""
-        return storage.batch is not None and storage.batch.is_waiting
+        return storage.batch.is_waiting
 
     def check_intact(self, storage: Storage) -> None:
         """Raises when a tensor's bytes are known to be lost; more is known after a submission."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,14 @@ from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
 from dmlgpu.gpu.foreign import check as check_intact
 from dmlgpu.gpu.memory import Lease
-from dmlgpu.gpu.objects import BindGroup, Buffer, Pipeline, can_be_copied, can_be_written
+from dmlgpu.gpu.objects import (
+    BindGroup,
+    Buffer,
+    Layout,
+    Pipeline,
+    can_be_copied,
+    can_be_written,
+)
 from dmlgpu.gpu.recording import Call
 from dmlgpu.plan.dispatch import Dispatch, Plan
 from dmlgpu.plan.index_values import REPORT, IndexValues
@@ -26,6 +33,19 @@ from dmlgpu.wgsl.assembly import binds
 from dmlgpu.wgsl.params import pack_params
 
 CALL_LIMIT = 256  # bound calls one operator keeps
+BINDINGS_LIMIT = 64  # ways in which the tensors of one operator lie
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """How a dispatch reaches tensors that lie in a certain way: all of a bind group but them."""
+
+    told: str
+    pipeline: Pipeline
+    layout: Layout
+    uniforms: list[tuple[int, Buffer, int, int]]  # binding, buffer, offset, size
+    ranges: list[tuple[int, str, int, int]]  # the same, with a tensor's name
+    grid: tuple[int, int]
 
 
 class Executable:
@@ -52,6 +72,7 @@ class Executable:
         told = f"{_told(self.inputs.values())} -> {_told(self.outputs.values())}"
         self._told = told.removeprefix(" ")
         self._uniforms: dict[int, Buffer] = {}
+        self._bindings: dict[Hashable, list[Binding]] = {}
         self.calls: dict[Hashable, Call] = {}
 
     def bind(self, key: Hashable, inputs: Sequence[Region], outputs: Sequence[Region]) -> Call:
@@ -88,10 +109,7 @@ class Executable:
                 for c in plan.copies
             )
         else:
-            dispatches = tuple(
-                self._bind_dispatch(i, dispatch, places)
-                for i, dispatch in enumerate(plan.dispatches, first)
-            )
+            dispatches = self._dispatched(plan.dispatches, first, places)
         storages = tuple({p.storage.serial: p.storage for p in places.values()}.values())
         targets = tuple(region.storage for region in outputs)
         name = self.operator.name
@@ -130,10 +148,8 @@ class Executable:
             for (name, d), r in zip(self.inputs.items(), inputs, strict=True)
         }
         places[REPORT] = Range(report.storage, offset, UNIT, True)
-        dispatches = tuple(
-            self._bind_dispatch(-1 - i, dispatch, places)
-            for i, dispatch in enumerate(self.index_values.dispatches())
-        )
+        checks = self.index_values.dispatches()
+        dispatches = self._dispatched(checks, -len(checks), places)
         return replace(
             call,
             dispatches=call.dispatches + dispatches,
@@ -208,9 +224,43 @@ class Executable:
                 return self.plan.in_place, len(self.plan.dispatches)
         return self.plan, 0
 
-    def _bind_dispatch(
-        self, number: int, dispatch: Dispatch, places: Mapping[str, Range]
-    ) -> tuple[Pipeline, BindGroup, int, int]:
+    def _dispatched(
+        self, dispatches: Sequence[Dispatch], first: int, places: Mapping[str, Range]
+    ) -> tuple[tuple[Pipeline, BindGroup, int, int], ...]:
+        """Dispatches with bind groups. Where tensors lie as others did before, only these are new.
+
+        `first` is the number of the first dispatch among all that the operator has.
+        """
+        order: dict[int, int] = {}
+        where = [
+            (r.offset, r.size, r.whole, order.setdefault(r.storage.serial, len(order)))
+            for r in places.values()
+        ]
+        key = (first, *where)
+        found = self._bindings.get(key)
+        if found is None:
+            if len(self._bindings) >= BINDINGS_LIMIT:
+                self._bindings.clear()
+            found = [self._binding(i, d, places) for i, d in enumerate(dispatches, first)]
+            self._bindings[key] = found
+        bind = self.context.gpu.bind
+        return tuple(
+            (
+                way.pipeline,
+                bind(
+                    way.told,
+                    way.layout,
+                    (
+                        *way.uniforms,
+                        *[(b, places[f].storage.buffer, at, size) for b, f, at, size in way.ranges],
+                    ),
+                ),
+                *way.grid,
+            )
+            for way in found
+        )
+
+    def _binding(self, number: int, dispatch: Dispatch, places: Mapping[str, Range]) -> Binding:
         gpu = self.context.gpu
         modes = binds(dispatch.shader, dispatch.slots, dispatch.code)
         named = {
@@ -228,20 +278,21 @@ class Executable:
         if number not in self._uniforms:
             data = pack_params(shader.label, shader.params, dispatch.params)
             self._uniforms[number] = gpu.uniform(data)
-        uniforms = [(0, self._uniforms[number])]
+        uniforms = [(0, self._uniforms[number], 0, self._uniforms[number].size)]
         if shader.ranges:
             words = np.zeros((len(shader.ranges), 4), np.uint32)
             for i, name in enumerate(shader.ranges):
                 start = spans[access[name].alias or name][0]
                 words[i, :2] = (named[name].offset - start) // UNIT, named[name].size // 4
-            uniforms.append((shader.ranges_binding, gpu.uniform(words.tobytes())))
+            uniforms.append((shader.ranges_binding, gpu.uniform(words.tobytes()), 0, words.nbytes))
         ranges = [
-            (slot.binding, named[slot.name].storage.buffer, *window(spans, access, slot))
+            (slot.binding, dispatch.bindings[slot.name], *window(spans, access, slot))
             for slot in shader.slots
             if slot.name in named
         ]
-        group = gpu.bind_group(pipeline, uniforms, ranges)
-        return (pipeline, group, *grid(dispatch.workgroups, gpu.max_groups, self.operator.name))
+        groups = grid(dispatch.workgroups, gpu.max_groups, self.operator.name)
+        told = f"binding tensors of {', '.join(str(size) for *_, size in ranges)} bytes"
+        return Binding(told, pipeline, gpu.layout(pipeline), uniforms, ranges, groups)
 
 
 def _told(tensors: Iterable[TensorDesc]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dmlgpu.errors import DeviceError
 from dmlgpu.gpu.memory import Storage
@@ -12,8 +12,7 @@ from dmlgpu.wgsl.assembly import Access, Slot
 UNIT = 16  # bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """Bytes of a buffer that one name of a shader stands for."""
 
     storage: Storage

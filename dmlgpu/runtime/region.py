@@ -7,33 +7,36 @@ from dmlgpu.gpu.memory import Lease, Storage
 from dmlgpu.gpu.objects import Buffer
 from dmlgpu.runtime.context import Context
 
+Key = tuple[int, int, int, bool]
+
 
 class Region:
     """Where a tensor's elements lie: what calls bind.
 
-    `whole` says that nothing else lies in the buffer, so that rounding up the end is harmless.
-    `key` stands for everything that a bound call depends on.
+    `key` stands for everything that a call depends on: the serial of the storage, the offset in it,
+    the number of the layout (description, shape and type), and whether nothing else lies in the
+    buffer, so that rounding up the end is harmless.
     """
 
-    __slots__ = ("context", "desc", "key", "lease", "offset", "whole")
+    __slots__ = ("desc", "key", "lease")
+    desc: TensorDesc
+    key: Key
+    lease: Lease
 
-    def __init__(
-        self,
-        context: Context,
-        lease: Lease,
-        desc: TensorDesc,
-        offset: int,
-        whole: bool = False,
-        number: int = -1,
-    ) -> None:
-        self.context = context
-        self.lease = lease
-        self.desc = desc
-        self.offset = offset
-        self.whole = whole
-        if number < 0:
-            number = context.desc_number(desc)
-        self.key = (lease.storage.serial, offset, number, whole)
+    @property
+    def context(self) -> Context:
+        """The device's."""
+        raise NotImplementedError
+
+    @property
+    def offset(self) -> int:
+        """Bytes of the buffer before the first."""
+        return self.key[1]
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing else lies in the buffer."""
+        return self.key[3]
 
     @property
     def storage(self) -> Storage:

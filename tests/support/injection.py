@@ -1,7 +1,7 @@
 """Faults at the n-th call that reaches wgpu, for n = 1, 2, 3 ... until a scenario meets none.
 
 The methods of wgpu's own classes are wrapped, so that every way to them is covered, calls that
-wgpu makes to itself included.
+wgpu makes to itself included; and so is what calls the functions below them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any
 
 from wgpu.backends.wgpu_native import _api as native
 
-ALLOCATIONS: dict[type, tuple[str, ...]] = {
+from dmlgpu.gpu.encoding import Encoding
+
+ALLOCATIONS: dict[Any, tuple[str, ...]] = {
     native.GPUDevice: (
         "create_buffer",
         "create_buffer_with_data",
@@ -26,8 +28,10 @@ ALLOCATIONS: dict[type, tuple[str, ...]] = {
     native.GPUCommandEncoder: ("begin_compute_pass", "finish"),
     native.GPUQueue: ("submit", "write_buffer"),
     native.GPUBuffer: ("map_async",),
+    Encoding: ("__init__", "_pass", "_copy"),
+    native.libf: ("wgpuCommandEncoderFinish", "wgpuDeviceCreateBindGroup"),
 }
-CALLS: dict[type, tuple[str, ...]] = {
+CALLS: dict[Any, tuple[str, ...]] = {
     **ALLOCATIONS,
     native.GPUCommandEncoder: (
         *ALLOCATIONS[native.GPUCommandEncoder],
@@ -70,7 +74,7 @@ class Injection:
 def injected(
     at: int,
     act: Callable[[], None],
-    points: dict[type, tuple[str, ...]],
+    points: dict[Any, tuple[str, ...]],
     *,
     after: bool = False,
     lasting: bool = False,
@@ -79,7 +83,8 @@ def injected(
     injection = Injection(at, act, after=after, lasting=lasting)
     before = [(cls, name, vars(cls).get(name)) for cls, names in points.items() for name in names]
     for cls, name, _ in before:
-        setattr(cls, name, injection.wrap(f"{cls.__name__}.{name}", getattr(cls, name)))
+        where = getattr(cls, "__name__", "wgpu-native")
+        setattr(cls, name, injection.wrap(f"{where}.{name}", getattr(cls, name)))
     try:
         yield injection
     finally:

@@ -1,0 +1,187 @@
+"""What a call costs the host: nothing that was worked out once is worked out again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+from support.programs import says
+
+import dmlgpu as dml
+from dmlgpu.runtime import executable
+
+pytestmark = pytest.mark.gpu
+
+X = np.arange(4 * 16 * 64, dtype=np.float32).reshape(4, 16, 64)
+AT = np.array([3, 0, 1], np.int64)
+WINDOW = ((0, 1, 2), (4, 15, 60), (1, 1, 1))
+
+Expression = Callable[[Any, Any], Any]
+EXPRESSIONS: dict[str, Expression] = {
+    "x + y": lambda x, i: x + x,
+    "2.0 - x": lambda x, i: 2.0 - x,
+    "-x": lambda x, i: -x,
+    "x > y": lambda x, i: x > x,
+    "x[:, 1:, 2:-2]": lambda x, i: x[:, 1:, 2:-2],
+    "x[3]": lambda x, i: x[3],
+    "x.sum(1)": lambda x, i: x.sum(1),
+    "x.max()": lambda x, i: x.max(),
+    "x.cumsum(1)": lambda x, i: x.cumsum(1),
+    "x.take(i, 0)": lambda x, i: x.take(i, 0),
+}
+FRAMES = 8  # functions of Python that a call goes through
+
+
+class Frames:
+    """Counts the functions of Python that are entered."""
+
+    def __init__(self) -> None:
+        self.entered: list[str] = []
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event == "call":
+            self.entered.append(frame.f_code.co_qualname)
+
+    def of(self, call: Callable[[], object]) -> list[str]:
+        self.entered.clear()
+        before = sys.getprofile()
+        sys.setprofile(self)
+        try:
+            call()
+        finally:
+            sys.setprofile(before)
+        return self.entered
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_a_call_that_was_made_before_goes_straight_down(device: dml.Device, name: str) -> None:
+    expression = EXPRESSIONS[name]
+    x, at = device.tensor(X), device.tensor(AT)
+    for _ in range(3):
+        made = expression(x, at)
+    _, _, *entered = Frames().of(lambda: expression(x, at))
+    assert len(entered) <= FRAMES, entered
+    again = expression(x, at)
+    expected = np.asarray(expression(X, AT))
+    assert (again.shape, again.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_array_equal(made.numpy(), expected)
+    np.testing.assert_array_equal(again.numpy(), expected)
+
+
+def test_operators_with_sequences_are_remembered(device: dml.Device) -> None:
+    x = device.tensor(X)
+    dml.slice1(x, *WINDOW)
+    before = len(device.remembered)
+    entered = Frames().of(lambda: dml.slice1(x, *map(list, WINDOW)))  # type: ignore[arg-type]
+    assert len(device.remembered) == before
+    assert len(entered) <= FRAMES + 4, entered
+
+
+def test_bool_and_the_bytes_that_hold_it_are_told_apart(device: dml.Device) -> None:
+    """Both have one description, and what is remembered for one is not right for the other."""
+    values = np.array([3, 0, 200], np.uint8)
+    truth, numbers = device.tensor(values != 0), device.tensor(values)
+    assert truth.desc == numbers.desc
+    for _ in range(2):
+        assert (numbers + numbers).tolist() == [6, 0, 144]
+        assert (truth + truth).tolist() == [True, False, True]
+        assert numbers.sum().item() == 203
+        assert truth.sum().item() == 2
+        assert truth[1:].dtype == np.bool_
+        assert numbers[1:].dtype == np.uint8
+        assert truth[0].shape == ()
+        assert truth[:1].shape == (1,)
+
+
+def test_zeros_of_both_signs_are_two_numbers(device: dml.Device) -> None:
+    x = device.tensor(np.ones(3, np.float32))
+    for zero in (0.0, -0.0, np.float64(0.0), np.float64(-0.0)):
+        signs = np.signbit((x * zero).numpy())
+        assert signs.all() == np.signbit(zero), repr(zero)
+
+
+def test_new_buffers_that_lie_as_others_did_are_bound_without_the_shaders_text(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desc = dml.TensorDesc(dml.DataType.FLOAT32, (777,))
+    sums = dml.CumulativeSummationDesc(input_tensor=desc, output_tensor=desc, axis=0)
+    values = np.ones(777, np.float32)
+    with dml.Device() as fresh:
+        op = fresh.compile(sums)
+        kept = [op(fresh.tensor(values))]
+        monkeypatch.setattr(executable, "binds", None)
+        for _ in range(3):
+            x, out = fresh.tensor(values), fresh.empty(desc)
+            kept += [x, op(x, out=out)]
+            np.testing.assert_array_equal(out.numpy(), np.cumsum(values))
+
+
+@pytest.mark.usefixtures("device")
+def test_the_first_upload_imports_nothing() -> None:
+    """NumPy's masked arrays take 50 ms to import."""
+    program = """
+device = dml.Device()
+before = set(sys.modules)
+device.tensor(np.ones(4, np.float32)).cumsum(0).numpy()
+print(sorted(name for name in set(sys.modules) - before if not name.startswith("dmlgpu")))
+"""
+    assert says(program) == "[]\n"
+
+
+def test_waiting_submits_writes_only_where_there_are_some(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed = []
+    flush = device.context.gpu.flush_writes
+    monkeypatch.setattr(device.context.gpu, "flush_writes", lambda: flushed.append(flush()))
+    x = device.tensor(np.ones(4, np.float32))
+    device.wait()
+    device.wait()
+    assert len(flushed) == 1
+    assert x.tolist() == [1, 1, 1, 1]
+
+
+def test_memory_beyond_the_limit_goes_with_a_submission() -> None:
+    with dml.Device() as device:
+        pool = device.context.pool
+        pool._limit = 1 << 20
+        tensors = [device.empty(dml.TensorDesc(dml.DataType.UINT8, (1 << 18,))) for _ in range(9)]
+        tensors.append(device.empty(dml.TensorDesc(dml.DataType.UINT8, (256,))))
+        del tensors
+        assert pool._pooled() > pool._limit
+        device.flush()
+        assert pool._pooled() == (1 << 20) - (1 << 18) + 256  # of the size of which most is kept
+
+
+def test_a_buffer_that_someone_may_hold_is_not_used_again_whatever_interrupts() -> None:
+    """As if it came before the pool knew where the memory goes from there."""
+    with dml.Device() as device:
+        desc = dml.TensorDesc(dml.DataType.UINT8, (5000,))
+        for evicted in (False, True):
+            x = device.empty(desc)
+            storage = x.storage
+            storage.special = storage.shared = True
+            del x
+            if evicted:
+                device.context.pool.clear()
+                device.wgpu_device.queue.read_buffer(storage.buffer)  # it still exists
+            else:
+                assert device.empty(desc).storage is not storage
+
+
+def test_what_an_interruption_kept_from_coming_back_is_let_go() -> None:
+    """As if it came between the two steps in which memory changes hands."""
+    with dml.Device() as device:
+        desc = dml.TensorDesc(dml.DataType.UINT8, (5000,))
+        device.empty(desc)
+        pool = device.context.pool
+        taken: Any = pool.shelf(5000).pop()
+        serial = taken.storage.serial
+        assert serial in pool._lent
+        assert (device.memory.in_use, device.memory.pooled) == (0, 0)
+        assert serial not in pool._lent
+        assert device.empty(desc).storage.serial != serial
