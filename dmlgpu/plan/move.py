@@ -375,8 +375,9 @@ def _dispatch(layout: Layout) -> Plan:
     kind = choose(layout)
     bindings = {"input": SOURCE, "output": OUTPUT}
     if kind == "tile":
-        tile = tile_of(bits, dims, 0, layout.adapter.max_workgroup_storage)
-        return tiled(tile, layout.base, bindings)
+        storage = layout.adapter.max_workgroup_storage
+        tile = tile_of(bits, dims, storage, is_alone=not layout.in_windows)
+        return tiled(tile, layout.base * max(1, bits // 32), bindings)
     made = _WORK[kind](layout)
     params: dict[str, Value] = {
         "count": made.count,
