@@ -279,6 +279,25 @@ def test_tiles_serve_layouts_whose_neighbours_differ(
 
 
 @pytest.mark.parametrize(
+    ("sizes", "strides", "order"),
+    [
+        ((99000, 234), (1, 99000), [1, 0]),  # few columns: their rows are read together
+        ((234, 99000), (1, 234), [0, 1]),
+        ((4096, 4096), (1, 4096), [1, 0]),  # as many: along the output
+        ((9, 65536, 3), (3 * 65536, 1, 65536), [1, 0]),  # images one after the other
+        ((20000, 2, 287), (1, 300 * 20000, 20000), [1, 2, 0]),  # but not the parts of their rows
+    ],
+)
+def test_tiles_that_follow_one_another_are_neighbours(
+    sizes: tuple[int, ...], strides: tuple[int, ...], order: list[int]
+) -> None:
+    """The loops by which the number of a tile is taken apart, the fastest first."""
+    dispatch = one(copy(TensorDesc(T.UINT32, sizes, strides)), ADAPTERS["discrete"])
+    firsts = [line for line in dispatch.code.splitlines() if line.startswith("  tile.output +=")]
+    assert [int(line[-3]) for line in firsts] == order
+
+
+@pytest.mark.parametrize(
     ("times", "row", "made", "repeats"),
     [(1000, 64, 500, 8), (1000, 54, 432, 8), (5, 64, 4, 5), (2, 50, 7, 1), (9, 56, 7, 5)],
 )

@@ -408,7 +408,9 @@ def _declared(tile: Tile) -> list[str]:
     ]
     cut = [d for d in range(len(tile.dims)) if tile.counts[d] > 1]
     # Tiles that follow one another are neighbours on both sides: first the loop with the fewest.
-    cut.sort(key=lambda d: (tile.counts[d], -d))
+    # Last are those of which a tile has one step, and which step further than all others.
+    furthest = max((d.out for d, n in zip(tile.dims, tile.box, strict=True) if n > 1), default=0)
+    cut.sort(key=lambda d: (tile.dims[d].out > furthest, tile.counts[d], -d))
     for d in cut:
         is_last = d == cut[-1]
         number = "rest" if is_last else f"rest % {of_eight('counts', d)}"
