@@ -437,7 +437,7 @@ def _words(layout: Layout) -> Work:
 
 
 def _units(layout: Layout) -> Work:
-    """Units: two per invocation on a GPU, several side by side on a CPU."""
+    """Units: one or two per invocation on a GPU, several side by side on a CPU."""
     units = -(-extent(layout.dims) * layout.bits // 128)
     if not layout.on_cpu:
         made, repeats = _repeated(layout, units)

@@ -1,8 +1,8 @@
-// Two units per invocation, a workgroup apart, so that the loads of both are under way at once. Needs
+// One or two units per invocation, a workgroup apart, so that the loads of both are under way. Needs
 // the declarations of dense.wgsl; elements have no index tuples of their own, and a unit holds no
 // more than the end of one run and the beginning of the next.
 #import repeated
-override AT_ONCE: u32 = 2;
+override AT_ONCE: u32 = 2; // units
 override LONG: bool = false; // runs are so long that few units hold two of them
 override GAPS: bool = true; // there are gaps between runs
 

@@ -8,7 +8,7 @@
 #import repeated
 override WG_SIZE: u32 = 256;
 override PAIRS: bool = false;
-override AT_ONCE: u32 = 2;
+override AT_ONCE: u32 = 2; // 1 or 2
 override RUN: u32 = 1;
 
 fn unit_at(at: Place) -> vec4<u32> {
@@ -16,7 +16,7 @@ fn unit_at(at: Place) -> vec4<u32> {
   return load_input(resolve(at.source, at.tuple_at));
 }
 
-// Two units per invocation where PAIRS, a workgroup apart, so that the loads of both are under way
+// AT_ONCE units per invocation where PAIRS, a workgroup apart, so that the loads of both are under way
 // at once; else RUN units side by side, of which only those that begin a run are looked up.
 @compute @workgroup_size(WG_SIZE)
 fn main(
