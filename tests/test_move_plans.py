@@ -14,7 +14,7 @@ from dmlgpu import TensorDesc
 from dmlgpu.plan.dispatch import Copy, Dispatch, eight
 from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import COPY_RUNS as RUNS
-from dmlgpu.plan.move import CPU_WG_SIZE, LONG_ROW, RUN, UNITS_WG_SIZE, WG_SIZE
+from dmlgpu.plan.move import CPU_WG_SIZE, LONG_ROW, RUN, WG_SIZE
 
 SOFTWARE = ADAPTERS["software"]
 MANY = 64 * RUN * WG_SIZE  # units
@@ -23,17 +23,18 @@ MANY = 64 * RUN * WG_SIZE  # units
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 @pytest.mark.parametrize("adapter", ["least", "discrete"])
 def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> None:
-    """On a GPU each invocation takes two of them."""
+    """On a GPU each invocation takes one of them."""
     dispatch = one(copy(TensorDesc(T[f"UINT{bits}"], (2, 3, 512))), ADAPTERS[adapter])
     units = 2 * 3 * 512 * bits // 128
     assert dispatch.shader == "move/copy"
     assert dispatch.slots == {"move": "units"}
-    assert dispatch.constants == {"WG_SIZE": UNITS_WG_SIZE, "RANK": 1, "PAIRS": 1, "RUN": 1}
-    assert dispatch.workgroups == -(-units // (2 * UNITS_WG_SIZE))
+    constants = {"RANK": 1, "PAIRS": 1, "RUN": 1, "AT_ONCE": 1, "REPEATS": 1}
+    assert dispatch.constants == {"WG_SIZE": WG_SIZE, **constants}
+    assert dispatch.workgroups == -(-units // WG_SIZE)
     assert dispatch.params == {
         "count": units,
         "source_base": 0,
-        "run": 1,
+        "run": units,
         "team": 1,
         "sizes": eight([units]),
         "out_strides": eight([1]),
@@ -53,7 +54,7 @@ def test_a_cpu_takes_many_units_in_runs(units: int, run: int) -> None:
     assert dispatch.workgroups == -(-units // (run * WG_SIZE))
     on_gpu = one(desc, ADAPTERS["discrete"])
     assert on_gpu.slots == slots | {"main": "dense_pairs"}
-    assert on_gpu.workgroups == -(-units // (2 * UNITS_WG_SIZE))
+    assert on_gpu.workgroups == -(-units // WG_SIZE)
 
 
 LONG = 16 * LONG_ROW  # bytes of the shortest row that is a loop of its own
@@ -214,12 +215,14 @@ def test_the_layout_of_the_output_picks_the_kernel(
     dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
     dense = {"main": "dense_pairs"} if kernel == "dense" else {}
     assert dispatch.slots == {"move": kernel, **dense}
-    size = WG_SIZE if kernel == "sparse" else UNITS_WG_SIZE
-    constants = {"WG_SIZE": size, "RANK": 2 if strides else 1, **rest}
+    constants = {"WG_SIZE": WG_SIZE, "RANK": 2 if strides else 1, **rest}
+    if kernel != "sparse":
+        constants |= {"AT_ONCE": 1, "REPEATS": 1}
     if kernel != "units":
         constants["BITS"] = 32
     if kernel == "dense":
-        constants |= {"TUPLE_PER_ELEMENT": 0, "LONG": 0, "SPLAT": 0}
+        gaps = strides is not None and strides[0] > sizes[1]
+        constants |= {"TUPLE_PER_ELEMENT": 0, "LONG": 0, "SPLAT": 0, "GAPS": int(gaps)}
     if kernel == "sparse":
         assert dispatch.params["count"] == prod(sizes)
         assert dispatch.workgroups == -(-prod(sizes) // WG_SIZE)
@@ -273,6 +276,36 @@ def test_tiles_serve_layouts_whose_neighbours_differ(
 ) -> None:
     """On a GPU, where the innermost loops of source and output are not the same, or short."""
     assert kernel_of(one(copy(TensorDesc(data_type, sizes), **how))) == kernel
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "order"),
+    [
+        ((99000, 234), (1, 99000), [1, 0]),  # few columns: their rows are read together
+        ((234, 99000), (1, 234), [0, 1]),
+        ((4096, 4096), (1, 4096), [1, 0]),  # as many: along the output
+        ((9, 65536, 3), (3 * 65536, 1, 65536), [1, 0]),  # images one after the other
+        ((20000, 2, 287), (1, 300 * 20000, 20000), [1, 2, 0]),  # but not the parts of their rows
+    ],
+)
+def test_tiles_that_follow_one_another_are_neighbours(
+    sizes: tuple[int, ...], strides: tuple[int, ...], order: list[int]
+) -> None:
+    """The loops by which the number of a tile is taken apart, the fastest first."""
+    dispatch = one(copy(TensorDesc(T.UINT32, sizes, strides)), ADAPTERS["discrete"])
+    firsts = [line for line in dispatch.code.splitlines() if line.startswith("  tile.output +=")]
+    assert [int(line[-3]) for line in firsts] == order
+
+
+@pytest.mark.parametrize(
+    ("times", "row", "made", "repeats"),
+    [(1000, 64, 500, 8), (1000, 54, 432, 8), (5, 64, 4, 5), (2, 50, 7, 1), (9, 56, 7, 5)],
+)
+def test_what_is_repeated_is_made_once(times: int, row: int, made: int, repeats: int) -> None:
+    """In whole units, and as often as an invocation stores one."""
+    dispatch = one(copy(TensorDesc(T.UINT8, (times, row), (0, 1))))
+    assert (dispatch.params["run"], dispatch.constants["REPEATS"]) == (made, repeats)
+    assert dispatch.params["count"] == -(-times * row // 16)
 
 
 @pytest.mark.parametrize(("times", "kernel"), [(9, "tile"), (90, "dense")])

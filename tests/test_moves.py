@@ -72,6 +72,10 @@ LAYOUTS: dict[str, tuple[tuple[str, ...], tuple[int, ...], dict[str, Any]]] = {
     "pixels_mirrored": (("tile",), (40, 97, 3), {"steps": (1, -1, 1)}),
     "all_turned": (("tile",), (5, 6, 7, 8), {"strides": (1, 5, 30, 210), "steps": (1, -1, 1, -1)}),
     "interleaved": (("sparse",), (2, 2), {"strides": (3, 2)}),
+    "repeated_rows": (BY_ELEMENT, (37, 54), {"source": (0, 1)}),
+    "repeated_windows": (BY_ELEMENT, (9, 5, 27), {"source": (0, 27, 1), "steps": (1, 1, -1)}),
+    "repeated_backwards": (BY_ELEMENT, (21, 3, 70), {"source": (0, 70, 1), "steps": (1, 1, -2)}),
+    "repeated_often": (BY_ELEMENT, (1001, 33), {"source": (0, 1)}),
 }
 GATHERS: dict[str, tuple[Any, ...]] = {  # ways, sizes, index sizes, output strides
     "rows": (BY_UNIT + BY_ELEMENT + BY_ROW + BY_PIECE, (50, 32), (140, 1)),
@@ -183,6 +187,43 @@ def test_every_way_to_slice(forced: Forced, layout: str, way: str, bits: int) ->
     windows = (desc.input_window_offsets, desc.input_window_sizes, desc.input_window_strides)
     expected = oracle.slice1(x, *windows, desc.output_tensor.sizes)
     oracle.assert_same_elements(out, desc.output_tensor, expected)
+
+
+# What a tile holds, and how it is written: width, sizes, layout, words of the output.
+TILES: dict[str, tuple[int, tuple[int, ...], dict[str, Any], str]] = {
+    "squares": (8, (144, 208), {"strides": (1, 160)}, "units_alone"),
+    "squares_backwards": (16, (136, 208), {"strides": (1, 136), "steps": (-1, -1)}, "units_alone"),
+    "odd_squares": (8, (131, 197), {"strides": (1, 131), "steps": (-1, 1)}, "words_shared"),
+    "planes": (8, (97, 41, 9), {"source": (41, 1, 97 * 41)}, "units_open"),
+    "planes_backwards": (16, (997, 35), {"source": (1, 997), "steps": (-1, 1)}, "units_open"),
+    "pixels": (8, (9, 997), {"source": (1, 9)}, "words_shared"),
+    "windows": (8, (997, 10), {"offsets": (0, 4), "windows": (997, 6)}, "units_open"),
+    "steps_in_planes": (
+        8,
+        (301, 5, 34),
+        {"source": (34, 301 * 34, 1), "offsets": (0, 0, 1), "windows": (301, 5, 29)}
+        | {"steps": (1, 1, 2)},
+        "units_open",
+    ),
+    "repeated_pixels": (16, (7, 2, 33, 2), {"source": (33, 0, 1, 0)}, "units_open"),
+    "far_apart": (8, (6, 1031), {"source": (5, 31), "strides": (1031, 1)}, "words_shared"),
+    "pairs": (64, (67, 235), {"source": (1, 67), "steps": (1, -1)}, "words_alone"),
+    "words": (32, (64, 9, 9), {"source": (126, 1, 9), "steps": (1, 1, -1)}, "units_open"),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("layout", TILES)
+def test_every_kind_of_tile(forced: Forced, layout: str) -> None:
+    bits, sizes, how, written = TILES[layout]
+    how = dict(how)
+    desc = copy(TensorDesc(T[f"UINT{bits}"], sizes, how.pop("source", None)), **how)
+    data, x = bits_of(desc.input_tensor)
+    op = forced.compile(desc, "tile")
+    assert op.plan.dispatches[0].slots == {"output": written}
+    windows = (desc.input_window_offsets, desc.input_window_sizes, desc.input_window_strides)
+    expected = oracle.slice1(x, *windows, desc.output_tensor.sizes)
+    oracle.assert_same_elements(forced.run(op, data), desc.output_tensor, expected)
 
 
 @pytest.mark.gpu

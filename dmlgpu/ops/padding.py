@@ -238,19 +238,14 @@ def infer_upsample(given: Given) -> dict[str, TensorDesc]:
 
 
 def work_upsample(d: Upsample2dDesc) -> Work:
-    """Pixels repeated by a move, or looked up; between pixels, four are weighed."""
+    """Pixels repeated by a move; between pixels, four are weighed."""
     if d.interpolation_mode is InterpolationMode.LINEAR:
         return _linear(d)
     source, output, scale = d.input_tensor, d.output_tensor, d.scale_size
-    last = source.rank - 1
-    if scale.width > 1:
-        factors = {last - 1: scale.height, last: scale.width}
-        rules = {i: Rule("c$ / p_n$", values={"n": n}) for i, n in factors.items() if n > 1}
-        return mapped(("input_tensor", source), ("output_tensor", output), rules)
+    factors = (1,) * (source.rank - 2) + (scale.height, scale.width)
     loops = []
     steps = zip(source.sizes, output.effective_strides, source.effective_strides, strict=True)
-    for i, (size, out, step) in enumerate(steps):
-        n = scale.height if i == last - 1 else 1
+    for n, (size, out, step) in zip(factors, steps, strict=True):
         loops += [Dim(size, out * n, step), Dim(n, out, 0)]
     return Move(source, output, tuple(loops))
 

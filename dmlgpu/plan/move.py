@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import gcd, prod
 
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Copy, Dispatch, Plan, Value, eight
@@ -20,7 +20,9 @@ from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
 
 WG_SIZE = 256
 MANY_WORDS = 1 << 20  # from which on a GPU's invocation makes several, if each is looked up
-UNITS_WG_SIZE = 128  # of GPU kernels whose invocations make whole units, as measured
+# Units that an invocation of a GPU makes, and invocations of a workgroup, as measured.
+UNITS_COPIED, UNITS_GATHERED = (1, 256), (2, 128)
+MOST_REPEATS = 8  # stores of a unit that is made once, as shaders/move/repeated.wgsl has them
 RUN = 16  # neighbouring units that one invocation copies on a CPU adapter, if there are many
 COPY_BYTES = 8192  # shortest run for which a buffer copy is faster than a shader on a CPU adapter
 COPY_RUNS = 4096  # most runs of one call that are recorded as buffer copies
@@ -376,8 +378,9 @@ def _dispatch(layout: Layout) -> Plan:
     kind = choose(layout)
     bindings = {"input": SOURCE, "output": OUTPUT}
     if kind == "tile":
-        tile = tile_of(bits, dims, 0, layout.adapter.max_workgroup_storage)
-        return tiled(tile, layout.base, bindings)
+        storage = layout.adapter.max_workgroup_storage
+        tile = tile_of(bits, dims, storage, is_alone=not layout.in_windows)
+        return tiled(tile, layout.base * max(1, bits // 32), bindings)
     made = _WORK[kind](layout)
     params: dict[str, Value] = {
         "count": made.count,
@@ -415,7 +418,8 @@ class Work:
     count: int  # of what it counts in params
     invocations: int
     constants: Mapping[str, int]
-    run: int = 1  # what a team does; not constants, so that few pipelines serve all sizes
+    # Not constants, so that few pipelines serve all sizes.
+    run: int = 1  # what a team does, or a GPU before it repeats that
     team: int = 1  # invocations that take turns
 
 
@@ -436,14 +440,32 @@ def _words(layout: Layout) -> Work:
 
 
 def _units(layout: Layout) -> Work:
-    """Units: two per invocation on a GPU, several side by side on a CPU."""
+    """Units: one or two per invocation on a GPU, several side by side on a CPU."""
     units = -(-extent(layout.dims) * layout.bits // 128)
     if not layout.on_cpu:
-        constants = {"WG_SIZE": UNITS_WG_SIZE, "RANK": len(layout.dims)}
-        return Work(units, -(-units // 2), constants)
+        made, repeats = _repeated(layout, units)
+        at_once, wg = UNITS_GATHERED if layout.gather else UNITS_COPIED
+        constants = {"WG_SIZE": wg, "RANK": len(layout.dims), "REPEATS": repeats}
+        constants["AT_ONCE"] = at_once
+        return Work(units, -(-made // at_once), constants, made)
     run = run_units(units)
     constants = {"WG_SIZE": WG_SIZE, "RANK": len(layout.dims), "RUN": run}
     return Work(units, -(-units // run), constants)
+
+
+def _repeated(layout: Layout, units: int) -> tuple[int, int]:
+    """Units that are made, and how often each is stored.
+
+    Where the outermost loop stays where it is in the source, the output repeats what it takes a few
+    steps to make, in whole units.
+    """
+    first = layout.dims[0]
+    if first.source or first.tuple_:
+        return units, 1
+    bits = first.out * layout.bits
+    whole = 128 // gcd(bits, 128)
+    steps = -(-first.size // (MOST_REPEATS * whole)) * whole
+    return min(units, steps * bits // 128), -(-first.size // steps)
 
 
 def run_units(units: int) -> int:
@@ -472,6 +494,7 @@ def _dense(layout: Layout) -> Work:
     if not layout.on_cpu:
         constants["LONG"] = int(last.size * layout.bits >= LONG_RUN)
         constants["SPLAT"] = int(last.source == 0)
+        constants["GAPS"] = int(extent(layout.dims) != count(layout.dims))
     return replace(made, constants=constants)
 
 

@@ -1,5 +1,5 @@
 // Copies: every output address takes one input element, found by strides alone.
-#param run: u32 // how kernels for CPU adapters divide the work
+#param run: u32 // how kernels divide the work, as they say
 #param team: u32
 #import loops
 #import move

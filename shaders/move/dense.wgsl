@@ -45,9 +45,8 @@ fn funnel(e: u32) -> vec4<u32> {
   let shift = e % PER_WORD * BITS;
   let a = vec4<u32>(load_input(w), load_input((w + 1u) & LAST_WORD),
     load_input((w + 2u) & LAST_WORD), load_input((w + 3u) & LAST_WORD));
-  if (shift == 0u) { return a; }
   let b = vec4<u32>(a.yzw, load_input((w + 4u) & LAST_WORD));
-  return (a >> vec4<u32>(shift)) | (b << vec4<u32>(32u - shift));
+  return (a >> vec4<u32>(shift)) | ((b << vec4<u32>(1u)) << vec4<u32>(31u - shift));
 }
 
 // The elements e, e + step, e + 2 step ... that fill 16 bytes.

@@ -1,7 +1,10 @@
-// Two units per invocation, a workgroup apart, so that the loads of both are under way at once. Needs
+// One or two units per invocation, a workgroup apart, so that the loads of both are under way. Needs
 // the declarations of dense.wgsl; elements have no index tuples of their own, and a unit holds no
 // more than the end of one run and the beginning of the next.
+#import repeated
+override AT_ONCE: u32 = 2; // units
 override LONG: bool = false; // runs are so long that few units hold two of them
+override GAPS: bool = true; // there are gaps between runs
 
 // Elements e, e + step, ... of a unit, of which the first `m` are those of `a`, and the rest of `b`.
 fn of_two(a: u32, b: u32, step: u32, m: u32) -> vec4<u32> {
@@ -37,7 +40,7 @@ fn apart(e: u32, step: u32) -> vec4<u32> {
 fn unit_at(unit: u32) -> vec4<u32> {
   let first = place(unit * UNIT);
   if (WHOLE || (LONG && BITS < 32u && stays(first))) { return within(first); }
-  let last = place(unit * UNIT + UNIT - 1u);
+  let last = ahead(first, unit * UNIT);
   let inner = RANK - 1u;
   let size = params.sizes[inner / 4u][inner % 4u];
   let step = source_stride(inner);
@@ -45,8 +48,33 @@ fn unit_at(unit: u32) -> vec4<u32> {
   let b = resolve(last.source, last.tuple_at) - (UNIT - 1u) * step;
   let in_first = select(min(size - min(first.inner, size), UNIT), 0u, first.in_gap);
   let in_last = select(min(last.inner + 1u, UNIT), 0u, last.in_gap || last.inner >= size);
-  let is_own = first_elements(in_first) | ~first_elements(UNIT - in_last);
-  return of_two(a, b, step, in_first) & is_own;
+  var v = of_two(a, b, step, in_first);
+  if (GAPS || unit + 1u == params.count) {
+    v &= first_elements(in_first) | ~first_elements(UNIT - in_last);
+  }
+  return v;
+}
+
+// The place of the last element of the unit that begins at `first`, where it is in the next row or in
+// the same. Only what is behind the last row of a loop has to be found by dividing.
+fn ahead(first: Place, address: u32) -> Place {
+  let inner = RANK - 1u;
+  let outer = max(RANK, 2u) - 2u;
+  let pitch = params.out_strides[outer / 4u][outer % 4u];
+  let steps = first.inner + UNIT - 1u;
+  var last = first;
+  last.inner = steps;
+  last.source += (UNIT - 1u) * source_stride(inner);
+  last.tuple_at += (UNIT - 1u) * tuple_stride(inner);
+  if (RANK > 1u && steps >= pitch) {
+    last.inner -= pitch;
+    last.source += source_stride(outer) - pitch * source_stride(inner);
+    last.tuple_at += tuple_stride(outer) - pitch * tuple_stride(inner);
+    if (first.in_gap || first.row + 1u >= params.sizes[outer / 4u][outer % 4u]) {
+      last = place(address + UNIT - 1u);
+    }
+  }
+  return last;
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -56,9 +84,9 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
 ) {
   let number = group.x + group.y * groups.x;
-  let first = number * 2u * WG_SIZE + lane;
+  let first = number * AT_ONCE * WG_SIZE + lane;
   #repeat 2: let unit$ = first + $u * WG_SIZE;
-  let last = params.count - 1u; // made again beyond the end: loads under a condition would wait
-  #repeat 2: let v$ = unit_at(min(unit$, last));
-  #repeat 2: if (unit$ <= last) { store_output(unit$, v$); }
+  let last = params.run - 1u; // made again beyond the end: loads under a condition would wait
+  #repeat 2: var v$ = vec4<u32>(); if (AT_ONCE > $u) { v$ = unit_at(min(unit$, last)); }
+  #repeat 2: if (AT_ONCE > $u && unit$ <= last) { store_repeated(unit$, v$); }
 }

@@ -1,7 +1,7 @@
 // Gathers: an output address names an index tuple, and an element of the block that the tuple picks.
 override TUPLE: u32 = 1; // coordinates per tuple
 
-#param run: u32 // how kernels for CPU adapters divide the work
+#param run: u32 // how kernels divide the work, as they say
 #param team: u32
 #param index_step: u32 // index elements between the coordinates of one tuple
 #param tuple_strides: array<vec4<u32>, 2>

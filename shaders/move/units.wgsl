@@ -5,8 +5,10 @@
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 #import place
+#import repeated
 override WG_SIZE: u32 = 256;
 override PAIRS: bool = false;
+override AT_ONCE: u32 = 2; // 1 or 2
 override RUN: u32 = 1;
 
 fn unit_at(at: Place) -> vec4<u32> {
@@ -14,7 +16,7 @@ fn unit_at(at: Place) -> vec4<u32> {
   return load_input(resolve(at.source, at.tuple_at));
 }
 
-// Two units per invocation where PAIRS, a workgroup apart, so that the loads of both are under way
+// AT_ONCE units per invocation where PAIRS, a workgroup apart, so that the loads of both are under way
 // at once; else RUN units side by side, of which only those that begin a run are looked up.
 @compute @workgroup_size(WG_SIZE)
 fn main(
@@ -24,10 +26,10 @@ fn main(
 ) {
   let number = group.x + group.y * groups.x;
   if (PAIRS) {
-    let first = number * 2u * WG_SIZE + lane;
+    let first = number * AT_ONCE * WG_SIZE + lane;
     #repeat 2: let unit$ = first + $u * WG_SIZE; let at$ = place(unit$);
-    #repeat 2: let v$ = unit_at(at$);
-    #repeat 2: if (unit$ < params.count) { store_output(unit$, v$); }
+    #repeat 2: var v$ = vec4<u32>(); if (AT_ONCE > $u) { v$ = unit_at(at$); }
+    #repeat 2: if (AT_ONCE > $u && unit$ < params.run) { store_repeated(unit$, v$); }
     return;
   }
   let inner = RANK - 1u;
