@@ -35,6 +35,7 @@ LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
 FILL = 256  # workgroups that keep a GPU busy: with fewer, a second look at the input pays
 FEW_BOXES = 8  # along the axis, which one workgroup takes sooner than three passes begin
 DIRECT = 512  # bits of neighbouring lines from which they need no workgroup memory
+SEGMENT_STEPS = 32  # fewest of a segment: the sums of shorter ones are too much to read and write
 SEGMENTED = 4096  # workgroups to cut the axis for: several times those, so that they end together
 
 
@@ -136,7 +137,8 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
         if boxes.side_by_side >= FILL or FEW_BOXES * boxes.box[-1] >= scan.axis_size:
             return boxes
     first = made[0]
-    wanted = min(-(-SEGMENTED // first.side_by_side), -(-scan.axis_size // first.box[-1]))
+    least = max(first.box[-1], SEGMENT_STEPS)
+    wanted = min(-(-SEGMENTED // first.side_by_side), max(1, scan.axis_size // least))
     return replace(
         first, segments=-(-scan.axis_size // replace(first, segments=wanted).segment_steps)
     )
@@ -373,9 +375,6 @@ def _code(boxes: Boxes) -> list[str]:
     size = 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True))
     return [
         f"const STEPS = {box[-1]}u;",
-        f"const LINES = {boxes.lines}u;",
-        f"const PARTS = {boxes.parts}u;",
-        f"const PARTS_TOGETHER = {PARTS_TOGETHER}u;",
         f"const GROUP_SUMS = {GROUP_SUMS}u;",
         f"var<workgroup> held: array<Num, {size}>;",
         f"const IS_ONE = {str(boxes.is_one).lower()};",
@@ -571,34 +570,37 @@ def _words(boxes: Boxes, wide: int, i: int) -> tuple[str, str, list[str]]:
 
 
 def _join_parts(boxes: Boxes) -> list[str]:
-    """What comes before each part of a line in a box, from the sums of all parts."""
+    """What comes before each part of a line in a box, from the sums of all parts.
+
+    Of many parts some are added up together, and then the sums of those.
+    """
     parts, lines = boxes.parts, boxes.lines
-    together = min(parts, PARTS_TOGETHER)
-    made = ["fn join_parts(sum: Num, before: Num, lane: u32) -> Joined {"]
+    head = "fn join_parts(sum: Num, before: Num, lane: u32) -> Joined {"
     if parts == 1:
-        return [*made, "  return Joined(before, combine(before, sum));", "}"]
-    made += [
+        return [head, "  return Joined(before, combine(before, sum));", "}"]
+    together = min(parts, PARTS_TOGETHER)
+    made = [
+        head,
         f"  let part = lane / {lines}u;",
         f"  let line = lane - part * {lines}u;",
+        f"  let first = part / {together}u * {together}u;",
         "  wg_sums[lane] = sum;",
         "  workgroupBarrier();",
+        "  var start = identity();",
+        "  var all = identity();",
     ]
-    if parts > together:
-        made.append(f"  let first = part / {together}u * {together}u;")
+    for i in range(together):
+        number, other = f"{i}u", f"wg_sums[line + {i * lines}u]"
+        if parts > together:  # those of the last ones that are not there change nothing
+            number = f"first + {i}u"
+            other = f"wg_sums[min({number}, {parts - 1}u) * {lines}u + line]"
+            other = f"select(identity(), {other}, {number} < {parts}u)"
         made += [
-            f"  let s{i} = select(identity(), wg_sums[min(first + {i}u, {parts - 1}u) * {lines}u"
-            f" + line], first + {i}u < {parts}u);"
-            for i in range(together)
+            f"  start = select(start, all, part == {number});",
+            f"  all = combine(all, {other});",
         ]
-        made.append("  let own = part - first;")
-    else:
-        made += [f"  let s{i} = wg_sums[line + {i * lines}u];" for i in range(together)]
-        made.append("  let own = part;")
-    made += _picked("s", together, "own")
-    if parts <= together:
-        made += ["  return Joined(combine(before, start), combine(before, all));", "}"]
-        return made
-    groups = -(-parts // together)
+    if parts == together:
+        return [*made, "  return Joined(combine(before, start), combine(before, all));", "}"]
     made += [
         f"  if (part == first && part < {parts}u) {{"
         f" wg_group_sums[part / {together}u * {lines}u + line] = all; }}",
@@ -606,22 +608,12 @@ def _join_parts(boxes: Boxes) -> list[str]:
         "  var after = before;",
         "  var above = before;",
     ]
-    for i in range(groups):
+    for i in range(-(-parts // together)):
         made += [
             f"  above = select(above, after, first == {i * together}u);",
             f"  after = combine(after, wg_group_sums[line + {i * lines}u]);",
         ]
     return [*made, "  return Joined(combine(above, start), after);", "}"]
-
-
-def _picked(name: str, number: int, own: str) -> list[str]:
-    made = [f"  var all = {name}0;", "  var start = identity();"]
-    for i in range(1, number):
-        made += [
-            f"  start = select(start, all, {own} == {i}u);",
-            f"  all = combine(all, {name}{i});",
-        ]
-    return made
 
 
 def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:

@@ -2,9 +2,9 @@
 // some lines by STEPS steps, one below the other. It reads a box in the order of the input into
 // workgroup memory, scans it there, and writes it in the order of the output, so that neighbours
 // read and write neighbours on both sides. Lines of several segments take three passes, as in
-// walk.wgsl. Where lines are neighbours on both sides, elements need no workgroup memory. A box is read before it is written, so it may run in place. The box,
-// `box_at`, `load_box`, `hold`, `join_parts`, `scan_lines`, `add_lines` and `put_out` are written by
-// dmlgpu/plan/boxes.py.
+// walk.wgsl. Where lines are neighbours on both sides, elements need no workgroup memory. A box is
+// read before it is written, so it may run in place. The box, `box_at`, `load_box`, `hold`,
+// `join_parts`, `scan_lines`, `add_lines` and `put_out` are written by dmlgpu/plan/boxes.py.
 override WG_SIZE: u32 = 256;
 override EXCLUSIVE: bool = false;
 

@@ -60,15 +60,10 @@ fn sum_segment(work: Work, lanes: Lanes) -> Num {
 // `start` is what comes before the segment.
 fn scan_segment(work: Work, start: Num, lanes: Lanes) {
   var carry = start;
-  let own = lanes.group * ROUNDS * lanes.size + lanes.id;
-  #repeat 4: var raw$ = take_round(work.line.source, work.first + own + $u * lanes.size, work.end);
   for (var tile = work.first; tile < work.end; tile += WG_SIZE * ROUNDS) {
-    let first = tile + own;
+    let first = tile + lanes.group * ROUNDS * lanes.size + lanes.id;
+    #repeat 4: let raw$ = take_round(work.line.source, first + $u * lanes.size, work.end);
     #repeat 4: let held$ = settled(raw$, work.line.source, first + $u * lanes.size);
-    if (tile + WG_SIZE * ROUNDS < work.end) { // the next tile is on its way while this one is scanned
-      let next = first + WG_SIZE * ROUNDS;
-      #repeat 4: raw$ = take_round(work.line.source, next + $u * lanes.size, work.end);
-    }
     var run = identity();
     #repeat 4: let round$ = add_round(held$, run, lanes); run = round$.after;
     if (tile > work.first) { workgroupBarrier(); }

@@ -28,8 +28,3 @@ fn write_unit(target_: u32, p: u32, nums: Nums) {
     if (first + j < params.axis_size) { put(target_ + (first + j) * params.out_step, n[j]); }
   }
 }
-
-fn take_round(source: u32, p: u32, end: u32) -> Held {
-  if (p < end) { return read_unit(source, p); }
-  return no_values();
-}

@@ -8,6 +8,11 @@ struct Round {
   after: Num, // with all of the round
 }
 
+fn take_round(source: u32, p: u32, end: u32) -> Held {
+  if (p < end) { return read_unit(source, p); }
+  return no_values();
+}
+
 fn add_round(held: Held, run: Num, lanes: Lanes) -> Round {
   let sum = across_lanes(total(values(held)), lanes.id, lanes);
   let before = combine(run, lanes_before(sum, lanes.id));

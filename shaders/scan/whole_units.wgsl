@@ -21,9 +21,3 @@ fn in_order(n: Nums) -> Nums {
 fn values(held: Held) -> Nums { return in_order(unpack(held)); }
 
 fn no_values() -> Held { return pack(identities()); }
-
-// Unit `p`, or nothing from `end` on: what is read there is dropped, since loads under a condition
-// wait for each other.
-fn take_round(source: u32, p: u32, end: u32) -> Held {
-  return select(no_values(), read_unit(source, min(p, max(end, 1u) - 1u)), p < end);
-}
