@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from dmlgpu.plan.dispatch import Dispatch, Value, eight, of_eight
+from dmlgpu.plan.dispatch import Dispatch, Value, eight, funnel, of_eight
 from dmlgpu.plan.lines import Scan, arithmetic
 from dmlgpu.plan.loops import Dim, order_of
 
@@ -34,6 +34,8 @@ RUN = 2048  # bits side by side that a box should have on both sides
 LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
 FILL = 256  # workgroups that keep a GPU busy: with fewer, a second look at the input pays
 FEW_BOXES = 8  # along the axis, which one workgroup takes sooner than three passes begin
+DIRECT = 512  # bits of neighbouring lines from which they need no workgroup memory
+SEGMENT_STEPS = 32  # fewest of a segment: the sums of shorter ones are too much to read and write
 SEGMENTED = 4096  # workgroups to cut the axis for: several times those, so that they end together
 
 
@@ -74,6 +76,36 @@ class Boxes:
         return -(-boxes // self.segments) * self.box[-1]
 
     @property
+    def is_one(self) -> bool:
+        """Whether a segment is one box."""
+        return self.segment_steps <= self.box[-1]
+
+    @property
+    def own(self) -> tuple[int, ...]:
+        """Loops of the lines of a box, in the order of the output."""
+        return tuple(d for d in self.by_output if d != self.axis)
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether lines are neighbours on both sides: invocations read what they add up, and write.
+
+        Halves that share a word are not.
+        """
+        run = 1
+        for d in self.own:
+            if (abs(self.dims[d].out), abs(self.dims[d].source)) != (run, run):
+                break
+            run *= self.box[d]
+            if self.box[d] != self.dims[d].size:
+                break
+        return self.scan.bits > 16 and run * self.scan.bits >= DIRECT
+
+    @property
+    def down(self) -> Order:
+        """The lines of a box and their parts among invocations."""
+        return Order((*self.own, self.axis), (*self.box[:-1], self.parts))
+
+    @property
     def counts(self) -> tuple[int, ...]:
         """Boxes along each loop of lines; segments along the axis."""
         own = (*self.box[:-1], self.segment_steps)
@@ -105,7 +137,8 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
         if boxes.side_by_side >= FILL or FEW_BOXES * boxes.box[-1] >= scan.axis_size:
             return boxes
     first = made[0]
-    wanted = min(-(-SEGMENTED // first.side_by_side), -(-scan.axis_size // first.box[-1]))
+    least = max(first.box[-1], SEGMENT_STEPS)
+    wanted = min(-(-SEGMENTED // first.side_by_side), max(1, scan.axis_size // least))
     return replace(
         first, segments=-(-scan.axis_size // replace(first, segments=wanted).segment_steps)
     )
@@ -256,6 +289,7 @@ def _held(
     box: tuple[int, ...],
     by_input: tuple[int, ...],
     by_output: tuple[int, ...],
+    down: Order,
     banks: int,
     room: int,
 ) -> tuple[int, ...]:
@@ -264,9 +298,7 @@ def _held(
     Lanes that read, write or add up at a time should meet in as few of the banks as possible.
     """
     axis = len(box) - 1
-    parts = _parts(prod(box[:-1]), box[-1])
-    own = tuple(d for d in by_output if d != axis)
-    down = Order((*own, axis), (*box[:-1], parts))
+    parts = down.box[-1]
     orders = ((Order(by_input, box), 1), (Order(by_output, box), 1), (down, box[-1] // parts))
     spots = [
         [
@@ -339,16 +371,16 @@ def _code(boxes: Boxes) -> list[str]:
     """The structure of a box in WGSL, and what is done with it."""
     scan, box = boxes.scan, boxes.box
     banks = BANKS // 2 if scan.bits == 64 else BANKS
-    held = _held(box, boxes.by_input, boxes.by_output, banks, boxes.room)
+    held = _held(box, boxes.by_input, boxes.by_output, boxes.down, banks, boxes.room)
     size = 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True))
     return [
         f"const STEPS = {box[-1]}u;",
-        f"const LINES = {boxes.lines}u;",
-        f"const PARTS = {boxes.parts}u;",
-        f"const PARTS_TOGETHER = {PARTS_TOGETHER}u;",
         f"const GROUP_SUMS = {GROUP_SUMS}u;",
         f"var<workgroup> held: array<Num, {size}>;",
+        f"const IS_ONE = {str(boxes.is_one).lower()};",
+        f"const IS_DIRECT = {str(boxes.is_direct).lower()};",
         *_box_at(boxes),
+        *_join_parts(boxes),
         *_take_in(boxes, held),
         *_on_lines(boxes, held),
         *_put_out(boxes, held),
@@ -399,47 +431,63 @@ class Spots:
     order: Order
     held: tuple[int, ...]
     strides: str
+    wide: int = 1  # elements of an item, along the first loop of the order
+    ahead: bool = False  # the box may be one behind the last
 
     def declared(self, start: str) -> list[str]:
         """Coordinates of the lane, and where its first element is."""
         loops = self.order.loops
         at = [start, *(f"c{d} * {of_eight(self.strides, d)}" for d in loops)]
+        times = f" * {self.wide}u" if self.wide > 1 else ""
         return [
-            *(f"  let c{d} = {self.order.of_lane(d)};" for d in loops),
-            f"  let left = min(box.steps - done, {self.boxes.box[-1]}u);",
+            *(
+                f"  let c{d} = {self.order.of_lane(d)}{times if d == loops[0] else ''};"
+                for d in loops
+            ),
+            f"  let left = min(max(box.steps, done) - done, {self.boxes.box[-1]}u);",
             f"  let at = {_sum(at)};",
             f"  let spot = {_sum([f'c{d} * {self.held[d]}u' for d in loops])};",
         ]
+
+    def _more(self, d: int, item: int) -> int:
+        """What an item adds to the coordinate along a loop."""
+        return self.order.of_item(d, item) * (self.wide if d == self.order.loops[0] else 1)
+
+    def along(self, d: int, item: int) -> str:
+        """The coordinate of an item along a loop."""
+        return f"c{d} + {self._more(d, item)}u"
 
     def is_inside(self, item: int) -> str:
         """Whether an item is an element of the tensor."""
         dims, box = self.boxes.dims, self.boxes.box
         return " && ".join(
-            f"c{d} + {self.order.of_item(d, item)}u < {self._left(d)}"
+            f"{self.along(d, item)} < {self.left(d)}"
             for d in self.order.loops
-            if dims[d].size % box[d] or self.order.leaves(d)
+            if dims[d].size % box[d]
+            or self.order.leaves(d)
+            or (self.ahead and d == self.boxes.axis)
         )
 
     def is_held(self, item: int) -> str:
         """Whether an item is in the box."""
         return " && ".join(
-            f"c{d} + {self.order.of_item(d, item)}u < {self.boxes.box[d]}u"
+            f"{self.along(d, item)} < {self.boxes.box[d]}u"
             for d in self.order.loops
             if self.order.leaves(d)
         )
 
-    def _left(self, d: int) -> str:
+    def left(self, d: int) -> str:
+        """Steps of a loop from the box's first on."""
         return "left" if d == self.boxes.axis else f"box.n{d}"
 
     def address(self, item: int) -> str:
         """Where an item is in the tensor."""
-        adds = [(self.order.of_item(d, item), d) for d in self.order.loops]
+        adds = [(self._more(d, item), d) for d in self.order.loops]
         return _sum(["at", *(f"{n}u * {of_eight(self.strides, d)}" for n, d in adds if n)])
 
     def spot(self, item: int) -> str:
         """Where an item is held."""
-        more = sum(self.order.of_item(d, item) * self.held[d] for d in self.order.loops)
-        return f"spot + {more}u"
+        return f"spot + {sum(self._more(d, item) * self.held[d] for d in self.order.loops)}u"
 
 
 def _when(condition: str, statement: str) -> str:
@@ -447,93 +495,133 @@ def _when(condition: str, statement: str) -> str:
 
 
 def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
-    """Reads a box in the order of the input; identities where there is nothing."""
-    if _is_in_pairs(boxes):
-        return _take_pairs(boxes, held)
-    order = Order(boxes.by_input, boxes.box)
-    spots = Spots(boxes, order, held, "in_strides")
+    """Reads a box in the order of the input: its words first, which are understood when needed.
+
+    Outside of the tensor the box's first element is read, so that no load is in a branch, and
+    identities are held.
+    """
+    if boxes.is_direct:
+        return []
+    wide = _wide(boxes)
+    near = boxes.by_input[0]
+    order = Order(
+        boxes.by_input, tuple(b // wide if d == near else b for d, b in enumerate(boxes.box))
+    )
+    spots = Spots(boxes, order, held, "in_strides", wide, not boxes.is_one)
+    loads, holds = [], []
+    for i in range(order.items):
+        kind, words, values = _words(boxes, wide, i)
+        loads.append(f"  let w{i} = {words};")
+        stored = f"held[{spots.spot(i)}] = select(identity(), {values[0]}, here{i});"
+        if wide == 2:
+            both = f"here{i} && {spots.along(near, i)} + 1u < {spots.left(near)}"
+            stored += (
+                f" held[{spots.spot(i)} + {held[near]}u] = select(identity(), {values[1]}, {both});"
+            )
+        holds.append(_when(spots.is_held(i), stored))
     every = range(order.items)
-    return [
-        "fn take_in(box: Box, done: u32, lane: u32) {",
+    found = [
         *spots.declared(f"box.source + done * {of_eight('in_strides', boxes.axis)}"),
         *(f"  let here{i} = {spots.is_inside(i) or 'true'};" for i in every),
-        # Outside, the box's first element is read, so that no load is in a branch.
         *(f"  let at{i} = select(box.source, {spots.address(i)}, here{i});" for i in every),
-        *(f"  let v{i} = value_at(at{i});" for i in every),
-        *(
-            _when(
-                spots.is_held(i),
-                f"held[{spots.spot(i)}] = select(identity(), v{i}, here{i});",
-            )
-            for i in every
-        ),
+    ]
+    return [
+        f"struct Loaded {{ {' '.join(f'w{i}: {kind},' for i in every)} }}",
+        "fn load_box(box: Box, done: u32, lane: u32) -> Loaded {",
+        *found,
+        *loads,
+        f"  return Loaded({', '.join(f'w{i}' for i in every)});",
+        "}",
+        "fn hold(loaded: Loaded, box: Box, done: u32, lane: u32) {",
+        *found,
+        *holds,
         "}",
     ]
 
 
-def _is_in_pairs(boxes: Boxes) -> bool:
-    """Whether elements of 16 bits are read two at a time: all runs begin with whole words."""
+def _wide(boxes: Boxes) -> int:
+    """Elements that are read together: of 16 bits two, where the runs of a box are whole pairs."""
     near = boxes.by_input[0]
-    dims = boxes.dims
-    if boxes.scan.bits != 16 or dims[near].source != 1 or boxes.box[near] % 2:
-        return False
-    steps = [d.source for i, d in enumerate(dims) if i != near and d.size > 1]
-    return not any(n % 2 for n in (boxes.scan.in_base, *steps)) and boxes.segment_steps % 2 == 0
+    is_paired = boxes.dims[near].source == 1 and boxes.box[near] % 2 == 0
+    return 2 if boxes.scan.bits == 16 and is_paired else 1
 
 
-def _take_pairs(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
-    """Reads a box of 16-bit elements by whole words."""
-    near = boxes.by_input[0]
-    box = tuple(b // 2 if d == near else b for d, b in enumerate(boxes.box))
-    order = Order(boxes.by_input, box)
-    lefts = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
-    times = {d: 2 if d == near else 1 for d in order.loops}
-    at = [f"box.source + done * {of_eight('in_strides', boxes.axis)}"]
-    at += [f"{times[d]}u * c{d} * {of_eight('in_strides', d)}" for d in order.loops]
-    lines = [
-        "fn take_in(box: Box, done: u32, lane: u32) {",
-        *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
-        f"  let left = min(box.steps - done, {boxes.box[-1]}u);",
-        f"  let at = {_sum(at)};",
-        f"  let spot = {_sum([f'{times[d]}u * c{d} * {held[d]}u' for d in order.loops])};",
+def _words(boxes: Boxes, wide: int, i: int) -> tuple[str, str, list[str]]:
+    """How item `i` is read: the type of its words, these words, and the elements in them."""
+    if boxes.scan.bits == 64:
+        words = f"vec2<u32>(load_input(2u * at{i}), load_input(2u * at{i} + 1u))"
+        return "vec2<u32>", words, [f"decode(loaded.w{i})"]
+    if boxes.scan.bits == 32:
+        return "u32", f"load_input(at{i})", [f"decode(vec2<u32>(loaded.w{i}, 0u))"]
+    first = f"load_input(at{i} / 2u)"
+    if wide == 1:
+        half = f"(loaded.w{i} >> (at{i} % 2u * 16u)) & 0xffffu"
+        return "u32", first, [f"decode(vec2<u32>({half}, 0u))"]
+    dims, near = boxes.dims, boxes.by_input[0]
+    steps = [d.source for k, d in enumerate(dims) if k != near and d.size > 1]
+    pair = f"loaded.w{i}"
+    kind = "u32"
+    if any(n % 2 for n in (boxes.scan.in_base, boxes.segment_steps, *steps)):
+        # A pair that begins inside a word ends in the next one.
+        kind, first = "vec2<u32>", f"vec2<u32>({first}, load_input((at{i} + 1u) / 2u))"
+        pair = f"({funnel(f'{pair}.x', f'{pair}.y', f'(at{i} % 2u * 16u)')})"
+    halves = [f"{pair} & 0xffffu", f"{pair} >> 16u"]
+    return kind, first, [f"decode(vec2<u32>({half}, 0u))" for half in halves]
+
+
+def _join_parts(boxes: Boxes) -> list[str]:
+    """What comes before each part of a line in a box, from the sums of all parts.
+
+    Of many parts some are added up together, and then the sums of those.
+    """
+    parts, lines = boxes.parts, boxes.lines
+    head = "fn join_parts(sum: Num, before: Num, lane: u32) -> Joined {"
+    if parts == 1:
+        return [head, "  return Joined(before, combine(before, sum));", "}"]
+    together = min(parts, PARTS_TOGETHER)
+    made = [
+        head,
+        f"  let part = lane / {lines}u;",
+        f"  let line = lane - part * {lines}u;",
+        f"  let first = part / {together}u * {together}u;",
+        "  wg_sums[lane] = sum;",
+        "  workgroupBarrier();",
+        "  var start = identity();",
+        "  var all = identity();",
     ]
-    reads, holds = [], []
-    for i in range(order.items):
-        adds = [(order.of_item(d, i), d) for d in order.loops]
-        address = [f"{times[d] * n}u * {of_eight('in_strides', d)}" for n, d in adds if n]
-        more = sum(times[d] * n * held[d] for n, d in adds)
-        here = [f"{times[d]}u * (c{d} + {n}u) < {lefts[d]}" for n, d in adds]
-        inside = [f"c{d} + {n}u < {box[d]}u" for n, d in adds if order.leaves(d)]
-        lines += [
-            f"  let here{i} = {' && '.join(here)};",
-            f"  let both{i} = here{i} && 2u * c{near} + {2 * adds[0][0] + 1}u < {lefts[near]};",
+    for i in range(together):
+        number, other = f"{i}u", f"wg_sums[line + {i * lines}u]"
+        if parts > together:  # those of the last ones that are not there change nothing
+            number = f"first + {i}u"
+            other = f"wg_sums[min({number}, {parts - 1}u) * {lines}u + line]"
+            other = f"select(identity(), {other}, {number} < {parts}u)"
+        made += [
+            f"  start = select(start, all, part == {number});",
+            f"  all = combine(all, {other});",
         ]
-        # Outside, the box's first elements are read, so that no load is in a branch.
-        address_of = f"select(box.source, {_sum(['at', *address])}, here{i})"
-        reads.append(f"  let v{i} = load_input({address_of} / 2u);")
-        low = f"decode(vec2<u32>(v{i} & 0xffffu, 0u))"
-        high = f"decode(vec2<u32>(v{i} >> 16u, 0u))"
-        first, second = f"held[spot + {more}u]", f"held[spot + {more + held[near]}u]"
-        stored = (
-            f"{first} = select(identity(), {low}, here{i}); "
-            f"{second} = select(identity(), {high}, both{i});"
-        )
-        holds.append(_when(" && ".join(inside), stored))
-    return [*lines, *reads, *holds, "}"]
+    if parts == together:
+        return [*made, "  return Joined(combine(before, start), combine(before, all));", "}"]
+    made += [
+        f"  if (part == first && part < {parts}u) {{"
+        f" wg_group_sums[part / {together}u * {lines}u + line] = all; }}",
+        "  workgroupBarrier();",
+        "  var after = before;",
+        "  var above = before;",
+    ]
+    for i in range(-(-parts // together)):
+        made += [
+            f"  above = select(above, after, first == {i * together}u);",
+            f"  after = combine(after, wg_group_sums[line + {i * lines}u]);",
+        ]
+    return [*made, "  return Joined(combine(above, start), after);", "}"]
 
 
 def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """What an invocation does with its lines, or with its part of one."""
-    axis, parts = boxes.axis, boxes.parts
+    axis, parts, own, order = boxes.axis, boxes.parts, boxes.own, boxes.down
     steps = boxes.box[-1] // parts
-    own = tuple(d for d in boxes.by_output if d != axis)
-    order = Order((*own, axis), (*boxes.box[:-1], parts))
     number = range(order.items)  # lines of an invocation
     declared = [f"  let c{d} = {order.of_lane(d)};" for d in order.loops]
-    # An idle invocation reads what the last part does, and writes nothing.
-    at = [f"c{d} * {held[d]}u" for d in own]
-    at.append(f"min(c{axis}, {parts - 1}u) * {steps * held[axis]}u")
-    spot = f"  let spot = {_sum(at)};"
 
     def where(j: int, t: int) -> str:
         more = sum(order.of_item(d, j) * held[d] for d in own)
@@ -554,9 +642,66 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
             [is_held(j), *(f"c{d} + {order.of_item(d, j)}u < box.n{d}" for d in own)]
         )
 
+    def address(start: str, strides: str, j: int, t: int) -> str:
+        adds = [*((order.of_item(d, j), d) for d in own), (t, axis)]
+        return _sum([start, *(f"{n}u * {of_eight(strides, d)}" for n, d in adds if n)])
+
+    def begin(start: str, strides: str) -> str:
+        at = [f"c{d} * {of_eight(strides, d)}" for d in own]
+        return _sum([start, f"first * {of_eight(strides, axis)}", *at])
+
+    # Steps of the invocation's part, from the first one on, that are inside.
+    found = [
+        *declared,
+        f"  let first = done + c{axis} * {steps}u;",
+        "  let left = max(box.steps, first) - first;",
+        *(f"  let here{j} = {is_inside(j)};" for j in number),
+    ]
+    every = [(j, t, j * steps + t) for j in number for t in range(steps)]
+    lines = []
+    # An idle invocation reads what the last part does, and writes nothing.
+    at = [f"c{d} * {held[d]}u" for d in own]
+    at.append(f"min(c{axis}, {parts - 1}u) * {steps * held[axis]}u")
+    values = {(j, t): where(j, t) for j, t, _ in every}
+    taken = [f"  let spot = {_sum(at)};"]
+    if boxes.is_direct:
+        places = [
+            f"  let at = {begin('box.source', 'in_strides')};",
+            *(
+                f"  let at{i} = select(box.source, {address('at', 'in_strides', j, t)},"
+                f" here{j} && {t}u < left);"
+                for j, t, i in every
+            ),
+        ]
+        reads = [_words(boxes, 1, i) for _, _, i in every]
+        kind = reads[0][0]
+        lines += [
+            f"struct Loaded {{ {' '.join(f'w{i}: {kind},' for _, _, i in every)} }}",
+            "fn load_box(box: Box, done: u32, lane: u32) -> Loaded {",
+            *found,
+            *places,
+            f"  return Loaded({', '.join(words for _, words, _ in reads)});",
+            "}",
+            "fn hold(loaded: Loaded, box: Box, done: u32, lane: u32) { }",
+        ]
+        taken += [
+            *(
+                f"  let v{i} = select(identity(), {reads[i][2][0]}, here{j} && {t}u < left);"
+                for j, t, i in every
+            ),
+        ]
+        values = {(j, t): f"v{i}" for j, t, i in every}
+
+    def put(j: int, t: int, result: str) -> str:
+        if boxes.is_direct:
+            stored = f"put({address('to', 'out_strides', j, t)}, {result});"
+            return f"    if ({t}u < left) {{ {stored} }}"
+        return f"    {where(j, t)} = {result};"
+
+    taking = "(loaded: Loaded, box: Box, done: u32, before: Carries, lane: u32) -> Carries"
     members = " ".join(f"n{j}: Num," for j in number)
     nothing = ", ".join("identity()" for _ in number)
-    lines = [
+    lines += [
         f"struct Carries {{ {members} }}",
         f"fn no_carries() -> Carries {{ return Carries({nothing}); }}",
         "fn load_carries(box: Box, lane: u32) -> Carries {",
@@ -565,41 +710,38 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
         *(_when(is_inside(j), f"carries.n{j} = load_partial({partial(j)});") for j in number),
         "  return carries;",
         "}",
-        "fn scan_held(before: Carries, lane: u32) -> Carries {",
-        *declared,
-        spot,
+        f"fn scan_lines{taking} {{",
+        *found,
+        *taken,
+        f"  let to = {begin('box.target_', 'out_strides')};",
         "  var carries = before;",
     ]
     for j in number:
-        lines.append(f"  let x{j}_0 = {where(j, 0)};")
+        lines.append(f"  let x{j}_0 = {values[j, 0]};")
         for t in range(1, steps):
-            lines.append(f"  let x{j}_{t} = combine(x{j}_{t - 1}, {where(j, t)});")
+            lines.append(f"  let x{j}_{t} = combine(x{j}_{t - 1}, {values[j, t]});")
     for j in number:
         start = f"joined{j}.start"
+        sums = [f"combine({start}, x{j}_{t})" for t in range(steps)]
         lines += [
             f"  let joined{j} = join_parts(x{j}_{steps - 1}, carries.n{j}, lane);",
             f"  carries.n{j} = joined{j}.after;",
-            f"  if ({is_held(j)}) {{",
+            f"  if ({f'here{j}' if boxes.is_direct else is_held(j)}) {{",
             "    if (EXCLUSIVE) {",
-            f"      {where(j, 0)} = {start};",
-            *(f"      {where(j, t)} = combine({start}, x{j}_{t - 1});" for t in range(1, steps)),
+            *("  " + put(j, t, result) for t, result in enumerate([start, *sums[:-1]])),
             "    } else {",
-            *(f"      {where(j, t)} = combine({start}, x{j}_{t});" for t in range(steps)),
+            *("  " + put(j, t, result) for t, result in enumerate(sums)),
             "    }",
             "  }",
         ]
     lines += [
         "  return carries;",
         "}",
-        "fn add_held(before: Carries, lane: u32) -> Carries {",
-        *declared,
-        spot,
+        f"fn add_lines{taking} {{",
+        *found,
+        *taken,
         "  var sums = before;",
-        *(
-            f"  sums.n{j} = combine(sums.n{j}, {where(j, t)});"
-            for j in number
-            for t in range(steps)
-        ),
+        *(f"  sums.n{j} = combine(sums.n{j}, {values[j, t]});" for j, t, _ in every),
         "  return sums;",
         "}",
         "fn store_sums(box: Box, sums: Carries, lane: u32) {",
@@ -616,6 +758,8 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
 
 def _put_out(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """Writes a box in the order of the output."""
+    if boxes.is_direct:
+        return ["fn put_out(box: Box, done: u32, lane: u32) { }"]
     near = boxes.by_output[0]
     if boxes.scan.bits == 16 and abs(boxes.dims[near].out) == 1:
         return _put_pairs(boxes, held, near)
@@ -635,7 +779,8 @@ def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
     """Writes halves in pairs, as they share words; a run begins and ends anywhere in a word.
 
     An invocation writes the words that begin with elements 2k of a run, or with 2k + 1 where the
-    run begins inside a word. The first of those then also writes the run's first element.
+    run begins inside a word. The first of those then also writes the run's first element. All of
+    them are under way before the ends of runs, which others write to as well.
     """
     box = tuple(-(-b // 2) if d == near else b for d, b in enumerate(boxes.box))
     order = Order(boxes.by_output, box)
@@ -644,34 +789,7 @@ def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
     left = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
     address = [f"box.target_ + done * {of_eight('out_strides', boxes.axis)}"]
     address += [f"c{d} * {of_eight('out_strides', d)}" for d in rows]
-
-    def half(k: str) -> str:
-        along = f"(n - 1u - {k})" if is_backward else k
-        return f"encode(held[spot + {along} * {held[near]}u]).x"
-
-    lines = [
-        "fn put_pair(at: u32, spot: u32, pair: u32, n: u32) {",
-        "  let odd = at & 1u;",
-        "  let k = 2u * pair + odd;",
-        f"  let low = {half('min(k, n - 1u)')};",
-        f"  let high = {half('min(k + 1u, n - 1u)')};",
-        "  let word = (at + k) / 2u;",
-        "  if (k + 1u < n) {",
-        "    store_output(word, low | (high << 16u));",
-        "  } else if (k < n) {",
-        "    merge_output(word, 0xffffu, low);",
-        "  }",
-        "  if (pair == 0u && odd == 1u) {",
-        f"    merge_output(at / 2u, 0xffff0000u, {half('0u')} << 16u);",
-        "  }",
-        "}",
-        "fn put_out(box: Box, done: u32, lane: u32) {",
-        *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
-        f"  let left = min(box.steps - done, {boxes.box[-1]}u);",
-        f"  let n = {left[near]};",
-        f"  let at = {_sum(address)}{' - (n - 1u)' if is_backward else ''};",
-        f"  let spot = {_sum([f'c{d} * {held[d]}u' for d in rows])};",
-    ]
+    firsts, pairs, stores, ends = [], [], [], []
     for i in range(order.items):
         adds = [(order.of_item(d, i), d) for d in rows]
         at = _sum(["at", *(f"{k}u * {of_eight('out_strides', d)}" for k, d in adds if k)])
@@ -680,5 +798,37 @@ def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
         here = " && ".join(
             [f"{pair} < {box[near]}u", *(f"c{d} + {k}u < {left[d]}" for k, d in adds)]
         )
-        lines.append(_when(here, f"put_pair({at}, spot + {more}u, {pair}, n);"))
-    return [*lines, "}"]
+
+        def half(k: str, more: int = more) -> str:
+            along = f"(n - 1u - {k})" if is_backward else k
+            return f"held[spot + {more}u + {along} * {held[near]}u]"
+
+        firsts += [
+            f"  let at{i} = {at};",
+            f"  let k{i} = 2u * ({pair}) + (at{i} & 1u);",
+            f"  let n{i} = select(0u, n, {here});",
+        ]
+        pairs.append(
+            f"  let pair{i} = encode_pair({half(f'min(k{i}, n - 1u)')},"
+            f" {half(f'min(k{i} + 1u, n - 1u)')});"
+        )
+        stores.append(f"  if (k{i} + 1u < n{i}) {{ store_output((at{i} + k{i}) / 2u, pair{i}); }}")
+        ends += [
+            f"  if (k{i} + 1u == n{i}) {{"
+            f" merge_output((at{i} + k{i}) / 2u, 0xffffu, pair{i} & 0xffffu); }}",
+            f"  if (k{i} == 1u && n{i} > 0u) {{"
+            f" merge_output(at{i} / 2u, 0xffff0000u, encode({half('0u')}).x << 16u); }}",
+        ]
+    return [
+        "fn put_out(box: Box, done: u32, lane: u32) {",
+        *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
+        f"  let left = min(box.steps - done, {boxes.box[-1]}u);",
+        f"  let n = {left[near]};",
+        f"  let at = {_sum(address)}{' - (n - 1u)' if is_backward else ''};",
+        f"  let spot = {_sum([f'c{d} * {held[d]}u' for d in rows])};",
+        *firsts,
+        *pairs,
+        *stores,
+        *ends,
+        "}",
+    ]

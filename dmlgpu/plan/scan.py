@@ -245,7 +245,10 @@ def _suits_boxes(scan: Scan, adapter: Adapter, largest: int) -> bool:
         return False
     columns = columns_of(scan)
     if columns is not None:
-        return scan.lines[-1].size * scan.bits < SECTORS
+        across = scan.lines[-1].size * scan.bits
+        if columns.snippet == "columns_of_units" or across < boxes.RUN:
+            return across < SECTORS
+        return boxes.boxes_of(scan, adapter.max_workgroup_storage).segments == 1
     if not (fits_units(scan) or fits_packed(scan)):
         return True
     if fits_packed(scan) and 4 * scan.axis_units * scan.per_unit > 5 * scan.axis_size:

@@ -2,8 +2,9 @@
 // some lines by STEPS steps, one below the other. It reads a box in the order of the input into
 // workgroup memory, scans it there, and writes it in the order of the output, so that neighbours
 // read and write neighbours on both sides. Lines of several segments take three passes, as in
-// walk.wgsl. A box is read before it is written, so it may run in place. The box, `box_at`,
-// `take_in`, `scan_held`, `add_held` and `put_out` are written by dmlgpu/plan/boxes.py.
+// walk.wgsl. Where lines are neighbours on both sides, elements need no workgroup memory. A box is
+// read before it is written, so it may run in place. The box, `box_at`, `load_box`, `hold`,
+// `join_parts`, `scan_lines`, `add_lines` and `put_out` are written by dmlgpu/plan/boxes.py.
 override WG_SIZE: u32 = 256;
 override EXCLUSIVE: bool = false;
 
@@ -31,40 +32,19 @@ struct Joined {
   after: Num,
 }
 
-// `sum` is that of an invocation's own steps, `before` that of everything before the box.
-fn join_parts(sum: Num, before: Num, lane: u32) -> Joined {
-  if (PARTS == 1u) { return Joined(before, combine(before, sum)); }
-  let part = lane / LINES;
-  let line = lane - part * LINES;
-  let first = part / PARTS_TOGETHER * PARTS_TOGETHER;
-  wg_sums[lane] = sum;
-  workgroupBarrier();
-  var start = identity();
-  var all = identity();
-  for (var i = first; i < min(first + PARTS_TOGETHER, PARTS); i++) {
-    if (i == part) { start = all; }
-    all = combine(all, wg_sums[i * LINES + line]);
-  }
-  if (PARTS <= PARTS_TOGETHER) { return Joined(combine(before, start), combine(before, all)); }
-  if (part == first && part < PARTS) { wg_group_sums[part / PARTS_TOGETHER * LINES + line] = all; }
-  workgroupBarrier();
-  var after = before;
-  var above = before;
-  for (var i = 0u; i < PARTS; i += PARTS_TOGETHER) {
-    if (i == first) { above = after; }
-    after = combine(after, wg_group_sums[i / PARTS_TOGETHER * LINES + line]);
-  }
-  return Joined(combine(above, start), after);
-}
-
 fn scan_boxes(box: Box, before: Carries, lane: u32) {
   var carries = before;
+  var next = load_box(box, 0u, lane);
   for (var done = 0u; done < box.steps; done += STEPS) {
-    take_in(box, done, lane);
-    workgroupBarrier();
-    carries = scan_held(carries, lane);
-    workgroupBarrier();
+    let loaded = next;
+    hold(loaded, box, done, lane);
+    // The next box is on its way while this one is scanned and written.
+    if (!IS_ONE) { next = load_box(box, done + STEPS, lane); }
+    if (!IS_DIRECT) { workgroupBarrier(); }
+    carries = scan_lines(loaded, box, done, carries, lane);
+    if (!IS_DIRECT) { workgroupBarrier(); }
     put_out(box, done, lane);
+    if (IS_ONE) { return; }
     workgroupBarrier();
   }
 }
@@ -103,11 +83,14 @@ fn reduce(
   if (number >= params.count) { return; }
   let box = box_at(number);
   var sums = no_carries();
+  var next = load_box(box, 0u, lane);
   for (var done = 0u; done < box.steps; done += STEPS) {
-    take_in(box, done, lane);
-    workgroupBarrier();
-    sums = add_held(sums, lane);
-    workgroupBarrier();
+    let loaded = next;
+    hold(loaded, box, done, lane);
+    if (!IS_ONE) { next = load_box(box, done + STEPS, lane); }
+    if (!IS_DIRECT) { workgroupBarrier(); }
+    sums = add_lines(loaded, box, done, sums, lane);
+    if (!IS_DIRECT) { workgroupBarrier(); }
   }
   store_sums(box, sums, lane);
 }

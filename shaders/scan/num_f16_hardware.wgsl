@@ -12,6 +12,7 @@ fn mul(a: Num, b: Num) -> Num { return a * b; }
 fn to_words(v: Num) -> vec2<u32> { return vec2<u32>(bitcast<u32>(v), 0u); }
 fn from_words(w: vec2<u32>) -> Num { return bitcast<f32>(w.x); }
 fn encode(v: Num) -> vec2<u32> { return vec2<u32>(pack2x16float(vec2<f32>(v, 0.0)) & 0xffffu, 0u); }
+fn encode_pair(a: Num, b: Num) -> u32 { return pack2x16float(vec2<f32>(a, b)); }
 fn decode(w: vec2<u32>) -> Num { return unpack2x16float(w.x).x; }
 fn unpack(u: vec4<u32>) -> Nums {
   return Nums(vec4<f32>(unpack2x16float(u.x), unpack2x16float(u.y)),

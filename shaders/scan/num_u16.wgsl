@@ -11,6 +11,7 @@ fn mul(a: Num, b: Num) -> Num { return a * b; }
 fn to_words(v: Num) -> vec2<u32> { return vec2<u32>(v, 0u); }
 fn from_words(w: vec2<u32>) -> Num { return w.x; }
 fn encode(v: Num) -> vec2<u32> { return vec2<u32>(v & 0xffffu, 0u); }
+fn encode_pair(a: Num, b: Num) -> u32 { return encode(a).x | (encode(b).x << 16u); }
 fn decode(w: vec2<u32>) -> Num { return w.x; }
 fn unpack(u: vec4<u32>) -> Nums {
   let low = u & vec4<u32>(0xffffu);

@@ -59,6 +59,8 @@ SEGMENTED = ["scan/boxes reduce", "scan/rows main", "scan/boxes scan_carried"]
         ((1024, 640, 4), (1, 0, 2), 2, ["scan/boxes scan"]),  # half a sector at a time
         ((1 << 20, 3), (1, 0), 1, ["scan/boxes scan"]),
         ((1 << 15, 50, 4), (0, 1, 2), 1, ["scan/boxes scan"]),  # columns of 16 bytes
+        ((64, 40_001), (0, 1), 0, ["scan/boxes scan"]),  # rows that begin anywhere in 16 bytes
+        ((504, 925, 36), (0, 2, 1), 0, SEGMENTED),
         ((128, 128), (1, 0), 1, ["scan/rows main"]),
         ((1 << 20, 1), (0, 1), 1, ["move/copy main"]),  # nothing to add up
     ],
@@ -67,6 +69,11 @@ def test_what_boxes_are_for(sizes: Sizes, order: Sizes, axis: int, wanted: list[
     assert kernels(planned(sizes, order, axis)) == wanted
     on_cpu = kernels(planned(sizes, order, axis, ADAPTERS["software"]))
     assert not any(name.startswith("scan/boxes") for name in on_cpu)
+
+
+def test_segments_have_steps_enough_that_their_sums_are_few() -> None:
+    made = planned((504, 925, 36), (0, 2, 1), 0)
+    assert made.scratch["sums"] * 32 <= 4 * 504 * 925 * 36
 
 
 def test_in_place_ragged_lines_are_taken_in_boxes() -> None:
@@ -198,6 +205,9 @@ def test_random_layouts(
         ("FLOAT16", (3, 16, 5, 17), (3, 2, 1, 0), 1),
         ("UINT16", (500, 18), (0, 1), 1),
         ("FLOAT32", (6, 2, 1000), (1, 2, 0), 2),
+        ("FLOAT32", (3000, 19), (0, 1), 0),  # lines that are neighbours on both sides
+        ("INT64", (900, 2, 9), (1, 0, 2), 0),
+        ("FLOAT16", (301, 67), (0, 1), 0),
     ],
 )
 def test_segments_and_in_place(
@@ -235,3 +245,20 @@ def test_least_workgroup_memory(device: dml.Device, monkeypatch: pytest.MonkeyPa
         gpu.context.facts = replace(gpu.context.facts, max_workgroup_storage=16384)
         for data_type in (T.FLOAT32, T.INT64):
             check(gpu, random, data_type, (70, 5, 41))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("data_type", "across"), [("FLOAT32", 19), ("INT64", 9)])
+def test_neighbours_on_both_sides(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch, data_type: str, across: int
+) -> None:
+    """Backward and exclusive, in boxes that need no workgroup memory for their elements."""
+    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    tensor = dml.TensorDesc(T[data_type], (301, across))
+    values = np.random.default_rng(4).integers(0, 3, tensor.sizes).astype(tensor.data_type.numpy)
+    flags = {"axis_direction": 1, "has_exclusive_sum": True}
+    with as_gpu(device) as gpu:
+        op = gpu.compile(running("sum", tensor, 0, **flags))
+        assert all("IS_DIRECT = true" in d.code for d in op.plan.dispatches)
+        made = op(gpu.upload(tensor, values.tobytes())).numpy()
+    np.testing.assert_array_equal(made, wanted(values, 0, False, True, True))
