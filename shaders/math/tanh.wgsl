@@ -1,7 +1,8 @@
-// The hyperbolic tangent.
+// The hyperbolic tangent: a quotient of polynomials up to 1.25, and from there on what is left to 1, of
+// which a few bits are enough.
 fn math_tanh(x: f32) -> f32 {
-  let a = clamp(x, -10.0, 10.0); // from 9 on the quotient is 1 or more
-  let z = a * a;
+  let a = f32_abs(x);
+  let z = min(a * a, 1.5625);
   var p = 1.3319136e-8;
   p = p * z + 2.0583584e-5;
   p = p * z + 0.0034940408;
@@ -12,5 +13,7 @@ fn math_tanh(x: f32) -> f32 {
   q = q * z + 0.025871098;
   q = q * z + 0.4671304;
   q = q * z + 1.0;
-  return select(clamp(a * f32_quotient(p, q), -1.0, 1.0), x, f32_is_nan(x));
+  let rest = 2.0 / (1.0 + exp2(min(a, 20.0) * 2.88539));
+  let made = select(a * f32_quotient(p, q), 1.0 - rest, a > 1.25);
+  return select(f32_signed(made, x), x, f32_is_nan(x));
 }
