@@ -8,16 +8,15 @@
 #param source_step: u32
 #param update_step: u32
 #param index_step: u32
-#param sizes: array<vec4<u32>, 2>
 #param out_strides: array<vec4<u32>, 2>
 #param source_strides: array<vec4<u32>, 2>
 #param update_strides: array<vec4<u32>, 2>
 #param tuple_strides: array<vec4<u32>, 2>
 #bind read indices: u32
 #import coordinate
+#import walk
 #import piece
 override WG_SIZE: u32 = 256;
-override RANK: u32 = 1;
 override TEAM: u32 = 256;
 override ACROSS: bool = false;
 override PLACES: u32 = 1024;
@@ -26,16 +25,10 @@ var<workgroup> wg_winners: array<atomic<u32>, PLACES>;
 
 struct Line { out: u32, source: u32, update: u32, tuple_at: u32 }
 
-fn moved(at: Line, c: u32, d: u32) -> Line {
-  return Line(at.out + c * params.out_strides[d / 4u][d % 4u], at.source + c * params.source_strides[d / 4u][d % 4u],
-    at.update + c * params.update_strides[d / 4u][d % 4u], at.tuple_at + c * params.tuple_strides[d / 4u][d % 4u]);
-}
-
-fn line_of(number: u32) -> Line {
-  var rest = number;
-  var at = Line(0u, 0u, 0u, 0u);
-  #repeat 7: if (RANK > $u + 1u) { let d = max(RANK, $u + 2u) - 1u - $u; let q = rest / params.sizes[d / 4u][d % 4u]; at = moved(at, rest - q * params.sizes[d / 4u][d % 4u], d); rest = q; }
-  return moved(at, rest, 0u);
+fn steps(d: u32) -> vec4<u32> {
+  let i = d / 4u;
+  let k = d % 4u;
+  return vec4<u32>(params.out_strides[i][k], params.source_strides[i][k], params.update_strides[i][k], params.tuple_strides[i][k]);
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -47,7 +40,8 @@ fn main(
   let mine = select(lane / TEAM, lane % BESIDE, ACROSS);
   let first = select(lane % TEAM, lane / BESIDE, ACROSS);
   let number = (group.x + group.y * groups.x) * BESIDE + mine;
-  let at = line_of(min(number, params.lines - 1u));
+  let begin = walked(min(number, params.lines - 1u));
+  let at = Line(begin.x, begin.y, begin.z, begin.w);
   let held = select(mine * params.length, mine, ACROSS); // where the line begins in workgroup memory
   let step = select(1u, BESIDE, ACROSS);
   for (var k = first; k < params.length; k += TEAM) { atomicStore(&wg_winners[held + k * step], 0u); }

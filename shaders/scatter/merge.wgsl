@@ -3,28 +3,26 @@
 // branch.
 #param count: u32 // pieces
 #param update_step: u32 // through the updates, from one index tuple to the next
-#param sizes: array<vec4<u32>, 2>
 #param out_strides: array<vec4<u32>, 2>
 #param source_strides: array<vec4<u32>, 2>
 #param table_strides: array<vec4<u32>, 2>
 #param block_strides: array<vec4<u32>, 2> // through what one tuple moves
 #bind read winners: u32
 #import piece
+#import walk
 override WG_SIZE: u32 = 256;
-override RANK: u32 = 1;
 
 struct Spot { out: u32, source: u32, place: u32, update: u32 }
 
-fn moved(at: Spot, c: u32, d: u32) -> Spot {
-  return Spot(at.out + c * params.out_strides[d / 4u][d % 4u], at.source + c * params.source_strides[d / 4u][d % 4u],
-    at.place + c * params.table_strides[d / 4u][d % 4u], at.update + c * params.block_strides[d / 4u][d % 4u]);
+fn steps(d: u32) -> vec4<u32> {
+  let i = d / 4u;
+  let k = d % 4u;
+  return vec4<u32>(params.out_strides[i][k], params.source_strides[i][k], params.table_strides[i][k], params.block_strides[i][k]);
 }
 
 fn spot_of(id: u32) -> Spot {
-  var rest = id;
-  var at = Spot(0u, 0u, 0u, 0u);
-  #repeat 7: if (RANK > $u + 1u) { let d = max(RANK, $u + 2u) - 1u - $u; let q = rest / params.sizes[d / 4u][d % 4u]; at = moved(at, rest - q * params.sizes[d / 4u][d % 4u], d); rest = q; }
-  return moved(at, rest, 0u);
+  let at = walked(id);
+  return Spot(at.x, at.y, at.z, at.w);
 }
 
 @compute @workgroup_size(WG_SIZE)
