@@ -34,7 +34,7 @@ INTERNAL = {
         "read_async reduce remember run select sort take"
     ),
     dml.Tensor: (
-        "context elements identity is_traced key lease marked namespace sliced storage "
+        "context elements is_traced key lease marked namespace sliced storage "
         "traced_ending traced_step whole without_elements"
     ),
     dml.CompiledOperator: "drop_calls operator plan",
