@@ -6,6 +6,7 @@
 #import item
 #import source
 #import target
+#import seat
 override PER: u32 = 16; // items of an invocation: 4, 8 or 16
 const NOWHERE = 0xffffffffu;
 const MOST_SUBGROUPS = 64u;
@@ -26,17 +27,12 @@ fn first_of(a: First, b: First) -> First {
   return First(select(a.key, b.key, second), select(a.number, b.number, second));
 }
 
-@compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-  @builtin(subgroup_id) subgroup: u32,
-  @builtin(subgroup_invocation_id) spot: u32,
-  @builtin(subgroup_size) lanes: u32,
-  @builtin(num_subgroups) subgroups: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn work(number: u32, seat: Seat) {
+  let lane = seat.lane;
+  let subgroup = seat.subgroup;
+  let spot = seat.spot;
+  let lanes = seat.lanes;
+  let subgroups = seat.subgroups;
   let segment = min(number, params.segments - 1u);
   let line = segment / params.chunks;
   let begin = line_begin(line);

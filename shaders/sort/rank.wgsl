@@ -1,6 +1,7 @@
 // Where the items of a workgroup go when they are ordered by one digit. A subgroup holds PER rows of
 // items, one row behind the other; invocations with the same digit find each other by voting on its
 // bits. Equal digits keep the order of the items.
+#import seat
 #import votes
 const DIGITS = 256u;
 const PER = 16u; // items of an invocation
@@ -10,14 +11,6 @@ override FOUND: u32 = ROWS * DIGITS;
 override EACH: u32 = DIGITS / WG_SIZE;
 var<workgroup> wg_found: array<atomic<u32>, FOUND>; // how often each digit, of two subgroups in a word
 var<workgroup> wg_sums: array<u32, SUBGROUPS>;
-
-struct Seat {
-  lane: u32,
-  subgroup: u32,
-  spot: u32, // in the subgroup
-  lanes: u32, // of a subgroup
-  all: Votes,
-}
 
 // The first item of an invocation; the others follow a row further each.
 fn first_item(seat: Seat) -> u32 { return seat.subgroup * seat.lanes * PER + seat.spot; }
@@ -33,8 +26,8 @@ fn counted(word: u32, seat: Seat) -> u32 { return (word >> (seat.subgroup % 2u *
 
 // The number of items with this digit that the subgroup has had before, counted on by the last of
 // the invocations that have it now.
-fn rank_in_subgroup(digit: u32, seat: Seat) -> u32 {
-  var same = seat.all;
+fn rank_in_subgroup(digit: u32, all: Votes, seat: Seat) -> u32 {
+  var same = all;
   #repeat 8: let said$ = (digit & (1u << $u)) != 0u; same &= votes(said$) ^ Votes(select(0xffffffffu, 0u, said$));
   let last = last_vote(same);
   let before = votes_before(same, seat.spot);

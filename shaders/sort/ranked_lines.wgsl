@@ -7,17 +7,10 @@
 override TILE: u32 = WG_SIZE * PER;
 var<workgroup> wg_items: array<Item, TILE>;
 
-@compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-  @builtin(subgroup_id) subgroup: u32,
-  @builtin(subgroup_invocation_id) spot: u32,
-  @builtin(subgroup_size) lanes: u32,
-) {
-  let seat = Seat(lane, subgroup, spot, lanes, votes(true));
-  let number = group.x + group.y * groups.x;
+fn work(number: u32, seat: Seat) {
+  let lane = seat.lane;
+  let lanes = seat.lanes;
+  let all = votes(true);
   let segment = min(number, params.segments - 1u);
   let line = segment / params.chunks;
   let begin = line_begin(line);
@@ -32,7 +25,7 @@ fn main(
       #repeat 16: x$ = wg_items[first + $u * lanes];
     }
     workgroupBarrier();
-    #repeat 16: let digit$ = item_digit(x$, shift) % DIGITS; let rank$ = rank_in_subgroup(digit$, seat);
+    #repeat 16: let digit$ = item_digit(x$, shift) % DIGITS; let rank$ = rank_in_subgroup(digit$, all, seat);
     workgroupBarrier();
     sum_found(seat);
     #repeat 16: wg_items[place_of(digit$, rank$, seat)] = x$;

@@ -12,17 +12,10 @@ var<workgroup> wg_starts: array<u32, DIGITS>; // of the items of a digit, less t
 
 fn digit_of(item: Item) -> u32 { return item_digit(item, params.shift) % DIGITS; }
 
-@compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-  @builtin(subgroup_id) subgroup: u32,
-  @builtin(subgroup_invocation_id) spot: u32,
-  @builtin(subgroup_size) lanes: u32,
-) {
-  let seat = Seat(lane, subgroup, spot, lanes, votes(true));
-  let number = group.x + group.y * groups.x;
+fn work(number: u32, seat: Seat) {
+  let lane = seat.lane;
+  let lanes = seat.lanes;
+  let all = votes(true);
   let segment = min(number, params.segments - 1u);
   let line = segment / params.chunks;
   let tile = segment - line * params.chunks;
@@ -35,7 +28,7 @@ fn main(
   #repeat 16: if (first + $u * lanes > last) { x$ = last_item(); }
   clear_found(lane);
   workgroupBarrier();
-  #repeat 16: let rank$ = rank_in_subgroup(digit_of(x$), seat);
+  #repeat 16: let rank$ = rank_in_subgroup(digit_of(x$), all, seat);
   workgroupBarrier();
   sum_found(seat);
   #repeat 16: wg_items[place_of(digit_of(x$), rank$, seat)] = x$;
