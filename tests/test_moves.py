@@ -209,6 +209,9 @@ TILES: dict[str, tuple[int, tuple[int, ...], dict[str, Any], str]] = {
     "far_apart": (8, (6, 1031), {"source": (5, 31), "strides": (1031, 1)}, "words_shared"),
     "pairs": (64, (67, 235), {"source": (1, 67), "steps": (1, -1)}, "words_alone"),
     "words": (32, (64, 9, 9), {"source": (126, 1, 9), "steps": (1, 1, -1)}, "units_open"),
+    "words_apart": (32, (9, 1), {"strides": (2, 1)}, "words_alone"),
+    "elements_apart": (16, (40, 9), {"strides": (2, 80)}, "words_shared"),
+    "bytes_apart": (8, (40, 3), {"source": (1, 40), "strides": (6, 2)}, "words_shared"),
 }
 
 

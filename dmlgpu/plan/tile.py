@@ -225,8 +225,8 @@ class Tile:
 
 
 def _by_output(dims: Sequence[Dim], box: Sequence[int]) -> list[int]:
-    """The loops of a box, that which steps least through the output first."""
-    return [d for d in order_of([d.out for d in dims]) if box[d] > 1] or [0]
+    """The loops of a box, first the one that walks the output element by element."""
+    return [d for d in order_of([d.out for d in dims]) if box[d] > 1 or dims[d].out == 1]
 
 
 def _source_run(dims: Sequence[Dim], bits: int, box: Sequence[int]) -> tuple[int, ...]:
@@ -258,6 +258,9 @@ def _out_run(dims: Sequence[Dim], box: Sequence[int]) -> tuple[int, ...]:
 
 def tile_of(bits: int, dims: tuple[Dim, ...], storage: int, *, is_alone: bool) -> Tile:
     """The tile of a move in `storage` bytes of workgroup memory."""
+    dims = tuple(d for d in dims if d.size > 1)
+    if all(d.out != 1 for d in dims):  # runs of one element
+        dims = (*dims, Dim(1, 1, 1))
     if bits == 64:
         dims = (*(d.scaled(2, 1) for d in dims), Dim(2, 1, 1))
         bits = 32
