@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dmlgpu as dml
-from dmlgpu.gpu import recording
+from dmlgpu.gpu import private, recording
 from dmlgpu.gpu.transfer import CHUNK, DIRECT, SMALL
 
 pytestmark = pytest.mark.gpu
@@ -48,3 +48,44 @@ def test_reading_back_submits_once(device: dml.Device, monkeypatch: pytest.Monke
     assert submitted == [1]
     device.wait()
     assert submitted == [1]
+
+
+def test_a_read_waits_for_as_long_as_it_takes(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device may say that it has nothing to do before it has answered."""
+    x = device.tensor(np.arange(16, dtype=np.uint32))
+    polls = []
+    poll = private.poll
+
+    def late(of: Any) -> bool:
+        polls.append(1)
+        return poll(of) if len(polls) > 2 * private.IDLE else True
+
+    monkeypatch.setattr(private, "LONGEST_PAUSE", 1e-5)
+    monkeypatch.setattr(private, "poll", late)
+    np.testing.assert_array_equal(x.numpy(), np.arange(16))
+    assert len(polls) > 2 * private.IDLE
+
+
+def test_a_read_without_an_answer_is_refused(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process would end where bytes were read that are not mapped."""
+    x = device.tensor(np.arange(16, dtype=np.uint32))
+    with monkeypatch.context() as patched:
+        patched.setattr(private, "LOST", 0.0)
+        patched.setattr(private, "poll", lambda _: True)
+        with pytest.raises(dml.DeviceError, match="did not answer while mapping 64 bytes"):
+            x.numpy()
+    np.testing.assert_array_equal(x.numpy(), np.arange(16))
+
+
+def test_a_device_with_work_is_not_idle(device: dml.Device) -> None:
+    x = device.tensor(np.ones((64, 1 << 18), np.float32))
+    device.wait()
+    results = [x.cumsum(1) for _ in range(4)]
+    device.flush()
+    assert private.poll(device.wgpu_device) is False
+    assert results[-1][-1, -1].item() == 1 << 18
+    assert private.poll(device.wgpu_device) is True

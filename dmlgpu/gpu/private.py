@@ -45,7 +45,8 @@ SUCCESS = 1  # WGPUMapAsyncStatus and WGPUQueueWorkDoneStatus
 SPIN = 1e-3
 LONGEST_PAUSE = 500e-6
 LAST_WAIT = 10.0  # seconds that the end of the program waits for other threads' questions
-IDLE = 1000  # times a device says it has nothing to do, before an answer is taken for lost
+# Times a device says it has nothing to do, and seconds, before an answer is taken for lost.
+IDLE, LOST = 1000, 1.0
 THREADED = 8 << 20  # bytes from which several threads copy: fresh pages cost more than copying
 THREADS = 4
 
@@ -372,11 +373,14 @@ class Question:
         return (*given, info[0])
 
     def wait(self, what: str) -> None:
-        """Returns when it is answered. Polls in this thread, so that Ctrl-C is heard meanwhile."""
+        """Returns when it is answered, or the device has nothing to do and the answer was lost.
+
+        Polls in this thread, so that Ctrl-C is heard meanwhile.
+        """
         began = time.perf_counter()
         spin = 0 if self._device.adapter.info["adapter_type"] == "CPU" else SPIN
-        idle = 0
-        while not self.answer and idle < IDLE:
+        idle = waited = 0.0
+        while not self.answer and (idle < IDLE or waited < LOST):
             if is_destroyed(self._device):
                 raise DeviceLostError(f"the GPU device was lost while {what}")
             idle += poll(self._device)
@@ -395,9 +399,10 @@ def poll(device: classes.GPUDevice) -> bool:
     wgpu-py polls in a thread of its own, in which finalizers of the program may run and wait for
     whoever waits for that thread.
     """
-    idle = bool(native().lib.wgpuDevicePoll(handle(device), False, native().ffi.NULL))
+    found = native().lib.wgpuDevicePoll(handle(device), False, native().ffi.NULL)
     raise_interrupted()
-    return idle
+    # Declared to return 32 bits, but made by a Rust function that sets the lowest 8.
+    return bool(found & 0xFF)
 
 
 def raise_interrupted() -> None:
@@ -480,6 +485,8 @@ class HostMap:
         try:
             if self._requested:
                 question.wait(f"mapping {size} bytes")
+                if self._requested and not question.answer:
+                    raise DeviceError(f"the adapter did not answer while mapping {size} bytes")
         except DeviceError:
             if self._requested:
                 if question.answer:  # refused: there is nothing to unmap
