@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from enum import Enum
+from marshal import dumps
 from typing import Any
 
 import numpy as np
 
 from dmlgpu.desc.enumerations import ScaleBias
 from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.desc.values import exact
 
-_FIXED = (int, float, type, np.integer, np.floating, TensorDesc, ScaleBias)
+_FIXED = (int, float, str, type, np.integer, np.floating, TensorDesc, ScaleBias)
+_PLAIN = frozenset({int, bool, float, str, list, tuple, type(None), type(...)})
 
 
 def is_fixed(value: Any) -> bool:
@@ -19,14 +23,33 @@ def is_fixed(value: Any) -> bool:
     return value is None or value is ... or isinstance(value, _FIXED)
 
 
-def key_of(*arrays: Any) -> Any:
-    """Array arguments as one hashable value; what is no sequence stands for itself.
+def key_of(*arguments: Any) -> Any:
+    """Arguments as one hashable value; equal ones that mean different things stay apart.
 
-    Types belong to it: 1.0 equals 1, but only one of them is an index.
+    Types belong to it: 1.0 equals 1, but only one of them is an index. So do the signs of zeros.
     """
-    return tuple(
-        [(*a, *map(type, a)) if isinstance(a, (list, tuple)) else (type(a), a) for a in arrays]
-    )
+    return tuple([_key(a) for a in arguments])
+
+
+def _key(argument: Any) -> Any:
+    if isinstance(argument, (list, tuple)):
+        return key_of(*argument)
+    return argument.__class__, exact(argument)
+
+
+def plain_key(arguments: list[Any]) -> Any:
+    """`key_of`, in a tenth of the time, for Python's own numbers and sequences of them.
+
+    To be remembered only for what `is_plain`: other objects may have the same bytes.
+    """
+    return dumps(arguments, 2) if _PLAIN.issuperset(map(type, arguments)) else key_of(*arguments)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether no other object has the same `plain_key`."""
+    if value.__class__ in (list, tuple):
+        return all(map(is_plain, value))
+    return value.__class__ in _PLAIN or isinstance(value, Enum)
 
 
 def index_key(parts: tuple[Any, ...]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -350,22 +350,11 @@ class Device:
         Outputs are inferred. Inputs that DirectML wants in one size are broadcast as NumPy does,
         and where DirectML wants leading dimensions of size 1 in a result, it is seen without.
         """
-        values = key_of(*attributes.values())
-        key: Hashable = ()
-        try:
-            # Tensors alone, as nearly always: no description is looked at.
-            key = (name, *[x.key[2] for x in inputs], *attributes, values)
-            known = self.remembered.get(key)
-        except Exception:  # an array, or an attribute that is not hashable
-            known = None
-        if known is None:
-            known, inputs = self._found(name, inputs, attributes, values)
-            if key and is_fixed(values):
-                self.remember(key, known)
-        return known(*inputs)
+        known, given = self.found(name, inputs, attributes)
+        return known(*given)
 
-    def _found(
-        self, name: str, inputs: tuple[Any, ...], attributes: dict[str, Any], values: Hashable
+    def found(
+        self, name: str, inputs: Sequence[Any], attributes: dict[str, Any]
     ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """What runs these inputs, remembered or prepared, and the inputs as it takes them."""
         operator = BY_NAME[name]
@@ -379,6 +368,7 @@ class Device:
                 f"{name}: {len(inputs)} inputs given; it takes {len(given)}: {names}"
             )
         descs = tuple(map(_desc_of, given))
+        values = key_of(*attributes.values())
         key = (name, descs, *attributes, values)
         try:
             known = self.remembered.get(key)

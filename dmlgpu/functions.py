@@ -10,11 +10,13 @@ import copyreg
 import os
 import threading
 from collections.abc import Callable, Sequence
-from inspect import Parameter, Signature
-from typing import Any, TypeAlias
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 import numpy.typing as npt
 
+from dmlgpu.arguments import is_plain, plain_key
 from dmlgpu.desc.catalogue import SYNONYMS
 from dmlgpu.desc.description import Description
 from dmlgpu.desc.enumerations import AxisDirection, PaddingMode
@@ -25,6 +27,8 @@ from dmlgpu.ops import BY_DESC, BY_NAME
 from dmlgpu.tensor import Tensor
 
 Array: TypeAlias = Tensor | npt.ArrayLike
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
 empty = Parameter.empty
 
 _default: list[Device] = []
@@ -108,23 +112,76 @@ def from_dlpack(x: Any, device: Device | None = None) -> Tensor:
     return (device or default_device()).from_dlpack(x)
 
 
-def slice(x: Array, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> Tensor:
+class Asked(Generic[Made]):
+    """What a function asks of a device: an operator, its inputs, and its attributes."""
+
+    def __init__(self, name: str, *inputs: Any, **attributes: Any) -> None:
+        self.name = name
+        self.inputs = inputs
+        self.attributes = attributes
+
+
+def operator_function(read: Callable[Given, Asked[Made]]) -> Callable[Given, Made]:
+    """The function whose arguments `read` reads. A call like an earlier one takes one look-up."""
+
+    @wraps(read)
+    def function(*args: Given.args, **named: Given.kwargs) -> Made:
+        tensors: list[Any] = []
+        others: list[Any] = []
+        key: list[Any] = [read, *named]
+        known: Any = None
+        try:
+            for x in (*args, *named.values()):
+                if x.__class__ is Tensor:
+                    tensors.append(x)
+                    others.append(...)
+                    key.append(x.key[2])
+                else:
+                    others.append(x)
+            if tensors:
+                key.append(plain_key(others))
+                known = tensors[0].device.remembered.get(tuple(key))
+        except Exception:  # an argument that is not hashable: reading says so
+            tensors = []
+        if known is None:
+            asked = read(*args, **named)
+            flat = [x for t in asked.inputs for x in (t if isinstance(t, (list, tuple)) else (t,))]
+            device = device_of(*flat)
+            known, inputs = device.found(asked.name, asked.inputs, asked.attributes)
+            same = tensors and list(map(id, tensors)) == list(map(id, inputs))
+            if same and is_plain(others):
+                device.remember(tuple(key), known)
+            tensors = list(inputs)
+        made: Made = known(*tensors)
+        return made
+
+    told = signature(read)
+    if told.return_annotation is not told.empty:
+        made = told.return_annotation.removeprefix("Asked[").removesuffix("]")
+        vars(function)["__signature__"] = told.replace(return_annotation=made)
+    return function
+
+
+@operator_function
+def slice(
+    x: Array, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
+) -> Asked[Tensor]:
     """SLICE: `sizes` elements per dimension, from `offsets` on, every `strides`-th.
 
     >>> dml.slice([1, 2, 3, 4, 5], offsets=[1], sizes=[2], strides=[3]).tolist()
     [2, 5]
     """
-    result: Tensor = device_of(x).run("SLICE", x, offsets=offsets, sizes=sizes, strides=strides)
-    return result
+    return Asked("SLICE", x, offsets=offsets, sizes=sizes, strides=strides)
 
 
+@operator_function
 def slice1(
     x: Array,
     input_window_offsets: Sequence[int],
     input_window_sizes: Sequence[int],
     input_window_strides: Sequence[int],
     output_sizes: Sequence[int] | None = None,
-) -> Tensor:
+) -> Asked[Tensor]:
     """SLICE1: steps through a window, from its far end where a stride is negative.
 
     `output_sizes` keeps only the first elements; by default all that the steps reach.
@@ -137,16 +194,16 @@ def slice1(
         "input_window_sizes": input_window_sizes,
         "input_window_strides": input_window_strides,
     }
-    result: Tensor = device_of(x).run("SLICE1", x, **windows, output_sizes=output_sizes)
-    return result
+    return Asked("SLICE1", x, **windows, output_sizes=output_sizes)
 
 
+@operator_function
 def gather_nd(
     x: Array,
     indices: Array,
     input_dimension_count: int | None = None,
     indices_dimension_count: int | None = None,
-) -> Tensor:
+) -> Asked[Tensor]:
     """GATHER_ND: the blocks of `x` that the tuples along the last axis of `indices` name.
 
     Negative coordinates count from the end. The counts say how many trailing dimensions are
@@ -156,27 +213,24 @@ def gather_nd(
     [3, 2]
     """
     counts = _counts(input_dimension_count, indices_dimension_count)
-    result: Tensor = device_of(x, indices).run("GATHER_ND", x, indices, **counts)
-    return result
+    return Asked("GATHER_ND", x, indices, **counts)
 
 
+@operator_function
 def gather_nd1(
     x: Array,
     indices: Array,
     input_dimension_count: int | None = None,
     indices_dimension_count: int | None = None,
     batch_dimension_count: int = 0,
-) -> Tensor:
+) -> Asked[Tensor]:
     """GATHER_ND1: GATHER_ND within each of the leading batch dimensions.
 
     >>> dml.gather_nd1([[1, 2], [3, 4]], [[1], [0]], batch_dimension_count=1).tolist()
     [2, 3]
     """
     counts = _counts(input_dimension_count, indices_dimension_count)
-    result: Tensor = device_of(x, indices).run(
-        "GATHER_ND1", x, indices, **counts, batch_dimension_count=batch_dimension_count
-    )
-    return result
+    return Asked("GATHER_ND1", x, indices, **counts, batch_dimension_count=batch_dimension_count)
 
 
 def _counts(inputs: int | None, indices: int | None) -> dict[str, int]:
@@ -185,12 +239,13 @@ def _counts(inputs: int | None, indices: int | None) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count is not None}
 
 
+@operator_function
 def cumulative_summation(
     x: Array,
     axis: int,
     axis_direction: AxisDirection = AxisDirection.INCREASING,
     exclusive: bool = False,
-) -> Tensor:
+) -> Asked[Tensor]:
     """CUMULATIVE_SUMMATION: running sums along an axis; a negative axis counts from the end.
 
     DECREASING starts at the far end; `exclusive` leaves each element out of its own sum.
@@ -198,35 +253,34 @@ def cumulative_summation(
     >>> dml.cumulative_summation([1, 2, 3, 4], 0, exclusive=True).tolist()
     [0, 1, 3, 6]
     """
-    result: Tensor = device_of(x).run(
+    return Asked(
         "CUMULATIVE_SUMMATION",
         x,
         axis=axis,
         axis_direction=axis_direction,
         has_exclusive_sum=exclusive,
     )
-    return result
 
 
+@operator_function
 def cumulative_product(
     x: Array,
     axis: int,
     axis_direction: AxisDirection = AxisDirection.INCREASING,
     exclusive: bool = False,
-) -> Tensor:
+) -> Asked[Tensor]:
     """CUMULATIVE_PRODUCT: running products along an axis; a negative axis counts from the end.
 
     >>> dml.cumulative_product([1, 2, 3, 4], 0, dml.AxisDirection.DECREASING).tolist()
     [24, 24, 12, 4]
     """
-    result: Tensor = device_of(x).run(
+    return Asked(
         "CUMULATIVE_PRODUCT",
         x,
         axis=axis,
         axis_direction=axis_direction,
         has_exclusive_product=exclusive,
     )
-    return result
 
 
 def device_of(*values: Any) -> Device:
@@ -237,15 +291,15 @@ def device_of(*values: Any) -> Device:
     return default_device()
 
 
-def cast(x: Array, dtype: DataType | npt.DTypeLike) -> Tensor:
+@operator_function
+def cast(x: Array, dtype: DataType | npt.DTypeLike) -> Asked[Tensor]:
     """CAST: the same numbers in another data type.
 
     >>> dml.cast([1.7, -1.7], np.int32).tolist()
     [1, -1]
     """
     data_type = dtype if isinstance(dtype, DataType) else DataType.from_numpy(dtype)
-    result: Tensor = device_of(x).run("CAST", x, output_data_type=data_type)
-    return result
+    return Asked("CAST", x, output_data_type=data_type)
 
 
 def function_names() -> tuple[str, ...]:
@@ -267,9 +321,9 @@ def function_named(name: str) -> Callable[..., Any] | None:
     inputs = [field.name for field in operator.inputs]
     attributes = [field for field in operator.fields if not field.is_tensor]
 
-    def function(*args: Any, **named: Any) -> Any:
+    def read(*args: Any, **named: Any) -> Asked[Any]:
         try:
-            bound = signature.bind(*args, **named)
+            bound = told.bind(*args, **named)
         except TypeError as error:
             raise InvalidTypeError(f"{operator.name}: {error}") from None
         given = bound.arguments
@@ -280,8 +334,7 @@ def function_named(name: str) -> Callable[..., Any] | None:
                 tensors[i] = [x if isinstance(x, Tensor) else own.tensor(x) for x in tensors[i]]
         while tensors and tensors[-1] is None:
             tensors.pop()
-        flat = [x for t in tensors for x in (t if isinstance(t, (list, tuple)) else (t,))]
-        return device_of(*flat).run(operator.name, *tensors, **given)
+        return Asked(operator.name, *tensors, **given)
 
     shorts = [_argument(n) for n in inputs]
     parameters = [
@@ -298,12 +351,12 @@ def function_named(name: str) -> Callable[..., Any] | None:
     parameters.append(Parameter("output_data_type", Parameter.KEYWORD_ONLY, default=None))
     parameters.append(Parameter("output_sizes", Parameter.KEYWORD_ONLY, default=None))
     parameters.sort(key=lambda p: p.kind)
-    signature = Signature(parameters)
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = (operator.desc.__doc__ or "").replace("_OPERATOR_DESC", "", 1)
-    function.__module__ = "dmlgpu"
-    vars(function)["__signature__"] = signature
-    return function
+    told = Signature(parameters)
+    read.__name__ = read.__qualname__ = name
+    read.__doc__ = (operator.desc.__doc__ or "").replace("_OPERATOR_DESC", "", 1)
+    read.__module__ = "dmlgpu"
+    vars(read)["__signature__"] = told
+    return operator_function(read)
 
 
 def _argument(field: str) -> str:
@@ -313,51 +366,54 @@ def _argument(field: str) -> str:
     return field.removesuffix("_tensor")
 
 
-def split(x: Array, sizes: Sequence[int], axis: int) -> tuple[Tensor, ...]:
+@operator_function
+def split(x: Array, sizes: Sequence[int], axis: int) -> Asked[tuple[Tensor, ...]]:
     """SPLIT: `x` cut along an axis into pieces of these sizes.
 
     >>> [piece.tolist() for piece in dml.split([1, 2, 3, 4, 5], [2, 3], axis=0)]
     [[1, 2], [3, 4, 5]]
     """
-    made: tuple[Tensor, ...] = device_of(x).run("SPLIT", x, output_sizes=tuple(sizes), axis=axis)
-    return made
+    return Asked("SPLIT", x, output_sizes=tuple(sizes), axis=axis)
 
 
+@operator_function
 def padding(
     x: Array,
     mode: PaddingMode | int,
     value: float,
     start: Sequence[int],
     end: Sequence[int],
-) -> Tensor:
+) -> Asked[Tensor]:
     """PADDING: `x` with more elements before and behind it, per dimension.
 
     >>> dml.padding([1, 2, 3], dml.PaddingMode.REFLECTION, 0, start=[2], end=[1]).tolist()
     [3, 2, 1, 2, 3, 2]
     """
     named = {"padding_mode": mode, "padding_value": value}
-    result: Tensor = device_of(x).run("PADDING", x, **named, start_padding=start, end_padding=end)
-    return result
+    return Asked("PADDING", x, **named, start_padding=start, end_padding=end)
 
 
+@operator_function
 def padding1(
     x: Array,
     mode: PaddingMode | int,
     value: int | float,
     start: Sequence[int],
     end: Sequence[int],
-) -> Tensor:
+) -> Asked[Tensor]:
     """PADDING1: PADDING with a value of the data type of `x`, exactly.
 
     >>> dml.padding1([1, 2], dml.PaddingMode.CONSTANT, 2**53 + 1, [1], [0]).tolist()
     [9007199254740993, 1, 2]
     """
     named = {"padding_mode": mode, "padding_value": value}
-    result: Tensor = device_of(x).run("PADDING1", x, **named, start_padding=start, end_padding=end)
-    return result
+    return Asked("PADDING1", x, **named, start_padding=start, end_padding=end)
 
 
-def gather(x: Array, indices: Array, axis: int, index_dimensions: int | None = None) -> Tensor:
+@operator_function
+def gather(
+    x: Array, indices: Array, axis: int, index_dimensions: int | None = None
+) -> Asked[Tensor]:
     """GATHER: the slices of `x` along an axis that `indices` name.
 
     Negative indices count from the end. `index_dimensions` says how many trailing dimensions of
@@ -367,17 +423,17 @@ def gather(x: Array, indices: Array, axis: int, index_dimensions: int | None = N
     [[3, 4], [1, 2], [3, 4]]
     """
     meant = {} if index_dimensions is None else {"index_dimensions": index_dimensions}
-    result: Tensor = device_of(x, indices).run("GATHER", x, indices, axis=axis, **meant)
-    return result
+    return Asked("GATHER", x, indices, axis=axis, **meant)
 
 
+@operator_function
 def scatter_nd(
     x: Array,
     indices: Array,
     updates: Array,
     input_dimension_count: int | None = None,
     indices_dimension_count: int | None = None,
-) -> Tensor:
+) -> Asked[Tensor]:
     """SCATTER_ND: `x` with the blocks that the tuples of `indices` name replaced by `updates`.
 
     Of several updates of one block the last one stays. The counts say how many trailing dimensions
@@ -387,8 +443,7 @@ def scatter_nd(
     [7, 2, 3, 8]
     """
     counts = _counts(input_dimension_count, indices_dimension_count)
-    result: Tensor = device_of(x, indices, updates).run("SCATTER_ND", x, indices, updates, **counts)
-    return result
+    return Asked("SCATTER_ND", x, indices, updates, **counts)
 
 
 # Functions whose arguments are not what a record says by itself.

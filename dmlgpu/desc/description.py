@@ -37,9 +37,11 @@ from typing import (
 )
 
 from dmlgpu.desc import values
+from dmlgpu.desc.cached import cached_property
 from dmlgpu.desc.catalogue import Entry, described_by, entry
 from dmlgpu.desc.enumerations import ENUMERATIONS, ScaleBias, Size2D
 from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.desc.values import exact
 from dmlgpu.errors import InvalidDescError, shown
 
 Output: TypeAlias = Annotated[TensorDesc, "out"]
@@ -78,7 +80,7 @@ class Description:
 
     def __init_subclass__(cls) -> None:
         if "__annotations__" in vars(cls):  # a class without fields of its own has its base's
-            dataclass(frozen=True, kw_only=True)(cls)
+            dataclass(frozen=True, kw_only=True, eq=False)(cls)
 
     def __post_init__(self) -> None:
         where = entry_of(type(self)).name
@@ -93,6 +95,20 @@ class Description:
             else:
                 continue
             object.__setattr__(self, field.name, value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Description):
+            return NotImplemented
+        return type(self) is type(other) and self._exact == other._exact
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._exact))
+
+    @cached_property
+    def _exact(self) -> tuple[Any, ...]:
+        """The fields; descriptions are equal only if they do the same, to the sign of a zero."""
+        kept: Any = self  # a dataclass, as all that are derived from this
+        return tuple(exact(getattr(self, f.name)) for f in dataclass_fields(kept))
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """The tensors that are read, by field: `input_tensor`, or `input_tensors[0]`."""

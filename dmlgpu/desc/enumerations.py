@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
+
+from dmlgpu.desc.values import exact
 
 
 class AxisDirection(IntEnum):
@@ -123,12 +126,23 @@ class RoundingMode(IntEnum):
     TOWARD_INFINITY = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ScaleBias:
     """DML_SCALE_BIAS: x is replaced by x * scale + bias before the function."""
 
     scale: float
     bias: float
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ScaleBias) and self._exact == other._exact
+
+    def __hash__(self) -> int:
+        return hash(self._exact)
+
+    @property
+    def _exact(self) -> tuple[Any, ...]:
+        key: tuple[Any, ...] = exact((self.scale, self.bias))
+        return key
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import struct
 from collections.abc import Iterable
 from enum import IntEnum
 from itertools import islice
@@ -16,6 +17,14 @@ UINT32_MAX = 2**32 - 1
 MOST_ENTRIES = 4096  # of a sequence: an endless iterator must not fill memory
 
 E = TypeVar("E", bound=IntEnum)
+_PACKED = struct.Struct("<d").pack
+
+
+def exact(value: Any) -> Any:
+    """What equals only what means the same: floats by their bits, for 0.0 equals -0.0."""
+    if isinstance(value, (float, np.floating)):
+        return _PACKED(value)
+    return tuple(map(exact, value)) if isinstance(value, tuple) else value
 
 
 def sequence(name: str, values: Any, of: str) -> tuple[Any, ...]:
