@@ -37,7 +37,6 @@ from typing import (
 )
 
 from dmlgpu.desc import values
-from dmlgpu.desc.cached import cached_property
 from dmlgpu.desc.catalogue import Entry, described_by, entry
 from dmlgpu.desc.enumerations import ENUMERATIONS, ScaleBias, Size2D
 from dmlgpu.desc.tensor import DataType, TensorDesc
@@ -80,7 +79,7 @@ class Description:
 
     def __init_subclass__(cls) -> None:
         if "__annotations__" in vars(cls):  # a class without fields of its own has its base's
-            dataclass(frozen=True, kw_only=True, eq=False)(cls)
+            dataclass(frozen=True, kw_only=True, eq=False, unsafe_hash=True)(cls)
 
     def __post_init__(self) -> None:
         where = entry_of(type(self)).name
@@ -97,18 +96,12 @@ class Description:
             object.__setattr__(self, field.name, value)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Description):
+        """Whether both do the same, to the sign of a zero."""
+        if type(self) is not type(other):
             return NotImplemented
-        return type(self) is type(other) and self._exact == other._exact
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._exact))
-
-    @cached_property
-    def _exact(self) -> tuple[Any, ...]:
-        """The fields; descriptions are equal only if they do the same, to the sign of a zero."""
-        kept: Any = self  # a dataclass, as all that are derived from this
-        return tuple(exact(getattr(self, f.name)) for f in dataclass_fields(kept))
+        mine: Any = self  # a dataclass, as all that are derived from this
+        names = [f.name for f in dataclass_fields(mine)]
+        return all(exact(getattr(self, n)) == exact(getattr(other, n)) for n in names)
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """The tensors that are read, by field: `input_tensor`, or `input_tensors[0]`."""
