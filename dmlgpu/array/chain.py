@@ -172,14 +172,18 @@ def _last(steps: Sequence[Step]) -> str:
 def _rounded(steps: Sequence[Step]) -> str:
     """Statements for the steps' values t0, t1, ..., each as its type holds it.
 
-    A compiler may contract a product and a sum into one operation that rounds once. It cannot
-    through the exclusive or with a number that it does not know, which is 0.
+    A compiler may contract a product and a sum into one operation that rounds once, and take
+    packing and unpacking a half for nothing. It cannot through the exclusive or with a number that
+    it does not know, which is 0.
     """
     lines = []
     for i, step in enumerate(steps):
-        value = f"{step.data_type.name.lower()}_wrap({step.text})"
+        name = step.data_type.name.lower()
+        value = f"{name}_wrap({step.text})"
         if step.data_type is DataType.FLOAT32:
             value = f"bitcast<f32>(bitcast<u32>({step.text}) ^ k_zero)"
+        if step.data_type is DataType.FLOAT16:
+            value = f"{name}_decode({name}_encode({step.text}) ^ vec2<u32>(k_zero))"
         lines.append(f"let t{i} = {value};")
     return " ".join(lines)
 

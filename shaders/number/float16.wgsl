@@ -33,6 +33,16 @@ fn float16_encode4(v: vec4<f32>) -> vec4<u32> {
   half = select(half, vec4<u32>(0x7e00u), magnitude > vec4<u32>(0x7f800000u));
   return sign | half;
 }
+// Two elements, as they lie in a word.
+fn float16_pair(word: u32) -> vec2<f32> {
+  return float16_decode4(vec4<u32>(word & 0xffffu, word >> 16u, 0u, 0u)).xy;
+}
+fn float16_word(v: vec2<f32>) -> u32 {
+  let bits = float16_encode4(v.xyxy);
+  return bits.x | (bits.y << 16u);
+}
 fn float16_decode(bits: vec2<u32>) -> f32 { return float16_decode4(bits.xxxx).x; }
 fn float16_encode(v: f32) -> vec2<u32> { return vec2<u32>(float16_encode4(vec4<f32>(v)).x, 0u); }
-fn float16_wrap(v: f32) -> f32 { return float16_decode(float16_encode(v)); }
+fn float16_eq(a: f32, b: f32) -> bool { return f32_eq(a, b); }
+fn float16_lt(a: f32, b: f32) -> bool { return f32_lt(a, b); }
+fn float16_le(a: f32, b: f32) -> bool { return f32_le(a, b); }
