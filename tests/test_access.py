@@ -104,7 +104,7 @@ def check_copy(
     """Output words are input words plus one; every other word of every buffer keeps its value."""
     owner, offset, size = places["input"]
     given = buffers[owner][offset // 4 : (offset + size) // 4].copy()
-    count = -(-size // 16) if kernel == "unit" else size // 4
+    count = -(-size // {"unit": 16, "half": 8}.get(kernel, 4))
     after, access = run(kernel, buffers, places, counted(count), **how)
     assert wanted(access), access
     target, offset, size = places["output"]
@@ -115,7 +115,7 @@ def check_copy(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("kernel", ["unit", "word", "repeat"])
+@pytest.mark.parametrize("kernel", ["unit", "half", "word", "repeat"])
 @pytest.mark.parametrize("size", [16, 160, 20, 28, 132])
 def test_two_buffers_from_their_start(run: Runner, kernel: str, size: int) -> None:
     """A tensor whose last 16 bytes are not its own is written word by word."""
@@ -124,12 +124,12 @@ def test_two_buffers_from_their_start(run: Runner, kernel: str, size: int) -> No
         kernel,
         [some_words(64), some_words(64, 1)],
         {"input": (0, 0, size), "output": (1, 0, size)},
-        lambda access: access["output"].scalar == (kernel == "unit" and size % 16 != 0),
+        lambda access: access["output"].scalar == (kernel in ("unit", "half") and size % 16 != 0),
     )
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("kernel", ["unit", "word"])
+@pytest.mark.parametrize("kernel", ["unit", "half", "word"])
 @pytest.mark.parametrize("size", [64, 52])
 def test_offsets_below_the_alignment_are_passed_on(run: Runner, kernel: str, size: int) -> None:
     check_copy(
@@ -142,7 +142,7 @@ def test_offsets_below_the_alignment_are_passed_on(run: Runner, kernel: str, siz
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("kernel", ["unit", "word", "repeat"])
+@pytest.mark.parametrize("kernel", ["unit", "half", "word", "repeat"])
 @pytest.mark.parametrize("size", [64, 52])
 def test_in_place_the_input_is_the_outputs_binding(run: Runner, kernel: str, size: int) -> None:
     check_copy(
@@ -155,7 +155,7 @@ def test_in_place_the_input_is_the_outputs_binding(run: Runner, kernel: str, siz
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("kernel", ["unit", "word"])
+@pytest.mark.parametrize("kernel", ["unit", "half", "word"])
 @pytest.mark.parametrize("size", [64, 52])
 @pytest.mark.parametrize("first", ["input", "output"])
 def test_two_ranges_of_one_buffer_share_a_binding(
@@ -172,7 +172,7 @@ def test_two_ranges_of_one_buffer_share_a_binding(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("kernel", ["unit", "word"])
+@pytest.mark.parametrize("kernel", ["unit", "half", "word"])
 @pytest.mark.parametrize("size", [1024, 1008, 1004])
 @pytest.mark.parametrize("offset", [0, 16])
 def test_a_tensor_larger_than_one_binding_takes_several(
@@ -189,7 +189,7 @@ def test_a_tensor_larger_than_one_binding_takes_several(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("kernel", ["unit", "word"])
+@pytest.mark.parametrize("kernel", ["unit", "half", "word"])
 def test_in_place_over_several_bindings(run: Runner, kernel: str) -> None:
     check_copy(
         run,
@@ -202,12 +202,15 @@ def test_in_place_over_several_bindings(run: Runner, kernel: str) -> None:
 
 
 @pytest.mark.gpu
-def test_words_of_an_aliased_unit_array(run: Runner) -> None:
+@pytest.mark.parametrize("source", ["unit", "half", "word"])
+@pytest.mark.parametrize("target", ["unit", "half"])
+def test_elements_of_an_aliased_array_of_others(run: Runner, source: str, target: str) -> None:
     """An input read by words may lie in a binding held as 16-byte units, and the other way."""
     words = some_words(64)
     for size in (64, 52):
         places = {"input": (0, 16, size), "output": (0, 128, size)}
-        (after,), access = run("mixed", [words], places, counted(-(-size // 16)))
+        kernel = f"{source}_to_{target}"
+        (after,), access = run(kernel, [words], places, counted(-(-size // 16)))
         assert access["input"].alias == "output"
         expected = words.copy()
         expected[32 : 32 + size // 4] = words[4 : 4 + size // 4]

@@ -124,7 +124,10 @@ def test_a_missing_shader_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_binds_lists_names_of_kernel_and_snippets() -> None:
-    assert wgsl.binds("mixed", {}) == {"input": ("read", "u32"), "output": ("write", "vec4<u32>")}
+    assert wgsl.binds("word_to_unit", {}) == {
+        "input": ("read", "u32"),
+        "output": ("write", "vec4<u32>"),
+    }
     assert wgsl.binds("outer", {"third": "other"}) == {"a": ("read", "u32"), "b": ("write", "u32")}
 
 

@@ -54,13 +54,14 @@ def reach(
         low, high = spans.get(target, (start, 0))
         spans[target] = (min(low, start), max(high, r.offset + r.padded))
     # Bindings that hold a tensor whose last 16 bytes are not all its own. Whatever shares one with
-    # it is reached word by word: an array of vec4 would end before those bytes, or write over them.
+    # it is reached word by word: an array of vectors would end before those bytes, or write over
+    # them.
     cut_short = {owner[name] for name, r in named.items() if r.size % UNIT and not r.whole}
     access: dict[str, Access] = {}
     for name, r in named.items():
         target = owner[name]
         start, end = spans[target]
-        scalar = modes[name][1] == "vec4<u32>" and target in cut_short
+        scalar = modes[name][1] != "u32" and target in cut_short
         units = -(-(end - start) // UNIT)
         windows = 1
         shift = 0

@@ -17,7 +17,8 @@ from dmlgpu.errors import DeviceError
 from dmlgpu.wgsl.params import Param, declaration, layout_of
 from dmlgpu.wgsl.source import expanded
 
-_BIND = re.compile(r"^#bind (read|write|atomic) (\w+): (u32|vec4<u32>)$")
+_BIND = re.compile(r"^#bind (read|write|atomic) (\w+): (u32|vec[24]<u32>)$")
+WORDS = {"u32": 1, "vec2<u32>": 2, "vec4<u32>": 4}  # of an element that a shader binds
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,7 @@ def binds(shader: str, slots: Mapping[str, str], code: str = "") -> dict[str, tu
 
 def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
     """Declaration of one binding and `raw_*` functions that reach its array, as one line."""
-    vector = element == "vec4<u32>" and not how.scalar
-    held = "vec4<u32>" if vector else "u32"
+    held = "u32" if how.scalar else element
     stored = "atomic<u32>" if mode == "atomic" else held
     kind = "read" if mode == "read" else "read_write"
     names = [name if how.windows == 1 else f"{name}_{w}" for w in range(how.windows)]
@@ -109,7 +109,7 @@ def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
         f"@group(0) @binding({first + w}) var<storage, {kind}> {n}: array<{stored}>;"
         for w, n in enumerate(names)
     ]
-    shift = how.window_shift + (0 if vector else 2)
+    shift = how.window_shift + (4 // WORDS[held]).bit_length() - 1
 
     def function(head: str, action: str, result: str = "") -> str:
         """A function that does `action` on the array and index that hold element i."""
@@ -150,44 +150,34 @@ def _reached(
     """
     at = f"tensor_ranges[{n}].x" if how.offset else ""
     end = f"{f'4u * {at} + ' if at else ''}tensor_ranges[{n}].y"
-    word, scalar = held, how.scalar
-    w = f"(i + 4u * {at})" if at else "i"  # index of word i of the tensor
-    u = f"(i + {at})" if at else "i"  # index of 16-byte unit i
-    parts = []
-    if element == "u32":
-        body = (
-            f"raw_load_{target}({w})" if word == "u32" else f"raw_load_{target}({w} / 4u)[{w} % 4u]"
-        )
-        parts.append(f"fn load_{name}(i: u32) -> u32 {{ return {body}; }}")
-    elif word != "u32":
-        parts.append(f"fn load_{name}(i: u32) -> vec4<u32> {{ return raw_load_{target}({u}); }}")
-    else:
-        last = f"let last = {end} - 1u; " if scalar else ""
-        picks = ", ".join(
-            f"raw_load_{target}({f'min(w + {k}u, last)' if scalar else f'w + {k}u'})"
-            for k in range(4)
-        )
-        parts.append(
-            f"fn load_{name}(i: u32) -> vec4<u32> "
-            f"{{ let w = 4u * {u}; {last}return vec4<u32>({picks}); }}"
-        )
+    made, have = WORDS[element], WORDS[held]
+    i = f"(i + {4 // made}u * {at})" if at else "i"  # index of element i of the tensor
+    load, before = f"raw_load_{target}({i})", ""
+    if made < have:
+        load, k = f"raw_load_{target}({i} / {have // made}u)", f"{i} % {have // made}u"
+        before = f"let v = {load}; " if made > 1 else ""
+        load = f"select(v.xy, v.zw, {k} == 1u)" if made > 1 else f"{load}[{k}]"
+    elif made > have:
+        before = f"let w = {made // have}u * {i}; "
+        before += f"let last = {end} - 1u; " if how.scalar else ""
+        parts_of = (f"w + {k}u" for k in range(made // have))
+        picks = (f"raw_load_{target}({f'min({k}, last)' if how.scalar else k})" for k in parts_of)
+        load = f"{element}({', '.join(picks)})"
+    parts = [f"fn load_{name}(i: u32) -> {element} {{ {before}return {load}; }}"]
     if mode == "read":
         return " ".join(parts)
-    if element == "u32":
-        parts.append(f"fn store_{name}(i: u32, v: u32) {{ raw_store_{target}({w}, v); }}")
-    elif word != "u32":
-        parts.append(f"fn store_{name}(i: u32, v: vec4<u32>) {{ raw_store_{target}({u}, v); }}")
-    else:
-        parts.append(
-            f"fn store_{name}(i: u32, v: vec4<u32>) {{ let w = 4u * {u}; "
-            f"let end = {end}; for (var k = 0u; k < 4u; k++) "
-            f"{{ if (w + k < end) {{ raw_store_{target}(w + k, v[k]); }} }} }}"
+    store = f"raw_store_{target}({i}, v);"
+    if made > have:
+        store = (
+            f"let w = {made}u * {i}; let end = {end}; for (var k = 0u; k < {made}u; k++) "
+            f"{{ if (w + k < end) {{ raw_store_{target}(w + k, v[k]); }} }}"
         )
+    parts.append(f"fn store_{name}(i: u32, v: {element}) {{ {store} }}")
     if mode == "atomic":
         parts.append(
             f"fn merge_{name}(i: u32, mask: u32, bits: u32) "
-            f"{{ raw_merge_{target}({w}, mask, bits); }} "
-            f"fn max_{name}(i: u32, v: u32) {{ raw_max_{target}({w}, v); }} "
-            f"fn add_{name}(i: u32, v: u32) -> u32 {{ return raw_add_{target}({w}, v); }}"
+            f"{{ raw_merge_{target}({i}, mask, bits); }} "
+            f"fn max_{name}(i: u32, v: u32) {{ raw_max_{target}({i}, v); }} "
+            f"fn add_{name}(i: u32, v: u32) -> u32 {{ return raw_add_{target}({i}, v); }}"
         )
     return " ".join(parts)

@@ -36,15 +36,35 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 """
 MIXED = """\
 #param count: u32
-#bind read input: u32
-#bind write output: vec4<u32>
+#bind read input: FROM
+#bind write output: TO
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  let i = 4u * id.x;
-  let v = vec4<u32>(load_input(i), load_input(i + 1u), load_input(i + 2u), load_input(i + 3u));
-  if (id.x < params.count) { store_output(id.x, v); }
+  let i = id.x;
+  let v = LOADED;
+  if (id.x < params.count) { STORED }
 }
 """
+LOADED = {
+    "u32": "vec4<u32>(load_input(4u * i), load_input(4u * i + 1u), "
+    "load_input(4u * i + 2u), load_input(4u * i + 3u))",
+    "vec2<u32>": "vec4<u32>(load_input(2u * i), load_input(2u * i + 1u))",
+    "vec4<u32>": "load_input(i)",
+}
+STORED = {
+    "vec2<u32>": "store_output(2u * i, v.xy); store_output(2u * i + 1u, v.zw);",
+    "vec4<u32>": "store_output(i, v);",
+}
+ELEMENTS = {"unit": "vec4<u32>", "half": "vec2<u32>", "word": "u32"}
+
+
+def mixed(source: str, target: str) -> str:
+    """A kernel that copies 16 bytes, from elements of one name to those of another."""
+    a, b = ELEMENTS[source], ELEMENTS[target]
+    text = MIXED.replace("FROM", a).replace("TO\n", f"{b}\n")
+    return text.replace("LOADED", LOADED[a]).replace("STORED", STORED[b])
+
+
 REPEAT = """\
 #param count: u32
 #param bias: i32
@@ -66,12 +86,10 @@ fn four(i: u32) -> vec4<u32> {
 }
 """
 FILES = {
-    "unit": KERNEL.replace("ELEMENT", "vec4<u32>"),
-    "word": KERNEL.replace("ELEMENT", "u32"),
-    "unit_body": BODY.replace("ELEMENT", "vec4<u32>"),
-    "word_body": BODY.replace("ELEMENT", "u32"),
+    **{name: KERNEL.replace("ELEMENT", element) for name, element in ELEMENTS.items()},
+    **{f"{name}_body": BODY.replace("ELEMENT", element) for name, element in ELEMENTS.items()},
     "report": REPORT,
-    "mixed": MIXED,
+    **{f"{a}_to_{b}": mixed(a, b) for a in ELEMENTS for b in ("unit", "half")},
     "repeat": REPEAT,
     "four": FOUR,
     "counts": "#repeat 1: a$;\n#repeat 12: $\n\t #repeat 2: f($, $u);\n#repeat 0: b\nlast\n",
@@ -90,4 +108,4 @@ def read_file(name: str) -> str:
 
 
 def slots_of(kernel: str) -> dict[str, str]:
-    return {"body": f"{kernel}_body"} if kernel in ("unit", "word") else {}
+    return {"body": f"{kernel}_body"} if kernel in ELEMENTS else {}
