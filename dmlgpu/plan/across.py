@@ -8,6 +8,9 @@ groups of that tile from what it holds.
 Narrow elements that are side by side there are held as words in the order of the output: squares
 of as many rows and columns as a word has elements are turned in registers.
 
+Words of what is held lie in planes, the words of a group in one each, so that invocations side by
+side take words side by side.
+
 A row of a tile is a piece of the innermost loops of the output. Where rows are no multiple of a
 group, a group belongs to the tile in which it begins; the tile reads as many elements beyond its
 own as such a group needs, from the next row where a row ends.
@@ -25,13 +28,14 @@ from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 
 WG_SIZE = 256
 ALONG = 64  # elements of a tile along the output, where the other loop has enough steps
-ALONG_WORDS = 31  # the same in words, where these are held: odd, so that banks differ
-RUN = 1024  # bits that a tile reads side by side; where elements are held, at most ALONG of them
+ALONG_WORDS = 32  # the same in words, where these are held
+RUN = 1024  # bits that a tile reads side by side, at most ALONG elements of them
 FAR = 512  # bits: less than that side by side is read from sectors of its own
 FEW = 8  # steps of a loop from which it is one side of a tile; shorter rows take in more loops
 # Bytes of the output between neighbours of an operand from which on caches hold what was read no
 # more when the other part of it is used.
 FORGOTTEN = 1 << 22
+BANKS = 32  # words that workgroup memory gives at once, one from each of its banks
 FEW_TILES = 4  # tiles along a loop, up to which the last one could leave much undone
 MOST_GROUPS = 4  # groups that an invocation makes together
 # Elements of so many bits times their step are loaded one by one from too many lines of a cache.
@@ -48,28 +52,49 @@ class Tile:
     inner: tuple[int, ...]  # sizes of the loops inside of that, which are taken whole
     own: int  # elements along a row
     beyond: int  # elements behind these that a group which begins in the tile may need
+    group: int  # elements that an invocation makes at once
     operands: tuple[int, ...]  # that are held
     turned: tuple[int, ...]  # of these, the ones that are held as words
+    aligned: tuple[int, ...]  # of those, the ones whose runs begin with words
 
     @property
     def along(self) -> int:
         """Elements that are held of each row."""
         return self.own + self.beyond
 
+    def per_cell(self, t: int, bits: int) -> int:
+        """Elements in a word that is held."""
+        return 32 // bits if t in self.turned else 1
+
+    def planes(self, t: int, bits: int) -> int:
+        """Words of a group, each held in a plane of its own: neighbours take neighbouring words."""
+        return max(1, self.group // self.per_cell(t, bits))
+
     def pitch(self, t: int, bits: int) -> int:
-        """Words from one row that is held to the next: odd, so that banks differ."""
-        return (-(-self.along * bits // 32) if t in self.turned else self.along) | 1
+        """Words of a plane from one row to the next: odd, so that banks differ."""
+        cells = -(-self.along // self.per_cell(t, bits)) + 1
+        return -(-cells // self.planes(t, bits)) | 1
+
+    def part(self, t: int, bits: int) -> int:
+        """Words of a plane that hold every row whose number leaves the same rest.
+
+        The rows of a square, which are put one after the other, lie that far apart.
+        """
+        per = self.per_cell(t, bits)
+        return self.pitch(t, bits) * -(-self.steps // per) + (BANKS // per if per > 1 else 0)
+
+    def plane(self, t: int, bits: int) -> int:
+        """Words of a plane."""
+        return self.part(t, bits) * self.per_cell(t, bits)
 
     def words(self, t: int, bits: int) -> int:
         """Words of workgroup memory that an operand needs."""
-        if t not in self.turned:
-            return self.pitch(t, bits) * self.steps * max(1, bits // 32)
-        per = 32 // bits
-        return self.pitch(t, bits) * -(-self.steps // per) * per + 1
+        return self.plane(t, bits) * self.planes(t, bits) * max(1, bits // 32)
 
-    def groups(self, group: int) -> int:
+    @property
+    def groups(self) -> int:
         """Groups that can begin in a row of the tile."""
-        return -(-self.own // group)
+        return -(-self.own // self.group)
 
     def counts(self, loops: Sequence[Loop]) -> list[int]:
         """Tiles along each loop; those along a row count at its outermost one."""
@@ -122,13 +147,18 @@ def tile_of(
     turned = tuple(t for t in far[loop] if operands[t].bits < 32 and loops[loop].steps[t] == 1)
     columns, most = ALONG, min(ALONG, RUN // bits)
     if len(turned) == len(far[loop]):
-        columns, most = ALONG_WORDS * 32 // bits, RUN // bits
+        columns = ALONG_WORDS * 32 // bits
     steps = _all_or(most, loops[loop].size)
     own = _all_or(columns * most // steps - beyond, length)
     own = own if own == length or beyond else own // group * group
     if own == length:
         steps = min(loops[loop].size, max(steps, columns * most // (own + beyond)))
-    tile = Tile(loop, steps, row, inner, own, beyond, (), turned)
+    others = [d for n, d in enumerate(loops) if n != loop]
+    starts = {t: [operands[t].start, *(d.steps[t] for d in others)] for t in turned}
+    aligned = tuple(
+        t for t in turned if not beyond and not any(n * operands[t].bits % 32 for n in starts[t])
+    )
+    tile = Tile(loop, steps, row, inner, own, beyond, group, (), turned, aligned)
     held, left = [], storage
     for t in far[loop]:
         left -= 4 * tile.words(t, operands[t].bits)
@@ -179,45 +209,61 @@ def held_by(reading: Reading, tile: Tile) -> Reading:
     for t in range(len(access)):
         if t in tile.operands:
             access[t] = "held_run" if t in tile.turned else "held"
-        elif rows and rows.steps[t] is not None and access[t] in ("run", "row"):
+        elif rows and rows.steps[t] is not None and access[t] != "place" and tile.inner:
             access[t] = "each"
     if rows:
         rows = InTile(rows.group, rows.rank, rows.length, rows.steps)
     return replace(reading, access=tuple(access), rows=rows)
 
 
-def at_once(tile: Tile, group: int) -> int:
+def at_once(tile: Tile) -> int:
     """Groups that an invocation makes together, so that their loads are all under way."""
-    return min(MOST_GROUPS, -(-tile.groups(group) * tile.steps // WG_SIZE))
+    return min(MOST_GROUPS, -(-tile.groups * tile.steps // WG_SIZE))
 
 
 def code(tile: Tile, reading: Reading, rank: int, tensors: int) -> list[str]:
     """The tile in WGSL: where it begins in each tensor, and how it is read."""
     starts = " ".join(f"at{t}: u32, next{t}: u32, turn{t}: u32," for t in range(tensors))
     lines = [
-        f"const GROUPS = {tile.groups(reading.group) * tile.steps}u;",
-        f"const AT_ONCE = {at_once(tile, reading.group)}u;",
+        f"const GROUPS = {tile.groups * tile.steps}u;",
+        f"const AT_ONCE = {at_once(tile)}u;",
         f"struct Tile {{ {starts} first: u32, left: u32, own: u32, across: u32, end: u32, }}",
         *_tile_at(tile, tensors),
         *(line for t in range(tensors) for line in _spot(tile, t, rank)),
     ]
     taken = []
     for t in tile.operands:
-        operand, words = reading.operands[t], tile.words(t, reading.operands[t].bits)
-        if t in tile.turned:
-            lines.append(f"var<workgroup> held{t}: array<u32, {words}>;")
-            taken += _take_words(tile, t, operand.bits, reading.load_of(t))
-            continue
-        parts = ("", "_high") if operand.bits == 64 else ("",)
-        size = words // len(parts)
-        lines += [f"var<workgroup> held{t}{part}: array<u32, {size}>;" for part in parts]
-        taken += _take_elements(tile, t, operand.bits, reading.load_of(t))
+        bits, load = reading.operands[t].bits, reading.load_of(t)
+        lines += _held(tile, t, bits, reading.is_even(t))
+        take = _take_words if t in tile.turned else _take_elements
+        taken += take(tile, t, bits, load)
     return [*lines, "fn take_in(tile: Tile, lane: u32) {", *taken, *_mend(tile, reading), "}"]
+
+
+def _held(tile: Tile, t: int, bits: int, is_even: bool) -> list[str]:
+    """Workgroup memory of an operand, and functions that find its words and take them.
+
+    `cell` is a word of a row; where every group has words of its own, `held` takes the number of
+    the group.
+    """
+    per, planes, plane = tile.per_cell(t, bits), tile.planes(t, bits), tile.plane(t, bits)
+    row = f"row % {per}u * {tile.part(t, bits)}u + row / {per}u * {tile.pitch(t, bits)}u"
+    at = f"{row} + first + k * {plane}u" if is_even else f"cell{t}(row, first + k)"
+    column = f"cell % {planes}u * {plane}u + cell / {planes}u"
+    lines = [
+        f"fn column{t}(cell: u32) -> u32 {{ return {column}; }}",
+        f"fn cell{t}(row: u32, cell: u32) -> u32 {{ return {row} + column{t}(cell); }}",
+    ]
+    for part in ("", "_high") if bits == 64 else ("",):
+        lines.append(f"var<workgroup> words{t}{part}: array<u32, {plane * planes}>;")
+        head = f"fn held{t}{part}(row: u32, first: u32, k: u32) -> u32"
+        lines.append(f"{head} {{ return words{t}{part}[{at}]; }}")
+    return lines
 
 
 def _take_elements(tile: Tile, t: int, bits: int, load: str) -> list[str]:
     """Statements that take in an operand element by element, the other loop's neighbours first."""
-    elements, pitch = tile.along * tile.steps, tile.pitch(t, bits)
+    elements = tile.along * tile.steps
     rounds = -(-elements // WG_SIZE)
     reach = f"tile.own + {tile.beyond}u" if tile.beyond else "tile.own"
     # What lies beyond the work is read as its last element, so that no load is in a branch.
@@ -229,7 +275,7 @@ def _take_elements(tile: Tile, t: int, bits: int, load: str) -> list[str]:
         f"  #repeat {rounds}: let v{t}_$ = {element_at(bits, load, f'at{t}_$')};",
     ]
     for word, part in (("", "x"), ("_high", "y")) if bits == 64 else (("", "x"),):
-        put = f"held{t}{word}[b{t}_$ * {pitch}u + a{t}_$] = v{t}_$.{part};"
+        put = f"words{t}{word}[cell{t}(b{t}_$, a{t}_$)] = v{t}_$.{part};"
         lines += _rounds(elements, put)
     return lines
 
@@ -239,7 +285,7 @@ def _take_words(tile: Tile, t: int, bits: int, load: str) -> list[str]:
 
     A row that ends is followed as if the other loop did not end there; see `_mend`.
     """
-    per, pitch = 32 // bits, tile.pitch(t, bits)
+    per, pitch, is_aligned = 32 // bits, tile.pitch(t, bits), t in tile.aligned
     across = -(-tile.steps // per)
     squares = across * -(-tile.along // per)
     rounds = -(-squares // WG_SIZE)
@@ -252,17 +298,20 @@ def _take_words(tile: Tile, t: int, bits: int, load: str) -> list[str]:
         column = f"a{t}_$ * {per}u + {i}u"
         lines.append(f"  #repeat {rounds}: let {at} = ahead{t}(tile, b{t}_$ * {per}u, {column});")
     for i in range(per):
-        for j in range(2):
+        for j in range(1 if is_aligned else 2):
             word = f"{load}(at{t}_{i}_$ / {per}u + {j}u)"
             lines.append(f"  #repeat {rounds}: let l{t}_{i}_{j}_$ = {word};")
     for i in range(per):
         shift = f"at{t}_{i}_$ % {per}u * {bits}u"
         low, high = (f"l{t}_{i}_{j}_$" for j in range(2))
-        lines.append(f"  #repeat {rounds}: let f{t}_{i}_$ = {funnel(low, high, f'({shift})')};")
+        word = low if is_aligned else funnel(low, high, f"({shift})")
+        lines.append(f"  #repeat {rounds}: let f{t}_{i}_$ = {word};")
     words = ", ".join(f"f{t}_{i}_$" for i in range(per))
     lines.append(f"  #repeat {rounds}: let t{t}_$ = turned{bits}(vec{per}<u32>({words}));")
+    square = f"column{t}(a{t}_$) + b{t}_$ * {pitch}u"
+    lines.append(f"  #repeat {rounds}: let s{t}_$ = {square};")
     for row in range(per):
-        put = f"held{t}[(b{t}_$ * {per}u + {row}u) * {pitch}u + a{t}_$] = t{t}_$[{row}];"
+        put = f"words{t}[s{t}_$ + {row * tile.part(t, bits)}u] = t{t}_$[{row}];"
         lines += _rounds(squares, put)
     return lines
 
@@ -275,22 +324,27 @@ def _mend(tile: Tile, reading: Reading) -> list[str]:
     turned = [t for t in tile.operands if t in tile.turned]
     if not tile.beyond or not turned:
         return []
-    lines = ["  workgroupBarrier();", "  if (lane == 0u && tile.end < tile.across) {"]
+    lines = ["  workgroupBarrier();"]
     for t in turned:
         bits = reading.operands[t].bits
         per, mask = 32 // bits, (1 << bits) - 1
-        for h in range(tile.beyond):
-            column = f"(tile.left + {h}u)"
-            element = element_at(bits, reading.load_of(t), f"spot{t}(tile, tile.end, {column})")
+        lines += [
+            f"  let mended{t} = tile.left / {per}u + lane;",
+            f"  let ends{t} = min(tile.left + {tile.beyond}u, {tile.along}u);",
+            f"  if (tile.end < tile.across && mended{t} * {per}u < ends{t}) {{",
+            f"    let spot = cell{t}(tile.end, mended{t});",
+            f"    var word = words{t}[spot];",
+        ]
+        for k in range(per):
+            n = f"(mended{t} * {per}u + {k}u)"
+            element = element_at(bits, reading.load_of(t), f"at{k}")
+            placed = f"(word & {0xFFFFFFFF ^ mask << k * bits}u) | ({element}.x << {k * bits}u)"
             lines += [
-                f"    if ({column} < {tile.along}u) {{",
-                f"      let word = tile.end * {tile.pitch(t, bits)}u + {column} / {per}u;",
-                f"      let shift = {column} % {per}u * {bits}u;",
-                f"      let others = held{t}[word] & ~({mask}u << shift);",
-                f"      held{t}[word] = others | ({element}.x << shift);",
-                "    }",
+                f"    let at{k} = spot{t}(tile, tile.end, {n});",
+                f"    word = select(word, {placed}, {n} >= tile.left);",
             ]
-    return [*lines, "  }"]
+        lines += [f"    words{t}[spot] = word;", "  }"]
+    return lines
 
 
 def _rounds(count: int, text: str) -> list[str]:
@@ -371,10 +425,10 @@ def _spot(tile: Tile, t: int, rank: int) -> list[str]:
 
 def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
     """Statements from the number of a group of the tile to its addresses, and to what is held."""
-    group, per_row = reading.group, tile.groups(reading.group)
+    group, per_row, rows = tile.group, tile.groups, reading.rows
     lines = [f"  let b = place / {per_row}u;"]
     outputs = range(len(reading.operands), tensors)
-    if reading.rows is None:
+    if rows is None:
         lines.append(f"  let a = place % {per_row}u * {group}u;")
         lines.append("  let number = 0u;")
     else:  # the output is packed: its addresses number the elements
@@ -383,18 +437,22 @@ def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
             f"  let number = (begin + {group - 1}u) / {group}u + place % {per_row}u;",
             f"  let first = number * {group}u;",
             "  let a = first - begin;",
+            "  let left = tile.left - a;",
         ]
     lines.append("  let inside = a < tile.own && b < tile.across;")
     for t in tile.operands:
-        bits = reading.operands[t].bits
-        column = f"a / {32 // bits}u" if t in tile.turned else "a"
-        lines.append(f"  let spot{t}_ = b * {tile.pitch(t, bits)}u + {column};")
+        first = f"a / {tile.per_cell(t, reading.operands[t].bits)}u"
+        first = f"place % {per_row}u" if reading.is_even(t) else first
+        lines.append(f"  let first{t} = {first};")
     for t in range(tensors):
-        if reading.rows is None:
+        if rows is None:
             lines.append(f"  let at{t}_ = spot{t}(tile, b, a);")
         elif t in outputs:
             lines.append(f"  let at{t}_ = first;")
-        elif reading.rows.steps[t] is None:
-            stride = reading.rows.stride(t)
-            lines.append(f"  let at{t}_ = params.start{t} + first * {stride};")
+        elif rows.steps[t] is None:
+            lines.append(f"  let at{t}_ = params.start{t} + first * {rows.stride(t)};")
+        elif reading.access[t].startswith(("run", "row")):
+            back = f" - left * {rows.steps[t]}u" if rows.steps[t] else ""
+            lines.append(f"  let row{t}_0 = spot{t}(tile, b, a);")
+            lines.append(f"  let row{t}_1 = spot{t}(tile, b, tile.left){back};")
     return lines

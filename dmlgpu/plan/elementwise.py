@@ -20,6 +20,7 @@ from dmlgpu.plan.values import (
     Parameter,
     Reading,
     element_at,
+    encoded,
     folded,
     function,
     half_slots,
@@ -29,7 +30,7 @@ from dmlgpu.plan.values import (
     parameter_words,
     places,
     wgsl_type,
-    words_of,
+    word_type,
 )
 
 WG_SIZE = 128
@@ -40,6 +41,8 @@ MOST_UNITS = 4  # units of one tensor that an invocation handles at most
 # Elements of a group whose expression looks others up. It is long: written out for more elements,
 # or for more than a word's on CPU adapters, it would take drivers long to compile.
 LOOKUPS = 4
+STORED = {"units": "vec4<u32>", "halves": "vec2<u32>"}  # by access; words where it is none of these
+FOLLOWED = 4  # groups in a row of a tile, from which on it hardly matters that the last goes on
 WORTH_MOVING = 1 << 20  # bytes of an operand from which on another dispatch costs less
 
 
@@ -86,8 +89,10 @@ class ElementWise:
             writes = not adapter.is_cpu and sum(moved_bytes.values()) - written <= written // MORE
             shape = replace(shape, writes=writes)
         if largest > adapter.max_binding and alone:
-            whole = not shape.tile or not shape.tile.inner  # loops that are cut are not baked in
-            parts = self._parts(shape if whole else untiled, adapter.max_binding)
+            cut = untiled  # loops that are cut are not baked in, nor where their parts begin
+            if shape.tile and not shape.tile.inner:
+                cut = replace(shape, tile=replace(shape.tile, aligned=()))
+            parts = self._parts(cut, adapter.max_binding)
             if parts is not None:
                 return parts
         starts = [operand.start for operand in self.operands]
@@ -211,9 +216,9 @@ class ElementWise:
         lines = shape.reading.declarations
         for n, access in enumerate(shape.stores):
             mode = "atomic" if access == "merge" else "write"
-            lines.append(f"#bind {mode} out{n}: {'vec4<u32>' if access == 'units' else 'u32'}")
+            lines.append(f"#bind {mode} out{n}: {STORED.get(access, 'u32')}")
         for t, (name, operand) in enumerate(self.lookups.items()):
-            lines += [f"#bind read look{t}: u32", _lookup(name, operand, t)]
+            lines += [f"#bind read look{t}: {word_type(operand.bits)}", _lookup(name, operand, t)]
         made = self.outputs[0][0].data_type
         first = next((o.data_type for o in self.inputs.values()), made)
         classes = {"T": first, "R": made}
@@ -248,9 +253,12 @@ class ElementWise:
             lines += places(rank, "sizes", index, walks, 1 if shape.is_linear else group)
         lines += shape.reading.loads()
         for n, (operand, _) in enumerate(self.outputs):
-            encode = f"{operand.data_type.name.lower()}_encode"
-            for k in range(group):
-                lines.append(f"  let y{n}_{k} = {encode}(operate{n}({shape.reading.values(k)}));")
+            values = [f"y{n}_{k}" for k in range(group)]
+            for k, value in enumerate(values):
+                lines.append(f"  let {value} = operate{n}({shape.reading.values(k)});")
+            if shape.stores[n] != "merge":
+                words = encoded(operand.data_type, values)
+                lines += [f"  let z{n}_{w} = {word};" for w, word in enumerate(words)]
         if shape.tile:
             lines += self._together(shape, shape.tile)
         for n, (operand, _) in enumerate(self.outputs):
@@ -258,16 +266,15 @@ class ElementWise:
         return [*lines, "}"]
 
     def _parts_of_group(self, shape: Shape) -> list[str]:
-        """What is kept of a group until it is written: where, and the encoded elements."""
+        """What is kept of a group until it is written: where, and its words."""
         first = len(self.inputs)
         where = [f"at{first + n}_" for n in range(len(self.outputs))]
-        values = [f"y{n}_{k}" for n in range(len(self.outputs)) for k in range(shape.group)]
-        return [*where, *values]
+        counts = [shape.group * operand.bits // 32 for operand, _ in self.outputs]
+        return [*where, *(f"z{n}_{w}" for n, count in enumerate(counts) for w in range(count))]
 
     def _made(self, shape: Shape) -> str:
         """The structure of a group that is not written yet."""
-        kinds = {"a": "u32", "y": "vec2<u32>"}
-        fields = ", ".join(f"{name}: {kinds[name[0]]}" for name in self._parts_of_group(shape))
+        fields = ", ".join(f"{name}: u32" for name in self._parts_of_group(shape))
         return f"struct Made {{ inside: bool, number: u32, {fields} }}"
 
     def _together(self, shape: Shape, tile: across.Tile) -> list[str]:
@@ -276,7 +283,7 @@ class ElementWise:
         What a loop would read would wait for what it wrote before.
         """
         parts = self._parts_of_group(shape)
-        count = across.at_once(tile, shape.group)
+        count = across.at_once(tile)
         place = f"place + $u * {across.WG_SIZE}u"
         return [
             f"  return Made(inside, number, {', '.join(parts)});",
@@ -295,8 +302,8 @@ class ElementWise:
 class Shape:
     """How the work is divided: groups of elements, and how an invocation reaches each tensor.
 
-    An output is stored in `units` of 16 bytes or in `words`. Elements that share a word with bytes
-    of others are put between them with `merge`.
+    An output is stored in `units` of 16 bytes, in `halves` of these, or in `words`. Elements that
+    share a word with bytes of others are put between them with `merge`.
     """
 
     loops: tuple[Loop, ...]
@@ -356,11 +363,18 @@ def _shape(
         if all(in_groups(loops, firsts + n, o.start, size) for n, o in enumerate(made)):
             return _in_groups(loops, operands, outputs, adapter, size)
     if packed and adapter.is_cpu:
-        return Shape(loops, Reading.scattered(read, least), ("words",) * outputs, halves)
+        return Shape(loops, Reading.scattered(read, least), _stores(made, least), halves)
     if packed:
         return _in_groups(loops, operands, outputs, adapter, group, goes_on=True)
-    stores = tuple("merge" if o.bits < 32 else "words" for o in made)
+    stores = _stores(made, 1)
     return Shape(loops, Reading.along(read, loops, 1, _stride(loops)), stores, halves)
+
+
+def _stores(made: Sequence[Operand], group: int) -> tuple[str, ...]:
+    """How groups of outputs are written."""
+    bits = [group * o.bits % UNIT for o in made]
+    ways = {0: "units", UNIT // 2: "halves"}
+    return tuple("merge" if n % 32 else ways.get(n, "words") for n in bits)
 
 
 def _stride(loops: Sequence[Loop]) -> str:
@@ -380,7 +394,7 @@ def _in_groups(
 ) -> Shape:
     """Groups that rows of every output are multiples of, or that go on in the next row."""
     read, made = operands[:-outputs], operands[-outputs:]
-    stores = tuple("words" if group * o.bits % UNIT else "units" for o in made)
+    stores = _stores(made, group)
     if goes_on:
         reading = Reading.in_rows(read, loops, group, _stride(loops))
     else:
@@ -391,19 +405,21 @@ def _in_groups(
 def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Adapter) -> Shape:
     """The same work in tiles, where operands lie across the output.
 
-    Its row is "add a transposed operand". A CPU's caches hold what is read again. Groups are small
-    there: what an invocation takes from workgroup memory for its group lies in as many banks.
+    Its row is "add a transposed operand". A CPU's caches hold what is read again. Groups that go on
+    in the next row need elements of it to be held with each row, so narrow tiles have small ones.
     """
     if adapter.is_cpu or adapter.max_workgroup_size < across.WG_SIZE or "merge" in shape.stores:
         return shape
     least = max(1, *(32 // o.bits for o in operands[-outputs:]))
-    group = least if shape.is_linear else min(shape.group, max(least, 4))
-    read = shape.reading.operands
-    beyond = group - 1 if shape.is_linear else 0
-    tile = across.tile_of(shape.loops, read, group, beyond, adapter.max_workgroup_storage)
+    linear, group, read = shape.is_linear, shape.group, shape.reading.operands
+    while True:
+        beyond = group - 1 if linear else 0
+        tile = across.tile_of(shape.loops, read, group, beyond, adapter.max_workgroup_storage)
+        if not tile or not linear or group == least or FOLLOWED * group <= tile.own:
+            break
+        group //= 2
     if tile is None:
         return shape
-    linear = shape.is_linear
     shape = _in_groups(shape.loops, operands, outputs, adapter, group, goes_on=linear)
     return replace(shape, tile=tile, reading=across.held_by(shape.reading, tile))
 
@@ -440,17 +456,21 @@ def _lookup(name: str, operand: Operand, t: int) -> str:
 
 
 def _store(operand: Operand, t: int, n: int, shape: Shape) -> list[str]:
-    """The group's elements `y{n}_*`, put together into words and written."""
+    """What writes the group's words `z{n}_*`, or its only element `y{n}_0`."""
     bits, group, access = operand.bits, shape.group, shape.stores[n]
     at = f"at{t}_0" if shape.reading.is_scattered else f"at{t}_"
     if access == "merge":
-        return [f"  {merged(f'out{n}', bits, at, f'y{n}_0')}"]
-    words = words_of(bits, [f"y{n}_{k}" for k in range(group)])
-    if access == "units":
-        units = [", ".join(words[u : u + 4]) for u in range(0, len(words), 4)]
-        at = f"{at} / {UNIT // bits}u"
-        return [f"  store_out{n}({at} + {u}u, vec4<u32>({w}));" for u, w in enumerate(units)]
-    base = f"{at} * {bits // 32}u" if bits >= 32 else f"{at} / {32 // bits}u"
+        value = f"{operand.data_type.name.lower()}_encode(y{n}_0)"
+        return [f"  {merged(f'out{n}', bits, at, value)}"]
+    words = [f"z{n}_{w}" for w in range(group * bits // 32)]
+    if access in STORED:
+        per = 4 if access == "units" else 2
+        vectors = [", ".join(words[v : v + per]) for v in range(0, len(words), per)]
+        at = f"{at} / {32 * per // bits}u"
+        return [
+            f"  store_out{n}({at} + {v}u, {STORED[access]}({w}));" for v, w in enumerate(vectors)
+        ]
+    base = f"{at} / {32 // bits}u"
     lines = []
     for w, word in enumerate(words):
         first = w * 32 // bits  # element of the group that the word begins with

@@ -170,11 +170,12 @@ class Reading:
     """How an invocation reads a group of neighbouring elements of several tensors.
 
     A tensor is loaded in `units` of 16 bytes (`units/2`: every second element of them is one of
-    the group), as `half` of a unit that two invocations load, in `words` side by side (or
-    `words/2`), as a `run` of words in which elements begin anywhere, element by element (`each`),
-    once for each row (`row`), or once for the whole group where it is broadcast (`splat`). A
-    `place` is calculated, not loaded. What is `held` lies in workgroup memory, from
-    `held{t}[spot{t}_]` on, or as a `held_run` of words there, the first with element `a` of a row.
+    the group), in a `half` of one, in `words` side by side (or `words/2`), as a `run` of words in
+    which elements begin anywhere (or `run/2`), element by element (`each`), once for each row
+    (`row`), or once for the whole group where it is broadcast (`splat`). A `place` is calculated,
+    not loaded. What is `held` lies in workgroup memory, element by element or as a `held_run` of
+    words: `held{t}(b, first{t}, k)` is the k-th of the group that begins with element `a` of row
+    `b`.
     The group of tensor `t` begins at `at{t}_`; its elements become the values `x{t}_0`, `x{t}_1`,
     ....
     """
@@ -218,12 +219,12 @@ class Reading:
                 steps.append(None)
                 continue
             steps.append(step)
-            is_run = step == 1 and operand.bits < 32 and group * operand.bits % 32 == 0
+            is_run = 0 < step < 32 // operand.bits and group * operand.bits % 32 == 0
             is_run = is_run and loops[-1].size >= group
             if not operand.field:
                 access.append("place")
             else:
-                access.append("row" if not step else "run" if is_run else "each")
+                access.append("row" if not step else f"run/{step}" if is_run else "each")
         rows = Rows.of(group, [d.size for d in loops], steps)
         return cls(tuple(operands), tuple(access), group, stride, rows=rows)
 
@@ -241,8 +242,8 @@ class Reading:
     @property
     def declarations(self) -> list[str]:
         """The #bind lines."""
-        held = ["vec4<u32>" if _in_units(a) else "u32" for a in self.access]
-        return [f"#bind read {name}: {held[int(name[2:])]}" for name in self.bindings]
+        numbers = {name: int(name.removeprefix("in")) for name in self.bindings}
+        return [f"#bind read {name}: {self._bound(t)}" for name, t in numbers.items()]
 
     def values(self, k: int) -> str:
         """Element `k` of every tensor, as arguments."""
@@ -251,33 +252,38 @@ class Reading:
     def loads(self) -> list[str]:
         """Statements that read the whole group.
 
-        Runs come first. What they go on with in a next row is all read in one branch, which no
-        value that was read decides about.
+        The loads of runs are first under way. What they go on with in a next row is all read in one
+        branch behind the loads of the others: few groups do.
         """
-        count = len(self.operands)
-        runs = [t for t, a in enumerate(self.access) if a == "run"]
+        runs = [t for t, a in enumerate(self.access) if a.startswith("run")]
+        others = [t for t in range(len(self.operands)) if t not in runs]
         lines = [x for t in runs for x in self._words_of_run(t, 0)]
+        lines += [x for t in others if self.access[t] == "held_run" for x in self._held(t)]
+        lines += [x for k in range(self.group) for t in others for x in self._load(t, k)]
+        lines += [x for t in runs for x in self._aligned(t)]
         turning = [t for t in runs if self._turns(t)]
         if turning:
-            words = {t: self.group * self.operands[t].bits // 32 for t in turning}
-            lines += [f"  var w{t}_1_{j} = 0u;" for t in turning for j in range(words[t] + 1)]
             lines.append(f"  if (left < {self.group}u) {{")
             lines += [x for t in turning for x in self._words_of_run(t, 1)]
+            lines += [x for t in turning for x in self._turned(t)]
             lines.append("  }")
-        lines += [x for t in runs for x in self._aligned(t)]
-        lines += [x for t, a in enumerate(self.access) if a == "held_run" for x in self._held(t)]
-        return lines + [
-            x for k in range(self.group) for t in range(count) for x in self._load(t, k)
-        ]
+        return lines + [x for k in range(self.group) for t in runs for x in self._load(t, k)]
+
+    def is_even(self, t: int) -> bool:
+        """Whether groups begin with words where words of tensor `t` are held."""
+        whole = self.access[t] != "held_run" or self.group * self.operands[t].bits % 32 == 0
+        return self.rows is None and whole
 
     def _held(self, t: int) -> list[str]:
         """Statements that take words from workgroup memory, shifted to where the group begins."""
-        bits = self.operands[t].bits
+        bits, is_even = self.operands[t].bits, self.is_even(t)
         count = -(-self.group * bits // 32)
-        lines = [f"  let w{t}_{j} = held{t}[spot{t}_ + {j}u];" for j in range(count + 1)]
-        lines.append(f"  let shift{t} = a % {32 // bits}u * {bits}u;")
+        words = range(count if is_even else count + 1)
+        lines = [f"  let w{t}_{j} = held{t}(b, first{t}, {j}u);" for j in words]
+        if not is_even:
+            lines.append(f"  let shift{t} = a % {32 // bits}u * {bits}u;")
         for j in range(count):
-            word = funnel(f"w{t}_{j}", f"w{t}_{j + 1}", f"shift{t}")
+            word = f"w{t}_{j}" if is_even else funnel(f"w{t}_{j}", f"w{t}_{j + 1}", f"shift{t}")
             lines.append(f"  let r{t}_{j} = {word};")
         return lines
 
@@ -285,42 +291,50 @@ class Reading:
         """Whether a group of the tensor may go on in another row."""
         return self.rows is not None and self.rows.steps[t] is not None
 
+    def _reach(self, t: int) -> int:
+        """Elements from the first of a group of a run to behind what belongs to the last."""
+        return self.group * int(self.access[t].partition("/")[2] or 1)
+
     def _words_of_run(self, t: int, row: int) -> list[str]:
         """Statements that load the words which hold the elements of a run."""
         bits, load = self.operands[t].bits, self.load_of(t)
-        per = 32 // bits
+        per, reach = 32 // bits, self._reach(t)
         begin = f"row{t}_{row}" if self._turns(t) else f"at{t}_"
         first = f"{begin} / {per}u"
         if row:  # it would begin up to a group before the tensor does
-            first = f"({begin} + {self.group}u) / {per}u - {self.group // per}u"
+            first = f"({begin} + {reach}u) / {per}u - {reach // per}u"
         lines = [f"  let first{t}_{row} = {first};"]
-        for j in range(self.group // per + 1):
-            word = f"w{t}_{row}_{j} = {load}(first{t}_{row} + {j}u);"
-            lines.append(f"  {'' if row else 'let '}{word}")
+        for j in range(reach // per + 1):
+            lines.append(f"  let w{t}_{row}_{j} = {load}(first{t}_{row} + {j}u);")
         return lines
 
-    def _aligned(self, t: int) -> list[str]:
+    def _aligned(self, t: int, row: int = 0) -> list[str]:
         """Statements that shift the words of a run to where its group begins."""
         bits = self.operands[t].bits
-        per, turns = 32 // bits, self._turns(t)
-        lines = []
-        for row in range(1 + turns):
-            begin = f"row{t}_{row}" if turns else f"at{t}_"
-            lines.append(f"  let shift{t}_{row} = {begin} % {per}u * {bits}u;")
-        for j in range(self.group // per):
-            parts = [
-                funnel(f"w{t}_{row}_{j}", f"w{t}_{row}_{j + 1}", f"shift{t}_{row}")
-                for row in range(1 + turns)
-            ]
-            if turns:
-                ahead = f"(max(left, {j * per}u) - {j * per}u) * {bits}u"
-                kept = (
-                    f"select((1u << ({ahead} & 31u)) - 1u, 0xffffffffu, left >= {(j + 1) * per}u)"
-                )
-                lines.append(f"  let kept{t}_{j} = {kept};")
-                parts = [f"(({parts[0]}) & kept{t}_{j}) | (({parts[1]}) & ~kept{t}_{j})"]
-            lines.append(f"  let r{t}_{j} = {parts[0]};")
+        begin = f"row{t}_{row}" if self._turns(t) else f"at{t}_"
+        lines = [f"  let shift{t}_{row} = {begin} % {32 // bits}u * {bits}u;"]
+        for j in range(self._reach(t) * bits // 32):
+            word = funnel(f"w{t}_{row}_{j}", f"w{t}_{row}_{j + 1}", f"shift{t}_{row}")
+            lines.append(f"  let n{t}_{j} = {word};" if row else f"  var r{t}_{j} = {word};")
         return lines
+
+    def _turned(self, t: int) -> list[str]:
+        """Statements that put what follows in the next row behind the end of a run's row."""
+        bits, reach = self.operands[t].bits, self._reach(t)
+        per = 32 // bits
+        lines = [*self._aligned(t, 1), f"  let own{t} = left * {reach // self.group}u;"]
+        for j in range(reach // per):
+            ahead = f"(max(own{t}, {j * per}u) - {j * per}u) * {bits}u"
+            kept = f"(1u << ({ahead} & 31u)) - 1u"
+            kept = f"select({kept}, 0xffffffffu, own{t} >= {(j + 1) * per}u)"
+            lines.append(f"  let kept{t}_{j} = {kept};")
+            lines.append(f"  r{t}_{j} = (r{t}_{j} & kept{t}_{j}) | (n{t}_{j} & ~kept{t}_{j});")
+        return lines
+
+    def _bound(self, t: int) -> str:
+        """What a tensor is bound as an array of."""
+        words = {"units": "vec4<u32>", "half": "vec2<u32>"}
+        return words.get(self.access[t].partition("/")[0], word_type(self.operands[t].bits))
 
     def load_of(self, t: int) -> str:
         """The function that reads tensor `t`."""
@@ -328,7 +342,7 @@ class Reading:
 
     def _binding(self, t: int) -> int:
         """The first tensor that is the same, so that it is bound once; -1 for a place."""
-        keys = [(o.field, _in_units(a)) for o, a in zip(self.operands, self.access, strict=True)]
+        keys = [(o.field, self._bound(n)) for n, o in enumerate(self.operands)]
         return keys.index(keys[t]) if keys[t][0] else -1
 
     def _load(self, t: int, k: int) -> list[str]:
@@ -338,11 +352,12 @@ class Reading:
         element = k * int(by or 1)  # from the first of the group on
         before = element - int(by or 1)
         value, word = f"x{t}_{k}", element * bits // 32
+        held = ""  # the word with the element, where it has a place there that is known
         lines = []
         if access == "splat" and k > 0:
             return []
         if access in ("run", "held_run"):
-            decoded = _of_word(bits, k, f"r{t}_{word}")
+            held = f"r{t}_{word}"
         elif access == "row" and self.rows:
             if k == 0:
                 lines = [
@@ -357,24 +372,19 @@ class Reading:
             unit = f"u{t}_{element // per}"
             if before // per != element // per:
                 lines.append(f"  let {unit} = {load}(at{t}_ / {per}u + {element // per}u);")
-            decoded = element_bits(bits, element % per, unit)
+            held, decoded = f"{unit}[{word % 4}]", f"{unit}.{'xyzw'[word % 4 :][:2]}"
         elif access == "half":
             if k == 0:
-                per = UNIT // bits
-                lines.append(f"  let u{t} = {load}(at{t}_ / {per}u);")
-                odd = f"at{t}_ % {per}u != 0u"
-                lines.append(f"  let h{t} = select(u{t}.xy, u{t}.zw, {odd});")
-            decoded = element_bits(bits, k, f"h{t}")
+                lines.append(f"  let h{t} = {load}(at{t}_ / {self.group}u);")
+            held, decoded = f"h{t}[{word}]", f"h{t}"
         elif access == "held":
-            high = f"held{t}_high[spot{t}_ + {k}u]" if bits == 64 else "0u"
-            decoded = f"vec2<u32>(held{t}[spot{t}_ + {k}u], {high})"
+            high = f"held{t}_high(b, first{t}, {k}u)" if bits == 64 else "0u"
+            decoded = f"vec2<u32>(held{t}(b, first{t}, {k}u), {high})"
         elif access == "words" and self.group * bits >= 32:
-            base = f"at{t}_ * {bits // 32}u" if bits >= 32 else f"at{t}_ / {32 // bits}u"
+            base = f"at{t}_ / {max(1, 32 // bits)}u"
             if before * bits // 32 != word:
-                words = [f"{load}({base} + {word + w}u)" for w in range(max(1, bits // 32))]
-                held = words[0] if bits < 64 else f"vec2<u32>({', '.join(words)})"
-                lines.append(f"  let w{t}_{word} = {held};")
-            decoded = f"w{t}_{word}" if bits == 64 else _of_word(bits, element, f"w{t}_{word}")
+                lines.append(f"  let w{t}_{word} = {load}({base} + {word // max(1, bits // 32)}u);")
+            held = decoded = f"w{t}_{word}"
         else:
             at = f"at{t}_{k}"
             if self._turns(t) and self.rows:
@@ -385,6 +395,10 @@ class Reading:
             if access == "place":
                 return [*lines, f"  let {value} = {at};"]
             decoded = element_at(bits, load, at)
+        if held and operand.data_type is DataType.FLOAT16:
+            return [*lines, f"  let {value} = float16_pair({held})[{element % 2}];"]
+        if held and bits < 64:
+            decoded = _of_word(bits, element, held)
         return [*lines, f"  let {value} = {name}_decode({decoded});"]
 
 
@@ -408,10 +422,6 @@ def _access(loops: Sequence[Loop], t: int, operand: Operand, group: int, runs: b
     return "words" if group == 1 and bits >= 32 else "each"
 
 
-def _in_units(access: str) -> bool:
-    return access.partition("/")[0] in ("units", "half")
-
-
 def element_bits(bits: int, k: int, unit: str) -> str:
     """The bits of element `k` of a vector of words."""
     word = f"{unit}[{k * bits // 32}]"
@@ -427,10 +437,15 @@ def _of_word(bits: int, k: int, word: str) -> str:
     return f"vec2<u32>(({word} >> {k * bits % 32}u) & {(1 << bits) - 1}u, 0u)"
 
 
+def word_type(bits: int) -> str:
+    """What a tensor that is reached element by element is bound as an array of."""
+    return "vec2<u32>" if bits == 64 else "u32"
+
+
 def element_at(bits: int, load: str, at: str) -> str:
     """The bits of the element at an address."""
     if bits == 64:
-        return f"vec2<u32>({load}(2u * {at}), {load}(2u * {at} + 1u))"
+        return f"{load}({at})"
     if bits == 32:
         return f"vec2<u32>({load}({at}), 0u)"
     per, mask = 32 // bits, (1 << bits) - 1
@@ -448,6 +463,15 @@ def words_of(bits: int, values: Sequence[str]) -> list[str]:
         " | ".join(f"({v}.x << {j * bits}u)" for j, v in enumerate(values[w : w + per]))
         for w in range(0, len(values), per)
     ]
+
+
+def encoded(data_type: DataType, values: Sequence[str]) -> list[str]:
+    """Values side by side as words of a data type."""
+    if data_type is DataType.FLOAT16:
+        pairs = zip(values[::2], values[1::2], strict=True)
+        return [f"float16_word(vec2<f32>({a}, {b}))" for a, b in pairs]
+    name = data_type.name.lower()
+    return words_of(data_type.bits, [f"{name}_encode({value})" for value in values])
 
 
 def merged(name: str, bits: int, at: str, value: str) -> str:
@@ -542,8 +566,13 @@ def _parameter(parameter: Parameter, word: int) -> str:
 
 
 def resolve(text: str, classes: Mapping[str, DataType]) -> str:
-    """Placeholders replaced by the classes of the data types they stand for."""
+    """Placeholders replaced by the classes of the data types they stand for.
+
+    Halves compare by functions of their own, since none is a denormal number of its class.
+    """
     for name, data_type in classes.items():
+        if data_type is DataType.FLOAT16:
+            text = re.sub(rf"\b{name}_(eq|lt|le)\b", r"float16_\1", text)
         text = re.sub(rf"\b{name}_(?=\w)", f"{class_of(data_type)}_", text)
         text = re.sub(rf"_from_{name}\b", f"_from_{class_of(data_type)}", text)
     # A value converted to the class it has already is itself.

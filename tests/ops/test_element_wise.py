@@ -11,7 +11,9 @@ from numpy.lib.stride_tricks import as_strided
 from support.layouts import as_gpu, same_bits
 
 import dmlgpu as dml
-from dmlgpu.plan import elementwise
+from dmlgpu.plan import across, elementwise
+from dmlgpu.plan.across import BANKS
+from dmlgpu.plan.values import Loop, Operand
 
 pytestmark = pytest.mark.gpu
 
@@ -68,7 +70,7 @@ def test_what_does_not_fit_workgroup_memory_is_read_where_it_lies(device: dml.De
         with as_gpu(device) as gpu:
             gpu.context.facts = replace(gpu.context.facts, max_workgroup_storage=storage)
             op = gpu.compile(desc)
-            assert op.plan.dispatches[0].code.count("var<workgroup> held") == 2 * held
+            assert op.plan.dispatches[0].code.count("var<workgroup> words") == 2 * held
             same_bits(op(gpu.upload(desc.a_tensor, a), gpu.upload(desc.b_tensor, b)).numpy(), x + y)
 
 
@@ -214,6 +216,62 @@ def test_a_unit_is_made_at_once_wherever_rows_end(device: dml.Device) -> None:
         (made,) = gpu.compile(desc).plan.dispatches
     assert "#bind write out0: vec4<u32>" in made.code
     assert made.code.count("load_in0(") == 10  # five words of each of two rows
+
+
+def code_of(device: dml.Device, desc: Any) -> str:
+    """The text of the only dispatch that a GPU makes of a description."""
+    with as_gpu(device) as gpu:
+        (made,) = gpu.compile(desc).plan.dispatches
+    return made.code
+
+
+def test_every_second_byte_is_read_by_words(device: dml.Device) -> None:
+    packed = dml.TensorDesc(dml.DataType.UINT8, (40, 39))
+    for step, words in ((2, 9), (3, 13)):
+        rows = dml.TensorDesc(dml.DataType.UINT8, (40, 39), (39 * step + 1, step))
+        desc = dml.ElementWiseMaxDesc(a_tensor=rows, b_tensor=packed, output_tensor=packed)
+        assert code_of(device, desc).count("load_in0(") == 2 * words  # of two rows
+
+
+def test_eight_bytes_are_moved_at_once(device: dml.Device) -> None:
+    """Half a unit is written by one store, and an element of 64 bits read by one load."""
+    halves = dml.TensorDesc(dml.DataType.FLOAT16, (40, 64))
+    truth = dml.TensorDesc(dml.DataType.UINT8, (40, 64))
+    compared = dml.ElementWiseLogicalLessThanDesc(
+        a_tensor=halves, b_tensor=halves, output_tensor=truth
+    )
+    assert "#bind write out0: vec2<u32>" in code_of(device, compared)
+    wide = dml.TensorDesc(dml.DataType.INT64, (40, 39))
+    rows = dml.TensorDesc(dml.DataType.INT64, (40, 39), (41, 1))
+    added = dml.ElementWiseAddDesc(a_tensor=rows, b_tensor=wide, output_tensor=wide)
+    assert "#bind read in0: vec2<u32>" in code_of(device, added)
+
+
+def test_tiles_of_bytes_that_begin_with_words_are_read_once(device: dml.Device) -> None:
+    for size, loads in ((256, 4), (257, 8)):
+        code = code_of(device, add(dml.DataType.UINT8, (size, size), False, True))
+        assert code.count("= load_in1(") == loads
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_words_side_by_side_lie_in_different_banks(bits: int) -> None:
+    kinds = {8: "UINT8", 16: "FLOAT16", 32: "FLOAT32", 64: "INT64"}
+    square = add(dml.DataType[kinds[bits]], (512, 512), False, True)
+    operands = [Operand.of(name, tensor) for name, tensor in square.inputs().items()]
+    loops = (Loop(512, (512, 1)), Loop(512, (1, 512)))
+    group = 128 // bits
+    tile = across.tile_of(loops, operands, group, 0, 1 << 15)
+    assert tile is not None
+    rows, pitch = BANKS // min(BANKS, tile.groups), tile.pitch(1, bits)
+    per, part = tile.per_cell(1, bits), tile.part(1, bits)
+    put = {row * pitch % BANKS for row in range(min(BANKS, tile.steps // per))}
+    taken = [
+        (row % per * part + row // per * pitch + n) % BANKS
+        for row in range(rows)
+        for n in range(min(BANKS, tile.groups))
+    ]
+    assert len(put) == min(BANKS, tile.steps // per)
+    assert max(map(taken.count, taken)) <= 2
 
 
 def test_short_rows_across_are_made_in_parts(device: dml.Device) -> None:
