@@ -141,7 +141,6 @@ def test_the_text(capsys: Capture) -> None:
         "  input_window_strides  1, 1, -2, 2\n"
         "\n"
         "1. move/tile.wgsl, entry point main\n"
-        "   slots      output = units_open\n"
         "   constants  WG_SIZE = 32, BITS = 32\n"
         "   bindings   input = input_tensor, output = output_tensor\n"
         "   grid       1 x 1 workgroups of 32: 32 invocations\n"

@@ -189,29 +189,36 @@ def test_every_way_to_slice(forced: Forced, layout: str, way: str, bits: int) ->
     oracle.assert_same_elements(out, desc.output_tensor, expected)
 
 
-# What a tile holds, and how it is written: width, sizes, layout, words of the output.
+# What a tile holds, and how its runs lie in the output: width, sizes, layout, and whether they
+# begin with units, within them ("ragged"), or are one run whose last tile may not be full ("open").
 TILES: dict[str, tuple[int, tuple[int, ...], dict[str, Any], str]] = {
-    "squares": (8, (144, 208), {"strides": (1, 160)}, "units_alone"),
-    "squares_backwards": (16, (136, 208), {"strides": (1, 136), "steps": (-1, -1)}, "units_alone"),
-    "odd_squares": (8, (131, 197), {"strides": (1, 131), "steps": (-1, 1)}, "words_shared"),
-    "planes": (8, (97, 41, 9), {"source": (41, 1, 97 * 41)}, "units_open"),
-    "planes_backwards": (16, (997, 35), {"source": (1, 997), "steps": (-1, 1)}, "units_open"),
-    "pixels": (8, (9, 997), {"source": (1, 9)}, "words_shared"),
-    "windows": (8, (997, 10), {"offsets": (0, 4), "windows": (997, 6)}, "units_open"),
+    "squares": (8, (144, 208), {"strides": (1, 160)}, "units"),
+    "squares_backwards": (16, (136, 208), {"strides": (1, 136), "steps": (-1, -1)}, "units"),
+    "odd_squares": (8, (131, 197), {"strides": (1, 131), "steps": (-1, 1)}, "ragged"),
+    "planes": (8, (97, 41, 9), {"source": (41, 1, 97 * 41)}, "open"),
+    "planes_backwards": (16, (997, 35), {"source": (1, 997), "steps": (-1, 1)}, "open"),
+    "pixels": (8, (9, 997), {"source": (1, 9)}, "ragged"),
+    "windows": (8, (997, 10), {"offsets": (0, 4), "windows": (997, 6)}, "open"),
     "steps_in_planes": (
         8,
         (301, 5, 34),
         {"source": (34, 301 * 34, 1), "offsets": (0, 0, 1), "windows": (301, 5, 29)}
         | {"steps": (1, 1, 2)},
-        "units_open",
+        "ragged",
     ),
-    "repeated_pixels": (16, (7, 2, 33, 2), {"source": (33, 0, 1, 0)}, "units_open"),
-    "far_apart": (8, (6, 1031), {"source": (5, 31), "strides": (1031, 1)}, "words_shared"),
-    "pairs": (64, (67, 235), {"source": (1, 67), "steps": (1, -1)}, "words_alone"),
-    "words": (32, (64, 9, 9), {"source": (126, 1, 9), "steps": (1, 1, -1)}, "units_open"),
-    "words_apart": (32, (9, 1), {"strides": (2, 1)}, "words_alone"),
-    "elements_apart": (16, (40, 9), {"strides": (2, 80)}, "words_shared"),
-    "bytes_apart": (8, (40, 3), {"source": (1, 40), "strides": (6, 2)}, "words_shared"),
+    "repeated_pixels": (16, (7, 2, 33, 2), {"source": (33, 0, 1, 0)}, "open"),
+    "far_apart": (8, (6, 1031), {"source": (5, 31), "strides": (1031, 1)}, "ragged"),
+    "pairs": (64, (67, 235), {"source": (1, 67), "steps": (1, -1)}, "ragged"),
+    "words": (32, (64, 9, 9), {"source": (126, 1, 9), "steps": (1, 1, -1)}, "open"),
+    "words_apart": (32, (9, 1), {"strides": (2, 1)}, "open"),
+    "elements_apart": (16, (40, 9), {"strides": (2, 80)}, "open"),
+    "bytes_apart": (8, (40, 3), {"source": (1, 40), "strides": (6, 2)}, "open"),
+    "odd_images": (16, (3, 5, 67, 77), {"source": (25795, 1, 385, 5)}, "ragged"),
+    "long_pixels": (8, (37, 3, 45), {"source": (1, 37 * 45, 37)}, "ragged"),
+    "gaps_within_units": (8, (70, 33), {"source": (1, 70), "strides": (37, 1)}, "open"),
+    "gaps_of_units": (8, (70, 33), {"source": (1, 70), "strides": (48, 1)}, "ragged"),
+    "repeated_often": (8, (8, 8, 8, 23, 57), {"source": (0, 0, 0, 1, 23)}, "ragged"),
+    "odd_pairs": (64, (5, 31, 9), {"source": (1, 5, 155), "steps": (1, 1, -1)}, "ragged"),
 }
 
 
@@ -223,7 +230,9 @@ def test_every_kind_of_tile(forced: Forced, layout: str) -> None:
     desc = copy(TensorDesc(T[f"UINT{bits}"], sizes, how.pop("source", None)), **how)
     data, x = bits_of(desc.input_tensor)
     op = forced.compile(desc, "tile")
-    assert op.plan.dispatches[0].slots == {"output": written}
+    code = op.plan.dispatches[0].code
+    found = "open" if "params.tail" in code else "ragged" if "is_next" in code else "units"
+    assert found == written
     windows = (desc.input_window_offsets, desc.input_window_sizes, desc.input_window_strides)
     expected = oracle.slice1(x, *windows, desc.output_tensor.sizes)
     oracle.assert_same_elements(forced.run(op, data), desc.output_tensor, expected)

@@ -14,14 +14,15 @@ from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Copy, Dispatch, Plan, Value, eight
 from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, resized, widen
 from dmlgpu.plan.parts import Part, Walk, joined, split
-from dmlgpu.plan.tile import dispatch as tiled
 from dmlgpu.plan.tile import tile_of
+from dmlgpu.plan.tile_code import dispatch as tiled
 from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
 
 WG_SIZE = 256
 MANY_WORDS = 1 << 20  # from which on a GPU's invocation makes several, if each is looked up
 # Units that an invocation of a GPU makes, and invocations of a workgroup, as measured.
 UNITS_COPIED, UNITS_GATHERED = (1, 256), (2, 128)
+UNITS_WRITTEN = 2  # where a loop stays where it is in the source, so that little is read
 MOST_REPEATS = 8  # stores of a unit that is made once, as shaders/move/repeated.wgsl has them
 RUN = 16  # neighbouring units that one invocation copies on a CPU adapter, if there are many
 COPY_BYTES = 8192  # shortest run for which a buffer copy is faster than a shader on a CPU adapter
@@ -379,7 +380,7 @@ def _dispatch(layout: Layout) -> Plan:
     bindings = {"input": SOURCE, "output": OUTPUT}
     if kind == "tile":
         storage = layout.adapter.max_workgroup_storage
-        tile = tile_of(bits, dims, storage, is_alone=not layout.in_windows)
+        tile = tile_of(bits, dims, storage)
         return tiled(tile, layout.base * max(1, bits // 32), bindings)
     made = _WORK[kind](layout)
     params: dict[str, Value] = {
@@ -445,6 +446,8 @@ def _units(layout: Layout) -> Work:
     if not layout.on_cpu:
         made, repeats = _repeated(layout, units)
         at_once, wg = UNITS_GATHERED if layout.gather else UNITS_COPIED
+        if repeats == 1 and any(not d.source and not d.tuple_ for d in layout.dims):
+            at_once = UNITS_WRITTEN
         constants = {"WG_SIZE": wg, "RANK": len(layout.dims), "REPEATS": repeats}
         constants["AT_ONCE"] = at_once
         return Work(units, -(-made // at_once), constants, made)

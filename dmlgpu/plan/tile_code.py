@@ -1,0 +1,287 @@
+"""The kernel of a tile, written out: loops would keep loads from being under way at once.
+
+`tile_at` says where a tile begins, `take_in` reads it into workgroup memory, `follow` adds what
+comes behind runs that end within units, and `put_out` writes units of the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
+from math import prod
+
+from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight, funnel, of_eight
+from dmlgpu.plan.tile import Tile
+
+
+def dispatch(tile: Tile, source_base: int, bindings: dict[str, str]) -> Plan:
+    """One workgroup for each tile; `source_base` in elements of the tile."""
+    tiles = prod(tile.counts)
+    params: dict[str, Value] = {
+        "count": tiles,
+        "source_base": source_base,
+        "end": -(-tile.end // tile.unit),
+        "tail": (tile.end - 1) % tile.unit + 1,
+        "sizes": eight([d.size for d in tile.dims][:8]),
+        "counts": eight(tile.counts[:8]),
+        "out_strides": eight([d.out for d in tile.dims][:8]),
+        "source_strides": eight([abs(d.source) for d in tile.dims][:8]),
+    }
+    lines = [*_declared(tile), *_taken(tile, source_base), *_followed(tile), *_put(tile)]
+    constants = {"WG_SIZE": tile.wg_size, "BITS": tile.bits}
+    code = "\n".join(lines)
+    return Plan((Dispatch("move/tile", tiles, params, bindings, {}, constants, code=code),))
+
+
+def _declared(tile: Tile) -> list[str]:
+    """Workgroup memory, and where tile `number` begins on both sides.
+
+    The last tile of a loop ends where the loop does and makes some of the one before again, so that
+    all tiles are whole. Only where the output is one run it ends beyond that.
+    """
+    lines = [
+        f"var<workgroup> held: array<u32, {tile.words}>;",
+        "struct Tile { source: u32, output: u32, reach: u32, }",
+        "fn tile_at(number: u32) -> Tile {",
+        "  var rest = number;",
+        "  var first = 0u;",
+        f"  var tile = Tile(params.source_base, 0u, {tile.length + tile.unit - 1}u);",
+    ]
+    cut = [d for d in range(len(tile.dims)) if tile.counts[d] > 1]
+    # Tiles that follow one another are neighbours on both sides: first the loop with the fewest.
+    # Last are those of which a tile has one step, and which step further than all others.
+    furthest = max((d.out for d, n in zip(tile.dims, tile.box, strict=True) if n > 1), default=0)
+    cut.sort(key=lambda d: (tile.dims[d].out > furthest, tile.counts[d], -d))
+    for d in cut:
+        is_last = d == cut[-1]
+        number = "rest" if is_last else f"rest % {of_eight('counts', d)}"
+        left = f"{of_eight('sizes', d)} - {tile.box[d]}u"
+        begin = f"{number} * {tile.own[d]}u"
+        if not (tile.is_open and d == tile.out_run[-1]):
+            begin = f"min({begin}, {left})"
+        lines.append(f"  first = {begin};")
+        lines += [] if is_last else [f"  rest /= {of_eight('counts', d)};"]
+        lines.append(f"  tile.output += first * {of_eight('out_strides', d)};")
+        lines.append(f"  tile.source {_sign(tile, d)}= first * {_stride(tile, d)};")
+        if d == tile.out_run[-1]:
+            lines.append(f"  if (first < {left}) {{ tile.reach = {tile.length}u; }}")
+    for d, dim in enumerate(tile.dims):
+        if dim.source < 0:
+            lines.append(f"  tile.source -= {tile.block[d] - 1}u * {_stride(tile, d)};")
+    return [*lines, "  return tile;", "}"]
+
+
+def _sign(tile: Tile, d: int) -> str:
+    return "-" if tile.dims[d].source < 0 else "+"
+
+
+def _stride(tile: Tile, d: int) -> str:
+    """How far a step of a loop goes in the source; along its runs the text has it."""
+    if d in tile.run:
+        return f"{abs(tile.dims[d].source)}u"
+    return of_eight("source_strides", d)
+
+
+def _digits(number: str, loops: Sequence[int], sizes: Sequence[int], name: str) -> list[str]:
+    """Statements that take a number apart: steps of the loops, the first counting fastest."""
+    lines, rest = [], number
+    for i, d in enumerate(loops):
+        if i == len(loops) - 1:
+            lines.append(f"  let {name}{d} = {rest};")
+        else:
+            lines.append(f"  let {name}{d} = {rest} % {sizes[d]}u;")
+            lines.append(f"  let {name}_from{d} = {rest} / {sizes[d]}u;")
+            rest = f"{name}_from{d}"
+    return lines
+
+
+def _sum(terms: Sequence[str]) -> str:
+    return " + ".join(terms) or "0u"
+
+
+def _taken(tile: Tile, source_base: int) -> list[str]:
+    """How a tile is read, block by block, and held in the order of the output.
+
+    What is beyond the last block is the last again, so that no load is in a branch.
+    """
+    across = [d for d in range(len(tile.dims)) if tile.block[d] > 1 and d not in tile.run]
+    blocks, wg = prod(tile.blocks), tile.wg_size
+    number = (
+        "lane + $u * WG_SIZE" if blocks % wg == 0 else f"min(lane + $u * WG_SIZE, {blocks - 1}u)"
+    )
+    n = -(-blocks // wg)
+    steps = {d: pitch for d, (_, pitch) in tile.pitches.items()}
+    steps |= {d: tile.block[d] * place // tile.per_word for d, place in tile.places.items()}
+    source = [f"{_sign(tile, d)} k{d} * {tile.block[d]}u * {_stride(tile, d)}" for d in tile.order]
+    held = _sum([f"k{d} * {steps[d]}u" for d in tile.order])
+    cells = dict(_cells(tile, across))
+    # Where one of the two is in whole units, so is what both come to.
+    is_sum = not (
+        any(steps[d] % tile.group for d in tile.order) and any(c % tile.group for c in cells)
+    )
+    held = f"cell_at({held})" if is_sum else held
+    lines = [
+        "fn cell_at(word: u32) -> u32 {",
+        f"  return word % {tile.group}u * {tile.plane}u + word / {tile.group}u;",
+        "}",
+        "fn block_at(number: u32, tile: Tile) -> vec2<u32> {",  # in the source, and in what is held
+        *_digits("number", tile.order, tile.blocks, "k"),
+        f"  return vec2<u32>(tile.source {' '.join(source)}, {held});",
+        "}",
+        "fn take_in(tile: Tile, lane: u32) {",
+        f"  #repeat {n}: let b$ = block_at({number}, tile);",
+    ]
+    is_aligned, per_word, bits = tile.starts_words(source_base), tile.per_word, tile.bits
+    reached = [sum(at) for at in product(*(_offsets(tile, d) for d in tile.run))]
+    words = sorted({at // per_word for at in reached})
+    raw = words
+    if not is_aligned and len(reached) > 1:
+        raw = sorted({word + more for word in words for more in (0, 1)})
+    # A block that reaches beyond the box may begin before the source, where addresses wrap.
+    wraps = any(tile.dims[d].source < 0 for d in tile.run)
+    shifted = []
+    for i, rows in enumerate(product(*(_offsets(tile, d, step=1) for d in across))):
+        terms = [f"{s}u * {_stride(tile, d)}" for s, d in zip(rows, across, strict=True) if s]
+        lines.append(f"  #repeat {n}: let e$_{i} = {_sum(['b$.x', *terms])};")
+        for word in raw:
+            at = f"e$_{i} / {per_word}u + {word}u"
+            at = f"({at}) & {0xFFFFFFFF // per_word}u" if wraps and per_word > 1 else at
+            lines.append(f"  #repeat {n}: let l$_{i}_{word} = load_input({at});")
+        shift = f"(e$_{i} % {per_word}u * {bits}u)"
+        for word in words:
+            low, high = f"l$_{i}_{word}", f"l$_{i}_{word + 1}"
+            value = funnel(low, high, shift) if len(reached) > 1 else f"{low} >> {shift}"
+            shifted.append(f"  #repeat {n}: let v$_{i}_{word} = {low if is_aligned else value};")
+    lines += shifted
+    for cell, value in cells.items():
+        at = f"b$.y + {cell % tile.group * tile.plane + cell // tile.group}u"
+        at = at if is_sum else f"cell_at(b$.y + {cell}u)"
+        lines.append(f"  #repeat {n}: held[{at}] = {value};")
+    return [*lines, "}"]
+
+
+def _offsets(tile: Tile, d: int, step: int = 0) -> list[int]:
+    """Where the steps of a block along a loop lie in the source, the lowest being 0."""
+    steps = range(tile.block[d])
+    step = step or abs(tile.dims[d].source)
+    return [step * (tile.block[d] - 1 - k if tile.dims[d].source < 0 else k) for k in steps]
+
+
+def _cells(tile: Tile, across: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """The words of a block that are held: how far behind its first, and made of what."""
+    bits, per_word = tile.bits, tile.per_word
+    rows = {at: i for i, at in enumerate(product(*(range(tile.block[d]) for d in across)))}
+    pieces: dict[int, dict[tuple[str, int], int]] = {}
+    for at in product(*map(range, tile.block)):
+        row = rows[tuple(at[d] for d in across)]
+        word, place = divmod(sum(_offsets(tile, d)[at[d]] for d in tile.run), per_word)
+        cell, to = divmod(sum(at[d] * tile.places[d] for d in tile.out_run), per_word)
+        cell += sum(at[d] * tile.pitches[d][0] for d in tile.rest)
+        moved = pieces.setdefault(cell, {})
+        key = f"v$_{row}_{word}", (to - place) * bits
+        moved[key] = moved.get(key, 0) | ((1 << bits) - 1) << (to * bits)
+    for cell, moved in pieces.items():
+        yield cell, " | ".join(_moved(name, up, mask) for (name, up), mask in moved.items())
+
+
+def _moved(name: str, up: int, mask: int) -> str:
+    """WGSL of some bits of a word, moved up or down by so many."""
+    value = f"({name} << {up}u)" if up > 0 else f"({name} >> {-up}u)" if up else name
+    left = (0xFFFFFFFF << up) & 0xFFFFFFFF if up > 0 else 0xFFFFFFFF >> -up
+    return value if left == mask else f"({value} & {mask}u)"
+
+
+def _run_at(tile: Tile) -> list[str]:
+    """Statements that find run `run`: its address `base`, and `at`, where it is held."""
+    held = []
+    for d in tile.rest:
+        step, far = (pitch // tile.group for pitch in tile.pitches[d])
+        whole = far == step * tile.block[d]
+        apart = f"(c{d} / {tile.block[d]}u * {far}u + c{d} % {tile.block[d]}u * {step}u)"
+        held.append(f"c{d} * {step}u" if whole else apart)
+    steps = [f"c{d} * {of_eight('out_strides', d)}" for d in tile.rest]
+    return [
+        *_digits("run", tile.rest, tile.box, "c"),
+        f"  let base = {_sum(['tile.output', *steps])};",
+        f"  let at = {_sum(held)};",
+    ]
+
+
+def _followed(tile: Tile) -> list[str]:
+    """How the first elements of the next runs are taken in behind those that end within units."""
+    per_word, bits, length = tile.per_word, tile.bits, tile.length
+    if tile.in_units:
+        return ["fn follow(tile: Tile, lane: u32) {}"]
+    lines = [
+        "fn follow(tile: Tile, lane: u32) {",
+        f"  for (var run = lane; tile.reach > {length}u && run < {tile.runs}u; run += WG_SIZE) {{",
+        *_run_at(tile),
+        f"  var rest = base + {length}u;",
+        "  var e = params.source_base;",
+        "  var is_next = true;",
+    ]
+    outer = {*range(len(tile.dims))} - {*tile.out_run}
+    for d in sorted(outer, key=lambda d: -tile.dims[d].out):
+        lines += [
+            f"  let n{d} = rest / {of_eight('out_strides', d)};",
+            f"  rest -= n{d} * {of_eight('out_strides', d)};",
+            f"  e {_sign(tile, d)}= n{d} * {_stride(tile, d)};",
+            f"  is_next = is_next && n{d} < {of_eight('sizes', d)};",
+        ]
+    words = ["0u"] * 4
+    for i in range(min(tile.unit - 1, tile.whole)):
+        steps = {d: i // place % tile.dims[d].size for d, place in tile.places.items()}
+        at = [f"{_sign(tile, d)} {step}u * {_stride(tile, d)}" for d, step in steps.items() if step]
+        shift = f"(e{i} % {per_word}u * {bits}u)"
+        lines.append(f"  let e{i} = {' '.join(['e', *at])};")
+        lines.append(
+            f"  let l{i} = (load_input(e{i} / {per_word}u) >> {shift}) & {(1 << bits) - 1}u;"
+        )
+        words[i // per_word] += f" | (l{i} << {i % per_word * bits}u)"
+    cell, up = length // per_word, length % per_word * bits
+    made = [f"after[{k}]" for k in range(4)]
+    if up:  # it begins within the last word of the run
+        pairs = pairwise([*made, "0u"])
+        made = [f"(held[at + {cell}u] & {(1 << up) - 1}u) | (after[0] << {up}u)"]
+        made += [f"({low} >> {32 - up}u) | ({high} << {up}u)" for low, high in pairs]
+    return [
+        *lines,
+        f"  var after = vec4<u32>({', '.join(words)});",
+        "  if (!is_next || rest > 0u) { after = vec4<u32>(); }",
+        *(f"  held[at + {cell + k}u] = {value};" for k, value in enumerate(made)),
+        "  }",
+        "  workgroupBarrier();",
+        "}",
+    ]
+
+
+def _put(tile: Tile) -> list[str]:
+    """How a tile is written, unit by unit."""
+    unit, bits, per_word, wg = tile.unit, tile.bits, tile.per_word, tile.wg_size
+    columns = -(-tile.length // unit)
+    units = tile.runs * columns
+    number = "lane + $u * WG_SIZE" if units % wg == 0 else f"min(lane + $u * WG_SIZE, {units - 1}u)"
+    skipped = "0u" if tile.in_units else f"(0u - base) % {unit}u"
+    shifted = not tile.in_units and bits < 32
+    step = tile.plane if tile.in_units else 1
+    words = [funnel(f"w{k}", f"w{k + 1}", "shift") if shifted else f"w{k}" for k in range(4)]
+    holds = [] if tile.in_units else [f"first + {unit}u <= tile.reach"]
+    holds += ["unit < params.end"] if tile.reaches_beyond else []
+    last = "select(vec4<u32>(0xffffffffu), first_elements(params.tail), unit + 1u == params.end)"
+    return [
+        "fn put_unit(number: u32, tile: Tile) {",
+        f"  let run = number / {columns}u;",
+        *_run_at(tile),
+        f"  let first = {skipped} + number % {columns}u * {unit}u;",  # elements before the unit
+        f"  let cell = at + first / {per_word * tile.group}u;",
+        *(f"  let w{k} = held[cell + {k * step}u];" for k in range(4 + shifted)),
+        f"  let shift = first % {per_word}u * {bits}u;",
+        f"  let unit = (base + first) / {unit}u;",
+        f"  var bits = vec4<u32>({', '.join(words)});",
+        *([f"  bits &= {last};"] if tile.reaches_beyond else []),
+        f"  if ({' && '.join(holds) or 'true'}) {{ store_output(unit, bits); }}",
+        "}",
+        "fn put_out(tile: Tile, lane: u32) {",
+        f"  #repeat {-(-units // wg)}: put_unit({number}, tile);",
+        "}",
+    ]
