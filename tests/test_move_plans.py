@@ -42,6 +42,19 @@ def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> N
     }
 
 
+@pytest.mark.parametrize(
+    ("strides", "at_once", "repeats"),
+    [((4096, 1, 0), 2, 1), ((0, 64, 1), 1, 8), ((4096, 64, 1), 1, 1)],
+)
+def test_a_gpu_writes_two_units_where_little_is_read(
+    strides: tuple[int, ...], at_once: int, repeats: int
+) -> None:
+    """Not where it repeats a unit, which writes more of them already."""
+    source = TensorDesc(T.UINT32, (8, 64, 64), strides)
+    constants = one(copy(source), ADAPTERS["discrete"]).constants
+    assert (constants["AT_ONCE"], constants["REPEATS"]) == (at_once, repeats)
+
+
 @pytest.mark.parametrize(("units", "run"), [(MANY - 1, 1), (MANY, RUN), (MANY + 1, RUN)])
 def test_a_cpu_takes_many_units_in_runs(units: int, run: int) -> None:
     """A run for each of 64 workgroups, where no other kernel serves: every third element."""
