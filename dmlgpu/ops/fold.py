@@ -6,20 +6,28 @@ https://learn.microsoft.com/windows/ai/directml/api/ns-directml-dml_unfold_opera
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import gcd, prod
 from typing import Any
 
 from dmlgpu.desc.description import Description, Output, entry_of
-from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc, packed_strides
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.movement import check_sizes, require
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.framed import Axis, Framed
+from dmlgpu.plan.loops import Dim, fold
 from dmlgpu.plan.mapped import coordinate
-from dmlgpu.plan.operator import Given, Operator
+from dmlgpu.plan.move import Move
+from dmlgpu.plan.operator import Given, Operator, Work
 from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
 
 ARRAYS = ("window_sizes", "strides", "dilations", "start_padding", "end_padding")
 MOST = 6  # spatial dimensions
+WRITTEN = (
+    9  # terms of a sum that are loaded before they are added: each in a loop would be waited for
+)
 
 
 class UnfoldDesc(Description):
@@ -89,7 +97,8 @@ class FoldDesc(Description):
 
     Rules:
         - Those of UNFOLD, with input and output exchanged.
-        - The order of additions is that of a window's elements; integers wrap.
+        - The order of additions is that of a window's elements; integers wrap. What a single window
+          holds keeps its bits.
 
     Example:
         >>> x = [[[11, 12], [21, 22], [31, 32]]]
@@ -217,29 +226,60 @@ def infer_fold(given: Given) -> dict[str, TensorDesc]:
     return {"output_tensor": TensorDesc(given.input_tensor.data_type, given.output_sizes)}
 
 
-def _parameters(d: AnyDesc) -> tuple[Parameter, ...]:
-    """The numbers that both expressions need, one parameter per spatial dimension."""
-    image = _image(d)[1]
-    count = len(d.window_sizes)
-    spatial = image.sizes[-count:]
-    named = {
-        "size": spatial,
-        "step": image.effective_strides[-count:],
-        "window": d.window_sizes,
-        "stride": d.strides,
-        "dilation": d.dilations,
-        "padding": d.start_padding,
-        "blocks": _blocks(d, spatial),
-    }
-    made = [
-        Parameter(f"p_{name}{i}", DataType.UINT32, value)
+def _parameters(named: Mapping[str, Sequence[int]]) -> tuple[Parameter, ...]:
+    """Numbers that expressions need, one parameter per spatial dimension."""
+    return tuple(
+        Parameter(f"p_{name}{i}", DataType.UINT32, value & 0xFFFFFFFF)
         for name, values in named.items()
         for i, value in enumerate(values)
+    )
+
+
+def _steps(step: int, sizes: Sequence[int]) -> tuple[int, ...]:
+    """Steps of loops that count `step` apart row by row."""
+    return tuple(step * n for n in packed_strides(tuple(sizes)))
+
+
+def _loops(d: AnyDesc) -> tuple[tuple[int, int, int], ...]:
+    """Loops over all elements of all windows: sizes, steps of the columns and of the image."""
+    count, image = len(d.window_sizes), _image(d)[1]
+    columns = d.input_tensor if isinstance(d, FoldDesc) else d.output_tensor
+    batch, row, column = columns.effective_strides[-3:]
+    sizes, strides = image.sizes[-count - 2 :], image.effective_strides[-count - 2 :]
+    blocks, windows = _blocks(d, sizes[2:]), d.window_sizes
+    steps = [
+        *zip(windows, _steps(row, windows), d.dilations, strides[2:], strict=True),
+        *zip(blocks, _steps(column, blocks), d.strides, strides[2:], strict=True),
     ]
-    return (*made, Parameter("p_windows", DataType.UINT32, prod(d.window_sizes)))
+    return (
+        (sizes[0], batch, strides[0]),
+        (sizes[1], row * prod(windows), strides[1]),
+        *((size, step, times * stride) for size, step, times, stride in steps),
+    )
 
 
-def work_unfold(d: UnfoldDesc) -> ElementWise:
+def work_unfold(d: UnfoldDesc) -> Work:
+    """A move; where windows reach into the padding, rows of the image with zeros around them."""
+    source, output, count = d.input_tensor, d.output_tensor, len(d.window_sizes)
+    loops = _loops(d)
+    dims = tuple(Dim(*loop) for loop in loops)
+    if not any((*d.start_padding, *d.end_padding)) and len(fold(list(dims))) <= MAX_RANK:
+        return Move(source, output, dims)
+    axes = []
+    sizes, strides = source.sizes[-count - 2 :], source.effective_strides[-count - 2 :]
+    for i, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
+        steps, start = [0] * len(loops), 0
+        steps[i] = 1
+        if i > 1:
+            steps[i], steps[i + count] = d.dilations[i - 2], d.strides[i - 2]
+            start = -d.start_padding[i - 2]
+        axes.append(Axis(size, stride, tuple(steps), start))
+    fields = ("input_tensor", source), ("output_tensor", output)
+    stepped = tuple((size, out) for size, out, _ in loops)
+    return Framed(*fields, stepped, tuple(axes), 0, _looked_up(d))
+
+
+def _looked_up(d: UnfoldDesc) -> ElementWise:
     """Every element looks up the one that its row and column name."""
     source, output, count = d.input_tensor, d.output_tensor, len(d.window_sizes)
     sizes, strides = output.sizes, source.effective_strides
@@ -251,12 +291,25 @@ def work_unfold(d: UnfoldDesc) -> ElementWise:
         "row": coordinate(sizes, output.rank - 2),
         "column": coordinate(sizes, output.rank - 1),
     }
-    channel = Parameter("p_channel", DataType.UINT32, strides[batch + 1])
+    spatial = source.sizes[-count:]
+    parameters = _parameters(
+        {
+            "size": spatial,
+            "step": strides[-count:],
+            "window": d.window_sizes,
+            "stride": d.strides,
+            "dilation": d.dilations,
+            "padding": d.start_padding,
+            "blocks": _blocks(d, spatial),
+            "windows": (prod(d.window_sizes),),
+            "channel": (strides[batch + 1],),
+        }
+    )
     lines = [
-        "let channel = row / p_windows;",
-        "var w = row - channel * p_windows;",
+        "let channel = row / p_windows0;",
+        "var w = row - channel * p_windows0;",
         "var b = column;",
-        "var at = base + channel * p_channel;",
+        "var at = base + channel * p_channel0;",
         "var inside = true;",
     ]
     for i in reversed(range(count)):
@@ -266,44 +319,99 @@ def work_unfold(d: UnfoldDesc) -> ElementWise:
             f"w /= p_window{i}; b /= p_blocks{i};"  # c wraps before the first element
         )
     zero = "vec2<u32>()" if output.data_type.bits == 64 else "0u"
-    lines.append(f"var v = {zero}; if (inside) {{ v = x_at(at); }}")
     made = Operand.of("output_tensor", output, raw=True)
     lookups = {"x": Operand.of("input_tensor", source, raw=True)}
-    text = Expression("v", " ".join(lines))
-    return ElementWise(inputs, ((made, text),), (*_parameters(d), channel), lookups)
+    text = Expression(f"select({zero}, x_at(at), inside)", " ".join(lines))
+    return ElementWise(inputs, ((made, text),), parameters, lookups)
 
 
-def work_fold(d: FoldDesc) -> ElementWise:
-    """Every element adds up what the windows over it hold for it, in a window's order."""
+def work_fold(d: FoldDesc) -> Work:
+    """A move where windows lie side by side; else every element adds up those that are over it."""
+    count, image = len(d.window_sizes), d.output_tensor.sizes
+    covered = tuple(n * s for n, s in zip(_blocks(d, image[-count:]), d.strides, strict=True))
+    is_alone = d.window_sizes == d.strides and covered == image[-count:]
+    if is_alone and not any(n > 1 for n in d.dilations) and not any(d.start_padding):
+        dims = tuple(Dim(size, out, source) for size, source, out in _loops(d))
+        if len(fold(list(dims))) <= MAX_RANK:
+            return Move(d.input_tensor, d.output_tensor, dims)
+    return _added_up(d)
+
+
+def _added_up(d: FoldDesc) -> ElementWise:
+    """Every element adds up what the windows over it hold for it, in a window's order.
+
+    Along a dimension, elements w of windows b are at y where b * stride + w * dilation is y. Of
+    these the first is found by the inverse of the dilation. The next is `every` elements further
+    on, in a window that is so many `fewer` before.
+    """
     source, output, count = d.input_tensor, d.output_tensor, len(d.window_sizes)
-    sizes, strides = output.sizes, source.effective_strides
+    sizes, (batch, row, column) = output.sizes, source.effective_strides[-3:]
     first = output.rank - count - 2
     steps = [0] * output.rank
-    steps[first] = strides[-3]
-    steps[first + 1] = strides[-2] * prod(d.window_sizes)
+    steps[first : first + 2] = batch, row * prod(d.window_sizes)
     inputs = {"base": Operand.place(sizes, steps)}
     for i in range(count):
         inputs[f"y{i}"] = coordinate(sizes, first + 2 + i, d.start_padding[i])
-    more = (
-        Parameter("p_row", DataType.UINT32, strides[-2]),
-        Parameter("p_column", DataType.UINT32, strides[-1]),
+    blocks = _blocks(d, sizes[-count:])
+    common = [gcd(s, n) for s, n in zip(d.strides, d.dilations, strict=True)]
+    every = [s // g for s, g in zip(d.strides, common, strict=True)]
+    fewer = [n // g for n, g in zip(d.dilations, common, strict=True)]
+    in_window, in_block = _steps(row, d.window_sizes), _steps(column, blocks)
+    parameters = _parameters(
+        {
+            "window": d.window_sizes,
+            "stride": d.strides,
+            "dilation": d.dilations,
+            "blocks": blocks,
+            "common": common,
+            "every": every,
+            "fewer": fewer,
+            "inverse": [pow(n, -1, e) for n, e in zip(fewer, every, strict=True)],
+            "w_step": in_window,
+            "b_step": in_block,
+            "next": [
+                e * w - f * b for e, w, f, b in zip(every, in_window, fewer, in_block, strict=True)
+            ],
+        }
     )
     kind = class_of(output.data_type)
-    lines = [f"var sum = {kind}_zero();"]
-    lines.append("for (var w = 0u; w < p_windows; w++) {")
-    lines.append("var rest = w; var block = 0u; var pitch = 1u; var inside = true;")
-    for i in reversed(range(count)):
+    lines = [f"var sum = {kind}_zero(); var is_first = true;"]
+    for i in range(count):
+        found = f"y{i} / p_common{i} % p_every{i} * p_inverse{i} % p_every{i}"
+        if every[i] > 0xFFFF:  # 32 bits may not hold the product
+            factors = f"y{i} / p_common{i} % p_every{i}, p_inverse{i}"
+            found = f"u64_mod(u64_product({factors}), u64_from_u32(p_every{i})).x"
         lines.append(
-            f"let t{i} = y{i} - (rest % p_window{i}) * p_dilation{i}; rest /= p_window{i}; "
-            f"let b{i} = t{i} / p_stride{i}; block += b{i} * pitch; pitch *= p_blocks{i}; "
-            f"inside = inside && t{i} <= y{i} && b{i} < p_blocks{i} && b{i} * p_stride{i} == t{i};"
+            f"let w{i} = {found}; "
+            f"let b{i} = (y{i} - w{i} * p_dilation{i}) / p_stride{i}; "
+            f"let at{i} = w{i} * p_w_step{i} + b{i} * p_b_step{i}; "
+            f"let is{i} = b{i} * p_stride{i} + w{i} * p_dilation{i} == y{i} "
+            f"&& y{i} >= w{i} * p_dilation{i};"
         )
-    value = "x_at(base + w * p_row + block * p_column)"
-    lines.append(f"if (inside) {{ sum = {kind}_add(sum, {value}); }} }}")
+    terms = [-(-n // e) for n, e in zip(d.window_sizes, every, strict=True)]
+    looped = next(i for i in range(count + 1) if prod(terms[i:]) <= WRITTEN or i == count)
+    for i in range(looped):
+        lines.append(f"for (var j{i} = 0u; j{i} < {terms[i]}u; j{i}++) {{")
+    written = list(product(*(range(n) for n in terms[looped:])))
+    for n, each in enumerate(written):
+        j = [*(f"j{i}" for i in range(looped)), *(f"{k}u" for k in each)]
+        at = " + ".join(["base", *(f"at{i} + {j[i]} * p_next{i}" for i in range(count))])
+        inside = " && ".join(
+            f"is{i} && w{i} + {j[i]} * p_every{i} < p_window{i} "
+            f"&& b{i} - {j[i]} * p_fewer{i} < p_blocks{i}"
+            for i in range(count)
+        )
+        lines.append(f"let v{n} = x_at({at}); let in{n} = {inside};")
+    lines += [
+        f"sum = select(sum, select({kind}_add(sum, v{n}), v{n}, is_first), in{n}); "
+        f"is_first = is_first && !in{n};"
+        for n in range(len(written))
+    ]
+    lines.append("}" * looped)
     made = Operand.of("output_tensor", output)
     lookups = {"x": Operand.of("input_tensor", source)}
     text = Expression("sum", " ".join(lines))
-    return ElementWise(inputs, ((made, text),), (*_parameters(d), *more), lookups)
+    return ElementWise(inputs, ((made, text),), parameters, lookups)
 
 
 OPERATORS: tuple[Operator[Any], ...] = (

@@ -14,6 +14,7 @@ from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.slice import reachable
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.framed import framed
 from dmlgpu.plan.loops import Dim, fold
 from dmlgpu.plan.mapped import Rule, coordinate, mapped
 from dmlgpu.plan.move import Move
@@ -557,14 +558,15 @@ def infer_slice_grad(given: Given) -> dict[str, TensorDesc]:
     }
 
 
-def work_slice_grad(d: SliceGradDesc) -> ElementWise:
+def work_slice_grad(d: SliceGradDesc) -> Work:
     """Every element is one of the input's where the window's steps meet it, else zero."""
     source, output = d.input_gradient_tensor, d.output_gradient_tensor
     windows = (d.input_window_offsets, d.input_window_sizes, d.input_window_strides)
     rules = {}
     for i, (offset, size, stride) in enumerate(zip(*windows, strict=True)):
         have = source.sizes[i]
-        if stride == 1 and offset == 0 and have == output.sizes[i]:
+        if stride == 1:
+            rules[i] = Rule("c$", inside="c$ < p_n$", values={"n": have}, start=-offset)
             continue
         start = offset if stride > 0 else offset + size - 1
         distance = "c$ - p_start$" if stride > 0 else "p_start$ - c$"  # wraps before the start
@@ -574,8 +576,10 @@ def work_slice_grad(d: SliceGradDesc) -> ElementWise:
             "q$ < p_span$ && q$ % p_stride$ == 0u",
             {"start": start, "stride": abs(stride), "span": (have - 1) * abs(stride) + 1},
         )
-    fields = "input_gradient_tensor", "output_gradient_tensor"
-    return mapped((fields[0], source), (fields[1], output), rules)
+    tensors = ("input_gradient_tensor", source), ("output_gradient_tensor", output)
+    if all(stride == 1 for stride in d.input_window_strides):
+        return framed(*tensors, rules)
+    return mapped(*tensors, rules)
 
 
 def check_reverse(d: ReverseSubsequencesDesc) -> None:

@@ -16,8 +16,9 @@ from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.ops.movement import check_sizes, require
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.framed import Framed, framed
 from dmlgpu.plan.loops import Dim
-from dmlgpu.plan.mapped import Rule, bits_of, coordinate, mapped
+from dmlgpu.plan.mapped import Rule, bits_of, coordinate
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.operator import Given, Operator, Work, per_dimension
 from dmlgpu.plan.values import Expression, Operand, Parameter, converted
@@ -177,8 +178,8 @@ def infer_padding(given: Given) -> dict[str, TensorDesc]:
     return {"output_tensor": TensorDesc(source.data_type, sizes)}
 
 
-def work_padding(d: AnyPadding) -> ElementWise:
-    """Every element is looked up by rules of the dimensions that are padded."""
+def work_padding(d: AnyPadding) -> Framed:
+    """Rows of the input, and around them what the rules of the padded dimensions say."""
     source, data_type = d.input_tensor, d.input_tensor.data_type
     value = d.padding_value
     if isinstance(d, PaddingDesc):
@@ -191,25 +192,30 @@ def work_padding(d: AnyPadding) -> ElementWise:
         if start or end
     }
     output = ("output_tensor", d.output_tensor)
-    return mapped(("input_tensor", source), output, rules, bits_of(value, data_type))
+    return framed(("input_tensor", source), output, rules, bits_of(value, data_type))
 
 
 def _rule(mode: PaddingMode, size: int, start: int) -> Rule:
-    """Which element of `size` a coordinate takes when `start` others come before them."""
+    """Which element of `size` a coordinate takes when `start` others come before them.
+
+    Coordinates of elements are kept, and those before them are counted modulo 2^32.
+    """
     if mode is PaddingMode.CONSTANT:
         return Rule("c$", inside="c$ < p_n$", values={"n": size}, start=-start)
     if mode is PaddingMode.EDGE or size == 1:
-        values = {"start": start, "n": size}
-        return Rule("min(max(c$, p_start$) - p_start$, p_n$ - 1u)", values=values)
+        values = {"before": start, "n": size}
+        source = "select(min(c$, p_n$ - 1u), 0u, c$ + p_before$ < p_before$)"
+        return Rule(source, values=values, start=-start)
     # The pattern repeats, and its second half, if there is one, runs backwards.
     period = {PaddingMode.REFLECTION: 2 * size - 2, PaddingMode.SYMMETRIC: 2 * size}
     length = period.get(mode, size)
     mirror = length if mode is PaddingMode.REFLECTION else length - 1
+    before = -(-start // length) * length
     return Rule(
         "select(p_mirror$ - q$, q$, q$ < p_n$)",
-        "let q$ = c$ % p_length$;",
-        values={"n": size, "length": length, "mirror": mirror},
-        start=-start % length,
+        "let q$ = (c$ + p_before$) % p_length$;",
+        values={"n": size, "length": length, "mirror": mirror, "before": before},
+        start=-start,
     )
 
 

@@ -341,7 +341,7 @@ def _shape(
     read = operands[: len(operands) - outputs]
     firsts = len(read)
     least = max(1, *(32 // o.bits for o in made))
-    widths = [o.bits for o in operands if o.field]
+    widths = [o.bits for t, o in enumerate(operands) if o.field and loops[-1].steps[t]]
     halves = adapter.exact_halves
     # The widest tensors are reached one unit at a time: neighbours reach neighbours. Only a single
     # wide input may be reached several units at a time, so that a narrower output gets whole units:

@@ -145,8 +145,10 @@ def _plan(
     base = source_base // grouped
     # Parts of one buffer need windows too: what lies between them is bound with them.
     in_windows = largest > adapter.max_binding
-    parts = _parts(bits, dims, base, gather, adapter.max_binding) if in_windows else None
     layout = Layout(bits, dims, base, gather, adapter, dense, in_windows)
+    parts = None
+    if in_windows and not (layout.stores_repeats and largest <= 2 * adapter.max_binding):
+        parts = _parts(bits, dims, base, gather, adapter.max_binding)
     if parts:
         plans = []
         for part in parts:
@@ -290,6 +292,12 @@ class Layout:
         """Whether another loop than the output's innermost steps least through the source."""
         nearest = min((abs(d.source) for d in self.dims if d.source), default=0)
         return abs(self.dims[-1].source) > nearest
+
+    @property
+    def stores_repeats(self) -> bool:
+        """Whether what is made once is stored several times: each part would make it again."""
+        is_still = not (self.dims[0].source or self.dims[0].tuple_)
+        return is_still and not self.on_cpu and choose(self) in ("units", "dense")
 
     @property
     def starts_units(self) -> bool:

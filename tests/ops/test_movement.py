@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from support import moves
 from support.layouts import as_gpu, layout, random_values, run, same_bits, small_bindings
+from support.plans import ADAPTERS, one, plan
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
+from dmlgpu import TensorDesc
+from dmlgpu.desc.tensor import packed_strides
+from dmlgpu.plan.dispatch import eight
 
 TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)
 Rng = np.random.Generator
@@ -156,6 +161,85 @@ def test_padding_is_numpys(device: dml.Device, mode: dml.PaddingMode, seed: int)
     same_bits(got, wanted.view(x.dtype))
 
 
+PADDED = [
+    ((5, 100), ((1, 1), (1, 1))),
+    ((3, 4, 33), ((0, 0), (2, 0), (0, 40))),
+    ((2, 5, 17, 3), ((0, 0), (1, 2), (3, 1), (0, 0))),
+    ((1, 2, 40), ((5, 0), (0, 0), (17, 17))),
+    ((70,), ((0, 3),)),
+    ((6, 16), ((1, 0), (0, 0))),
+]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", dml.PaddingMode)
+@pytest.mark.parametrize("data_type", TYPES)
+@pytest.mark.parametrize(("sizes", "pads"), PADDED)
+def test_padding_of_packed_rows(
+    device_both: dml.Device,
+    mode: dml.PaddingMode,
+    data_type: T,
+    sizes: tuple[int, ...],
+    pads: tuple[tuple[int, int], ...],
+) -> None:
+    """Rows that begin anywhere, in an output without gaps."""
+    rng = rng_of(len(sizes))
+    start, end = zip(*pads, strict=True)
+    x = random_values(rng, data_type, sizes)
+    raw = f"u{x.itemsize}"
+    wanted = moves.padded(x.view(raw), start, end, mode, x.dtype.type(3).view(raw))
+    got = dml.padding(device_both.tensor(x), mode, 3, start, end)
+    same_bits(np.asarray(got), wanted.view(x.dtype))
+    wider = TensorDesc(data_type, sizes, packed_strides((*sizes[:-1], sizes[-1] + 7)))
+    desc = dml.PaddingDesc(
+        input_tensor=wider,
+        output_tensor=TensorDesc(data_type, wanted.shape),
+        padding_mode=mode,
+        padding_value=3,
+        start_padding=start,
+        end_padding=end,
+    )
+    (got,) = run(device_both, desc, [x], rng)
+    same_bits(got, wanted.view(x.dtype))
+
+
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "pads", "mode", "kernel", "rows"),
+    [
+        (T.UINT8, (9, 14), (1, 1), 0, "move/framed", (11, 16)),
+        (T.UINT8, (9, 13), (1, 1), 0, "elementwise/elements", ()),
+        (T.INT64, (9, 2), (1, 0), 0, "move/framed", (22,)),
+        (T.INT64, (9, 2), (1, 0), 2, "move/framed", (11, 2)),
+        (T.UINT8, (5, 9, 9, 3), (0, 1, 1, 0), 0, "move/framed", (5, 11, 33)),
+        (T.UINT8, (5, 9, 9, 3), (0, 1, 1, 0), 1, "elementwise/elements", ()),
+        (T.FLOAT32, (2, 3, 4, 5), (0, 1, 0, 0), 0, "move/framed", (2, 100)),
+        (T.FLOAT32, (2, 3, 4, 5), (0, 0, 0, 2), 4, "move/framed", (24, 9)),
+    ],
+)
+def test_paddings_of_rows_are_made_in_units(
+    data_type: T,
+    sizes: tuple[int, ...],
+    pads: tuple[int, ...],
+    mode: int,
+    kernel: str,
+    rows: tuple[int, ...],
+) -> None:
+    """Of rows as long as a unit at least; dimensions that stay together are one row."""
+    desc = dml.PaddingDesc(
+        input_tensor=TensorDesc(data_type, sizes),
+        output_tensor=TensorDesc(data_type, [n + 2 * p for n, p in zip(sizes, pads, strict=True)]),
+        padding_mode=dml.PaddingMode(mode),
+        padding_value=0,
+        start_padding=pads,
+        end_padding=pads,
+    )
+    dispatch = one(desc, ADAPTERS["discrete"])
+    assert dispatch.shader == kernel
+    if rows:
+        assert dispatch.params["sizes"] == eight(rows)
+    assert one(desc, ADAPTERS["software"]).shader == "elementwise/elements"
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize(
     ("dtype", "value", "wanted"),
@@ -193,6 +277,21 @@ def test_tile_repeats(device: dml.Device, seed: int) -> None:
     repeats = tuple(int(n) for n in rng.integers(1, 4 if rank < 5 else 3, rank))
     wanted = np.tile(x.view(f"u{x.itemsize}"), repeats).view(x.dtype)
     same_bits(moved(device, rng, dml.TileDesc, x, wanted.shape, repeats=repeats), wanted)
+
+
+@pytest.mark.gpu
+def test_a_tile_beyond_a_binding_is_made_once(device_both: dml.Device) -> None:
+    """On a GPU: parts would each read all of the input again."""
+    x = random_values(rng_of(2), T.INT64, (20, 16))
+    with small_bindings(device_both, 4096) as small:
+        got = dml.tile(small.tensor(x), (2, 1))
+        same_bits(np.asarray(got), np.tile(x, (2, 1)))
+    half = TensorDesc(T.INT64, (20, 16))
+    desc = dml.TileDesc(
+        input_tensor=half, output_tensor=TensorDesc(T.INT64, (40, 16)), repeats=(2, 1)
+    )
+    assert len(plan(desc, replace(ADAPTERS["discrete"], max_binding=4096)).dispatches) == 1
+    assert len(plan(desc, replace(ADAPTERS["discrete"], max_binding=2048)).dispatches) > 1
 
 
 @pytest.mark.gpu
@@ -394,6 +493,63 @@ def test_unfold_and_fold(device: dml.Device, seed: int) -> None:
     columns = rng.integers(0, 50, wanted.shape).astype(x.dtype)
     got = moved(device, rng, dml.FoldDesc, columns, image, **named)
     same_bits(got, moves.fold(columns, image, named))
+
+
+WINDOWED: dict[str, tuple[Any, ...]] = {
+    "side by side": ((2, 2), (2, 2), (1, 1), (0, 0), (0, 0)),
+    "every place": ((3, 3), (1, 1), (1, 1), (1, 1), (1, 1)),
+    "every second": ((3, 3), (2, 2), (1, 1), (1, 1), (0, 1)),
+    "between others": ((2, 3), (3, 2), (2, 3), (0, 2), (1, 0)),
+    "a stride that a dilation divides": ((4, 2), (4, 6), (2, 4), (0, 1), (0, 0)),
+    "many": ((5, 4), (1, 1), (1, 1), (2, 0), (2, 0)),
+    "far apart": ((2,), (70000,), (3,), (0,), (0,)),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", WINDOWED)
+@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT32, T.INT64])
+def test_windows_of_packed_images(device_both: dml.Device, data_type: T, name: str) -> None:
+    rng = rng_of(7)
+    keys = ("window_sizes", "strides", "dilations", "start_padding", "end_padding")
+    named = dict(zip(keys, WINDOWED[name], strict=True))
+    image = (2, 3, 12, 24) if len(named["strides"]) == 2 else (1, 1, 140004)
+    x = random_values(rng, data_type, image)
+    wanted = moves.unfold(x, named)
+    same_bits(np.asarray(dml.unfold(device_both.tensor(x), **named)), wanted)
+    columns = rng.integers(0, 50, wanted.shape).astype(x.dtype)
+    got = dml.fold(device_both.tensor(columns), **named, output_sizes=image)
+    same_bits(np.asarray(got), moves.fold(columns, image, named))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("window", "end"), [(2, 0), (2, 1), (3, 0)])
+def test_what_one_window_holds_keeps_its_bits(device: dml.Device, window: int, end: int) -> None:
+    """By a move or by sums, of which negative zeros are one."""
+    columns = device.tensor(np.full((1, window, 3), -0.0, np.float32))
+    named = {"dilations": (1,), "start_padding": (0,), "end_padding": (end,)}
+    sizes = (1, 1, 4 + window - end)
+    got = dml.fold(columns, (window,), (2,), **named, output_sizes=sizes)
+    assert np.signbit(np.asarray(got)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "unfold", "fold"),
+    [
+        ("side by side", "move/tile", "move/tile"),
+        ("every place", "move/framed", "elementwise/elements"),
+        ("every second", "elementwise/elements", "elementwise/elements"),
+    ],
+)
+def test_windows_are_moved_where_nothing_is_added(name: str, unfold: str, fold: str) -> None:
+    keys = ("window_sizes", "strides", "dilations", "start_padding", "end_padding")
+    named = dict(zip(keys, WINDOWED[name], strict=True))
+    image = TensorDesc(T.FLOAT32, (2, 3, 64, 64))
+    x = np.zeros(image.sizes, np.float32)
+    columns = TensorDesc(T.FLOAT32, moves.unfold(x, named).shape)
+    there: Any = dml.UnfoldDesc(input_tensor=image, output_tensor=columns, **named)
+    back: Any = dml.FoldDesc(input_tensor=columns, output_tensor=image, **named)
+    assert [one(d, ADAPTERS["discrete"]).shader for d in (there, back)] == [unfold, fold]
 
 
 @pytest.mark.gpu
