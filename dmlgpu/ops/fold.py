@@ -376,17 +376,22 @@ def _added_up(d: FoldDesc) -> ElementWise:
     )
     kind = class_of(output.data_type)
     lines = [f"var sum = {kind}_zero(); var is_first = true;"]
-    for i in range(count):
+    for i, (stride, dilation) in enumerate(zip(d.strides, d.dilations, strict=True)):
         found = f"y{i} / p_common{i} % p_every{i} * p_inverse{i} % p_every{i}"
-        if every[i] > 0xFFFF:  # 32 bits may not hold the product
+        if dilation == 1:  # which is its own inverse
+            found = f"y{i} % p_stride{i}" if stride > 1 else "0u"
+        elif every[i] > 0xFFFF:  # 32 bits may not hold the product
             factors = f"y{i} / p_common{i} % p_every{i}, p_inverse{i}"
             found = f"u64_mod(u64_product({factors}), u64_from_u32(p_every{i})).x"
+        block = f"y{i} / p_stride{i}" if stride > 1 else f"y{i}"
+        exact = "true"
+        if dilation > 1:
+            block = f"(y{i} - w{i} * p_dilation{i}) / p_stride{i}"
+            exact = f"b{i} * p_stride{i} + w{i} * p_dilation{i} == y{i} "
+            exact += f"&& w{i} * p_dilation{i} <= y{i}"
         lines.append(
-            f"let w{i} = {found}; "
-            f"let b{i} = (y{i} - w{i} * p_dilation{i}) / p_stride{i}; "
-            f"let at{i} = w{i} * p_w_step{i} + b{i} * p_b_step{i}; "
-            f"let is{i} = b{i} * p_stride{i} + w{i} * p_dilation{i} == y{i} "
-            f"&& y{i} >= w{i} * p_dilation{i};"
+            f"let w{i} = {found}; let b{i} = {block}; let is{i} = {exact}; "
+            f"let at{i} = w{i} * p_w_step{i} + b{i} * p_b_step{i};"
         )
     terms = [-(-n // e) for n, e in zip(d.window_sizes, every, strict=True)]
     looped = next(i for i in range(count + 1) if prod(terms[i:]) <= WRITTEN or i == count)

@@ -185,7 +185,7 @@ def work_padding(d: AnyPadding) -> Framed:
     if isinstance(d, PaddingDesc):
         value = converted(value, data_type)
     rules = {
-        i: _rule(d.padding_mode, size, start)
+        i: _rule(d.padding_mode, size, start, end)
         for i, (size, start, end) in enumerate(
             zip(source.sizes, d.start_padding, d.end_padding, strict=True)
         )
@@ -195,26 +195,35 @@ def work_padding(d: AnyPadding) -> Framed:
     return framed(("input_tensor", source), output, rules, bits_of(value, data_type))
 
 
-def _rule(mode: PaddingMode, size: int, start: int) -> Rule:
+def _rule(mode: PaddingMode, size: int, start: int, end: int) -> Rule:
     """Which element of `size` a coordinate takes when `start` others come before them.
 
     Coordinates of elements are kept, and those before them are counted modulo 2^32.
     """
     if mode is PaddingMode.CONSTANT:
         return Rule("c$", inside="c$ < p_n$", values={"n": size}, start=-start)
+    is_mirrored = mode in (PaddingMode.REFLECTION, PaddingMode.SYMMETRIC) and size > 1
+    ends = int(mode is PaddingMode.REFLECTION)  # that are not repeated
+    turn, low, high = 1, size, -size
     if mode is PaddingMode.EDGE or size == 1:
-        values = {"before": start, "n": size}
-        source = "select(min(c$, p_n$ - 1u), 0u, c$ + p_before$ < p_before$)"
-        return Rule(source, values=values, start=-start)
+        turn, low, high = 0, 0, size - 1
+    elif is_mirrored:
+        turn, low, high = -1, ends - 1, 2 * size - 1 - ends
+    if not turn or max(start, end) <= size - ends:
+        values = {"turn": turn, "low": low, "high": high, "before": start, "n": size}
+        return Rule(
+            "select(select(c$, t$ + p_high$, c$ >= p_n$), t$ + p_low$, c$ + p_before$ < p_before$)",
+            "let t$ = c$ * p_turn$;",
+            values={name: value & 0xFFFFFFFF for name, value in values.items()},
+            start=-start,
+        )
     # The pattern repeats, and its second half, if there is one, runs backwards.
-    period = {PaddingMode.REFLECTION: 2 * size - 2, PaddingMode.SYMMETRIC: 2 * size}
-    length = period.get(mode, size)
-    mirror = length if mode is PaddingMode.REFLECTION else length - 1
+    length = 2 * (size - ends) if is_mirrored else size
     before = -(-start // length) * length
     return Rule(
         "select(p_mirror$ - q$, q$, q$ < p_n$)",
         "let q$ = (c$ + p_before$) % p_length$;",
-        values={"n": size, "length": length, "mirror": mirror, "before": before},
+        values={"n": size, "length": length, "mirror": length - 1 + ends, "before": before},
         start=-start,
     )
 

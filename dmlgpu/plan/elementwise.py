@@ -38,9 +38,10 @@ EACH = 4  # groups of an invocation that writes more than it reads: workgroups s
 MORE = 2  # bytes written for each that is read
 MANY = 1 << 16  # groups from which on there are enough workgroups nevertheless
 MOST_UNITS = 4  # units of one tensor that an invocation handles at most
-# Elements of a group whose expression looks others up. It is long: written out for more elements,
-# or for more than a word's on CPU adapters, it would take drivers long to compile.
-LOOKUPS = 4
+# Elements of a group whose expression looks others up; more where all of them are as few lookups.
+# It is long: written out for more elements, or for more than a word's on CPU adapters, it would
+# take drivers long to compile.
+LOOKUPS, MOST_LOOKUPS = 4, 16
 STORED = {"units": "vec4<u32>", "halves": "vec2<u32>"}  # by access; words where it is none of these
 FOLLOWED = 4  # groups in a row of a tile, from which on it hardly matters that the last goes on
 WORTH_MOVING = 1 << 20  # bytes of an operand from which on another dispatch costs less
@@ -76,7 +77,10 @@ class ElementWise:
             return moved
         most = UNIT
         if self.lookups:
-            most = 1 if adapter.is_cpu else LOOKUPS
+            texts = (text for _, e in self.outputs for text in (e.result, e.steps))
+            count = sum(text.count(f"{name}_at(") for text in texts for name in self.lookups)
+            several = 1 << max(1, MOST_LOOKUPS // count).bit_length() - 1
+            most = 1 if adapter.is_cpu else max(LOOKUPS, several)
         shape = _shape(loops, self.operands, len(self.outputs), adapter, most)
         named = [o for o in self.operands if o.field]
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)

@@ -16,10 +16,10 @@ from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight, of_eight
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.mapped import Rule, mapped
-from dmlgpu.plan.values import param_lines
+from dmlgpu.plan.values import UNIT, element_at, param_lines, words_of
 
 WG_SIZE = 256
-UNIT = 128  # bits that an invocation makes
+LONG = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class Axis:
     steps: tuple[int, ...]
     start: int = 0
     rule: Rule | None = None
+    together: int = 1  # elements that have one coordinate of the rule
 
     def leaves(self, sizes: Sequence[int]) -> bool:
         """Whether loops of these sizes walk outside of the source."""
@@ -63,19 +64,18 @@ class Framed:
     def plan(self, adapter: Adapter) -> Plan:
         """One dispatch: of units where there are rows of them, else element by element."""
         unit = UNIT // self.source[1].data_type.bits
-        found = None if adapter.is_cpu else _rows(self.loops, self.axes, unit)
+        found = _rows(self.loops, self.axes, unit)
         return Plan((self._dispatch(*found),)) if found else self.elements.plan(adapter)
 
     def _dispatch(self, sizes: Sequence[int], axes: Sequence[Axis]) -> Dispatch:
         """One invocation for each unit. The innermost axis is the last."""
         bits = self.source[1].data_type.bits
         count = -(-prod(sizes) * bits // UNIT)
-        filled = self.otherwise * (0xFFFFFFFFFFFFFFFF // ((1 << bits) - 1))
         params: dict[str, Value] = {
             "count": count,
             "row": sizes[-1],
-            "filled_low": filled & 0xFFFFFFFF,
-            "filled_high": filled >> 32,
+            "otherwise": self.otherwise & 0xFFFFFFFF,
+            "otherwise_high": self.otherwise >> 32,
             "sizes": eight(sizes),
         }
         for i, axis in enumerate(axes):
@@ -83,15 +83,16 @@ class Framed:
             params[f"stride{i}"] = axis.stride
             params[f"begin{i}"] = axis.start & 0xFFFFFFFF
             params[f"steps{i}"] = eight(axis.steps)
-            for name, value in (axis.rule.values if axis.rule else {}).items():
-                params[f"{name}{i}"] = value
+            if axis.rule:
+                params[f"first{i}"] = axis.rule.start & 0xFFFFFFFF
+                params |= {f"{name}{i}": value for name, value in axis.rule.values.items()}
         return Dispatch(
             "move/framed",
             -(-count // WG_SIZE),
             params,
             {"input": self.source[0], "output": self.output[0]},
             constants={"WG_SIZE": WG_SIZE, "BITS": bits},
-            code="\n".join([*param_lines(params), *_code(sizes, axes)]),
+            code="\n".join([*param_lines(params), *_code(sizes, axes, bits)]),
         )
 
 
@@ -109,8 +110,9 @@ def framed(
     axes = []
     for d, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
         steps = tuple(int(k == d) for k in range(len(sizes)))
-        rule = rules.get(d, Rule("c$"))
-        axes.append(Axis(size, stride, steps, rule.start, None if rule.inside else rule))
+        rule = rules.get(d)
+        start = rule.start if rule else 0
+        axes.append(Axis(size, stride, steps, start, None if rule and rule.inside else rule))
     loops = tuple(zip(output[1].sizes, output[1].effective_strides, strict=True))
     elements = mapped(source, output, rules, otherwise)
     return Framed(source, output, loops, tuple(axes), otherwise, elements)
@@ -127,17 +129,18 @@ def _rows(
     found = [replace(axis, steps=tuple(axis.steps[d] for d in order)) for axis in axes]
     found = [a for a in found if any(a.steps) or a.start or a.leaves(sizes)]
     for k in reversed(range(len(sizes) - 1)):
-        sizes, found = _merged(sizes, found, k)
+        sizes, found = _merged(sizes, found, k, unit)
     inner = [axis for axis in found if sizes and axis.steps[-1]]
-    if len(inner) != 1 or (inner[0].steps[-1], inner[0].stride) != (1, 1):
-        return None
-    if len(sizes) > MAX_RANK or sizes[-1] < unit:
+    if len(inner) != 1 or len(sizes) > MAX_RANK or sizes[-1] < unit:
         return None
     return sizes, [*(axis for axis in found if axis is not inner[0]), inner[0]]
 
 
-def _merged(sizes: list[int], axes: list[Axis], k: int) -> tuple[list[int], list[Axis]]:
-    """Loops `k` and the next as one, where they are steps of two axes that lie as one."""
+def _merged(sizes: list[int], axes: list[Axis], k: int, unit: int) -> tuple[list[int], list[Axis]]:
+    """Loops `k` and the next as one, where they are steps of two axes that lie as one.
+
+    Where a rule says what is outside, only to have rows that are not shorter than a unit.
+    """
     near = [a for a in axes if a.steps[k + 1]]
     far = [a for a in axes if a.steps[k]]
     if len(near) != 1 or len(far) != 1 or near == far:
@@ -145,53 +148,109 @@ def _merged(sizes: list[int], axes: list[Axis], k: int) -> tuple[list[int], list
     (inner,), (outer,) = near, far
     length = sizes[k + 1]
     is_whole = inner.size == length and not inner.start and sum(inner.steps) == 1
-    is_moved = outer.rule is not None and outer.leaves(sizes)
+    is_short = k + 2 == len(sizes) and length < unit
     is_one = outer.steps[k] == 1 and outer.stride == length * inner.stride
-    if not (is_whole and is_one) or is_moved:
+    if not (is_whole and is_one) or (outer.rule and not is_short):
         return sizes, axes
     steps = tuple(1 if d == k else n * length for d, n in enumerate(outer.steps) if d != k + 1)
-    one = Axis(outer.size * length, inner.stride, steps, outer.start * length)
+    start = outer.start * length
+    one = Axis(outer.size * length, inner.stride, steps, start, outer.rule, length)
     rest = [a for a in axes if a is not inner and a is not outer]
     rest = [replace(a, steps=(*a.steps[: k + 1], *a.steps[k + 2 :])) for a in rest]
     return [*sizes[:k], sizes[k] * length, *sizes[k + 2 :]], [*rest, one]
 
 
-def _code(sizes: Sequence[int], axes: Sequence[Axis]) -> list[str]:
-    """Where a row of the output begins in the source, and what it takes outside of it."""
-    last, inner = len(sizes) - 1, axes[-1]
-    lines = ["fn row_at(number: u32) -> Row {", "  var rest = number;"]
-    for d in reversed(range(last)):
-        size = of_eight("sizes", d)
-        lines.append(f"  let d{d} = rest{f' % {size}; rest /= {size}' if d else ''};")
-    base, inside = ["0u"], ["true"]
-    for i, axis in enumerate(axes):
-        walked = [d for d in range(last) if axis.steps[d]]
-        terms = [f"d{d} * {of_eight(f'steps{i}', d)}" for d in walked]
-        lines.append(f"  let c{i} = {' + '.join([f'params.begin{i}', *terms])};")
-        if axis is inner:
-            break
-        at = f"c{i}"
-        if axis.leaves(sizes) and axis.rule:
-            before, at = _resolved(axis.rule, i)
-            lines.append(f"  {before}")
-        elif axis.leaves(sizes):
-            inside.append(f"c{i} < params.size{i}")
-        base.append(f"({at}) * params.stride{i}")
-    i = len(axes) - 1
-    is_mapped = inner.rule is not None and inner.leaves(sizes)
-    before, at = _resolved(inner.rule, i) if is_mapped and inner.rule else ("", f"c{i}")
+def _code(sizes: Sequence[int], axes: Sequence[Axis], bits: int) -> list[str]:
+    """Where rows of the output lie in the source, and the elements of a unit that leaves one."""
+    inner, i = axes[-1], len(axes) - 1
+    is_straight = inner.steps[-1] == 1 and inner.stride == 1 and sizes[-1] * bits >= LONG
     return [
-        *lines,
-        f"  return Row({' + '.join(base)}, c{i}, {' && '.join(inside)});",
-        "}",
-        f"const MAPPED = {str(is_mapped).lower()};",
+        *_counting(sizes),
+        *(x for k, a in enumerate(axes) if a.rule for x in _outside(a.rule, k, a.together)),
+        *_row(sizes, axes),
+        f"const STRAIGHT = {str(is_straight).lower()};",
         f"fn length() -> u32 {{ return params.size{i}; }}",
-        f"fn beyond(c{i}: u32) -> u32 {{ {before} return {at}; }}",
+        *_elements(sizes, inner, i, bits),
     ]
 
 
-def _resolved(rule: Rule, i: int) -> tuple[str, str]:
-    """The statements and the coordinate of a rule, in WGSL."""
-    texts = (text.replace("$", str(i)) for text in (rule.before, rule.source))
-    before, at = (re.sub(r"\bp_(\w+)", r"params.\1", text) for text in texts)
-    return before, at
+def _counting(sizes: Sequence[int]) -> list[str]:
+    """The coordinates of a row by its number, and those of the next row."""
+    outer = range(len(sizes) - 1)
+    size = [of_eight("sizes", d) for d in outer]
+    lines = [
+        f"struct Place {{ {' '.join(f'd{d}: u32,' for d in outer) or 'd0: u32,'} }}",
+        "fn place(number: u32) -> Place {",
+        f"  let n{max(0, len(outer) - 1)} = number;",
+    ]
+    for d in reversed(outer[1:]):
+        lines.append(f"  let n{d - 1} = n{d} / {size[d]}; let d{d} = n{d} - n{d - 1} * {size[d]};")
+    lines += [
+        f"  return Place({', '.join(['n0', *(f'd{d}' for d in outer[1:])])});",
+        "}",
+        "fn after(row: Place) -> Place {",
+        "  var next = row;",
+        "  var carry = 1u;",
+    ]
+    for d in reversed(outer):
+        lines.append(f"  next.d{d} += carry;")
+        if d:
+            lines.append(f"  carry = select(0u, 1u, next.d{d} == {size[d]});")
+            lines.append(f"  next.d{d} -= carry * {size[d]};")
+    return [*lines, "  return next;", "}"]
+
+
+def _row(sizes: Sequence[int], axes: Sequence[Axis]) -> list[str]:
+    """Where a row lies in the source: all of it behind the end, where the source has none."""
+    lines = ["fn row_at(at: Place) -> Row {"]
+    base, inside = ["0u"], ["true"]
+    for i, axis in enumerate(axes):
+        walked = [d for d in range(len(sizes) - 1) if axis.steps[d]]
+        terms = [f"at.d{d} * {of_eight(f'steps{i}', d)}" for d in walked]
+        lines.append(f"  let c{i} = {' + '.join([f'params.begin{i}', *terms])};")
+        if axis is axes[-1]:
+            break
+        if axis.leaves(sizes) and not axis.rule:
+            inside.append(f"c{i} < params.size{i}")
+        at = f"outside{i}(c{i})" if axis.rule else f"c{i}"
+        base.append(f"{at} * params.stride{i}")
+    start = f"select(length(), c{i}, {' && '.join(inside)})"
+    return [*lines, f"  return Row({' + '.join(base)}, {start});", "}"]
+
+
+def _elements(sizes: Sequence[int], inner: Axis, i: int, bits: int) -> list[str]:
+    """A unit of elements that are looked up one by one, all before the first is used."""
+    every = range(UNIT // bits)
+    step = f"{inner.steps[-1]}u"
+    lines = [
+        "fn elements(row: Row, next: Row, x: u32, left: u32) -> vec4<u32> {",
+        f"  let a = row.start + x * {step};",
+        f"  let b = next.start - left * {step};",
+    ]
+    for k in every:
+        here = f"{k}u < left"
+        lines.append(f"  let c{k} = select(b, a, {here}) + {k * inner.steps[-1]}u;")
+        at = f"outside{i}(c{k})" if inner.rule else f"c{k}"
+        base = f"select(next.base, row.base, {here})"
+        lines.append(f"  let e{k} = {base} + {at} * params.stride{i};")
+    lines += [f"  let v{k} = {element_at(bits, 'load_input', f'e{k}')};" for k in every]
+    picked = [f"v{k}" for k in every]
+    if inner.rule is None:
+        lines.append("  let otherwise = vec2<u32>(params.otherwise, params.otherwise_high);")
+        lines += [f"  let y{k} = select(otherwise, v{k}, c{k} < length());" for k in every]
+        picked = [f"y{k}" for k in every]
+    return [*lines, f"  return vec4<u32>({', '.join(words_of(bits, picked))});", "}"]
+
+
+def _outside(rule: Rule, i: int, together: int) -> list[str]:
+    """A function from any coordinate of axis `i` to the one that its rule says."""
+    texts = (re.sub(r"\bp_(\w+)", r"params.\1", t) for t in (rule.before, rule.source))
+    before, at = (text.replace("$", str(i)) for text in texts)
+    return [
+        f"fn outside{i}(at: u32) -> u32 {{",
+        f"  let place = at - params.begin{i};",
+        f"  let c{i} = place / {together}u + params.first{i};",
+        f"  {before}",
+        f"  return ({at}) * {together}u + place % {together}u;",
+        "}",
+    ]
