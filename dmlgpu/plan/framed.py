@@ -16,10 +16,10 @@ from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight, of_eight
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.mapped import Rule, mapped
+from dmlgpu.plan.move import LONG_RUN
 from dmlgpu.plan.values import UNIT, element_at, param_lines, words_of
 
 WG_SIZE = 256
-LONG = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,9 @@ def _merged(sizes: list[int], axes: list[Axis], k: int, unit: int) -> tuple[list
 def _code(sizes: Sequence[int], axes: Sequence[Axis], bits: int) -> list[str]:
     """Where rows of the output lie in the source, and the elements of a unit that leaves one."""
     inner, i = axes[-1], len(axes) - 1
-    is_straight = inner.steps[-1] == 1 and inner.stride == 1 and sizes[-1] * bits >= LONG
+    # Of short rows so many units leave one that all are made element by element.
+    is_long = sizes[-1] * bits >= LONG_RUN
+    is_straight = inner.steps[-1] == 1 and inner.stride == 1 and bits < 32 and is_long
     return [
         *_counting(sizes),
         *(x for k, a in enumerate(axes) if a.rule for x in _outside(a.rule, k, a.together)),

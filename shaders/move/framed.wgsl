@@ -1,7 +1,7 @@
 // Rows of a source with other elements around them: one invocation makes 16 bytes of a packed output,
-// which begin in one of its rows and may end in the next. What are neighbours in the source is shifted
-// to where it belongs, all else is looked up element by element. dmlgpu/plan/framed.py writes the
-// parameters, how rows are counted and found (`place`, `after`, `row_at`), and `elements`.
+// which begin in one of its rows and may end in the next. Where STRAIGHT, neighbours in the source are
+// shifted to where they belong; all else is looked up element by element. dmlgpu/plan/framed.py writes
+// the parameters, how rows are counted and found (`place`, `after`, `row_at`), and `elements`.
 #bind read input: u32
 #bind write output: vec4<u32>
 override WG_SIZE: u32 = 256;
@@ -39,14 +39,11 @@ fn main(
   let left = params.row - x; // elements of the row, of which the unit may have more
   let at = place(number);
   let row = row_at(at);
-  if (STRAIGHT && BITS < 32u) {
-    let c = row.start + x;
-    var v = bytes_at(row.base + c); // under way before it is known whether it is what is wanted
-    if (left < UNIT || c >= length() || length() - c < UNIT) {
-      v = elements(row, row_at(after(at)), x, left);
-    }
-    store_output(unit, v);
-  } else {
-    store_output(unit, elements(row, row_at(after(at)), x, left));
+  let c = row.start + x;
+  var v = vec4<u32>();
+  if (STRAIGHT) { v = bytes_at(row.base + c); } // under way before it is known whether it is wanted
+  if (!STRAIGHT || left < UNIT || c >= length() || length() - c < UNIT) {
+    v = elements(row, row_at(after(at)), x, left);
   }
+  store_output(unit, v);
 }

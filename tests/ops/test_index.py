@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support import moves
 from support.layouts import layout, random_values, run, same_bits, small_bindings
-from support.plans import ADAPTERS
+from support.plans import ADAPTERS, one
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -212,6 +212,20 @@ def test_one_hot(device: dml.Device, seed: int) -> None:
         axis=axis,
     )
     same_bits(run(device, desc, [index, values], rng)[0], wanted)
+
+
+def test_one_hot_is_written_in_units_however_wide_its_indices_are() -> None:
+    """They are read once for a line, and do not make groups small."""
+    lines = dml.TensorDesc(T.INT64, (64, 1)), dml.TensorDesc(T.UINT8, (64, 128))
+    desc = dml.OneHotDesc(
+        indices_tensor=lines[0],
+        values_tensor=dml.TensorDesc(T.UINT8, (1, 2)),
+        output_tensor=lines[1],
+        axis=1,
+    )
+    dispatch = one(desc, ADAPTERS["discrete"])
+    assert "write out0: vec4<u32>" in dispatch.code
+    assert dispatch.params["count"] == 64 * 128 // 16
 
 
 @pytest.mark.gpu

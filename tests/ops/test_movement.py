@@ -163,6 +163,8 @@ def test_padding_is_numpys(device: dml.Device, mode: dml.PaddingMode, seed: int)
 
 PADDED = [
     ((5, 100), ((1, 1), (1, 1))),
+    ((4, 1101), ((1, 0), (3, 1))),
+    ((2, 400, 3), ((0, 0), (2, 1), (0, 0))),
     ((3, 4, 33), ((0, 0), (2, 0), (0, 40))),
     ((2, 5, 17, 3), ((0, 0), (1, 2), (3, 1), (0, 0))),
     ((1, 2, 40), ((5, 0), (0, 0), (17, 17))),
@@ -176,7 +178,7 @@ PADDED = [
 @pytest.mark.parametrize("data_type", TYPES)
 @pytest.mark.parametrize(("sizes", "pads"), PADDED)
 def test_padding_of_packed_rows(
-    device_both: dml.Device,
+    device: dml.Device,
     mode: dml.PaddingMode,
     data_type: T,
     sizes: tuple[int, ...],
@@ -188,7 +190,7 @@ def test_padding_of_packed_rows(
     x = random_values(rng, data_type, sizes)
     raw = f"u{x.itemsize}"
     wanted = moves.padded(x.view(raw), start, end, mode, x.dtype.type(3).view(raw))
-    got = dml.padding(device_both.tensor(x), mode, 3, start, end)
+    got = dml.padding(device.tensor(x), mode, 3, start, end)
     same_bits(np.asarray(got), wanted.view(x.dtype))
     wider = TensorDesc(data_type, sizes, packed_strides((*sizes[:-1], sizes[-1] + 7)))
     desc = dml.PaddingDesc(
@@ -199,7 +201,7 @@ def test_padding_of_packed_rows(
         start_padding=start,
         end_padding=end,
     )
-    (got,) = run(device_both, desc, [x], rng)
+    (got,) = run(device, desc, [x], rng)
     same_bits(got, wanted.view(x.dtype))
 
 
@@ -391,6 +393,26 @@ def test_reverse_subsequences(device: dml.Device, seed: int) -> None:
         axis=axis,
     )
     same_bits(run(device, desc, [x, lengths], rng)[0], wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", TYPES)
+def test_reversed_rows_are_written_in_units(device_both: dml.Device, data_type: T) -> None:
+    """Elements that are each looked up once, on a GPU; rows begin anywhere."""
+    rng = rng_of(5)
+    for n in (48, 53):
+        x = random_values(rng, data_type, (7, n))
+        lengths = rng.integers(0, n + 3, (7, 1)).astype(np.uint32)
+        tensors = device_both.tensor(x), device_both.tensor(lengths)
+        got = np.asarray(dml.reverse_subsequences(*tensors, axis=1))
+        same_bits(got, moves.reverse_subsequences(x, lengths, 1))
+        desc = dml.ReverseSubsequencesDesc(
+            input_tensor=tensors[0].desc,
+            sequence_lengths_tensor=tensors[1].desc,
+            output_tensor=tensors[0].desc,
+            axis=1,
+        )
+        assert "write out0: vec4<u32>" in one(desc, ADAPTERS["discrete"]).code
 
 
 def made_of_nothing(
