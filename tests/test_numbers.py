@@ -349,6 +349,16 @@ def test_functions_for_float16(runner: Runner, name: str) -> None:
     assert np.mean(apart) < 0.005
 
 
+def test_falling_exponential(runner: Runner) -> None:
+    """Right to FLOAT16's bits where FLOAT16 can tell, and nearly nothing below that."""
+    x = -np.arange(0x7C01, dtype=np.uint16).view(np.float16).astype(np.float32)
+    found = runner("math_exp_falling", ["f32"], "f32", x)
+    np.testing.assert_allclose(found, np.exp(x.astype(np.float64)), rtol=2.0**-12, atol=2.0**-25)
+    assert np.isnan(
+        runner("math_exp_falling", ["f32"], "f32", np.full(4, np.nan, np.float32))
+    ).all()
+
+
 @pytest.mark.parametrize("name", HALF)
 def test_functions_for_float16_take_any_float32(runner: Runner, name: str) -> None:
     """An expression may scale its argument first."""

@@ -102,7 +102,7 @@ def exponentials(number: str, result: str, expression: str, d: _Last | _Axes) ->
     total = plain(kind, "x", "a + b", "0.0")
     power = "math_exp(f32_sub(x, s0))"
     if kind is DataType.FLOAT16:
-        power, expression = halved(power), halved(expression)
+        power, expression = power.replace("exp", "exp_falling"), halved(expression)
     return ByLine(
         source=d.input_tensor,
         output=d.output_tensor,

@@ -7,6 +7,7 @@ found. Other lines are reduced first, and read again for their elements.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -82,7 +83,8 @@ class ByLine:
         second = self._with_statistics().plan(adapter)
         nbytes = lines.element_count * self.accumulator.words * 4
         scratch = {**first.scratch, STATISTICS: max(16, nbytes)}
-        return replace(second, dispatches=first.dispatches + second.dispatches, scratch=scratch)
+        dispatches = first.dispatches + second.dispatches
+        return replace(second, dispatches=dispatches, scratch=scratch, shared=first.shared)
 
     def _elements(self) -> ElementWise:
         inputs = {"x": Operand.of("input_tensor", self.source)}
@@ -144,12 +146,12 @@ class ByLine:
             {"source": "input_tensor", "made": "output_tensor"},
             half_slots([self.source.data_type], adapter.exact_halves),
             {"WG_SIZE": WG_SIZE},
-            code="\n".join([*param_lines(params), *self._code(len(keeps), lanes, held, unit)]),
+            code="\n".join([*param_lines(params), *self._code(len(keeps), lanes, units, unit)]),
         )
         return Plan((dispatch,))
 
-    def _code(self, kept: int, lanes: int, held: int, unit: int) -> list[str]:
-        name, bits = self.source.data_type.name.lower(), self.source.data_type.bits
+    def _code(self, kept: int, lanes: int, units: int, unit: int) -> list[str]:
+        held = -(-units // lanes)
         lines = ["#bind read source: vec4<u32>", "#bind write made: vec4<u32>"]
         for p, phase in enumerate(self.phases):
             acc = phase.accumulator
@@ -169,21 +171,20 @@ class ByLine:
         walks = [("start", "0u", "kept_strides"), ("end", "0u", "out_strides")]
         lines += places(kept, "kept", "min(line, params.lines - 1u)", walks)
         lines += [f"  let from_ = start / {unit}u + lane;", f"  let to = end / {unit}u + lane;"]
-        for k in range(held):
-            lines.append(f"  var u{k} = vec4<u32>();")
+        for k in range(held):  # no load is in a branch, so that all are under way together
             at = f"{k * lanes}u"
-            lines.append(f"  if (lane + {at} < units) {{ u{k} = load_source(from_ + {at}); }}")
+            if (k + 1) * lanes > units:
+                at = f"min(lane + {at}, params.units - 1u) - lane"
+            lines.append(f"  let u{k} = load_source(from_ + {at});")
         for k in range(held):
-            for j in range(unit):
-                bits_of = element_bits(bits, j, f"u{k}")
-                lines.append(f"  let x{k}_{j} = {name}_decode({bits_of});")
+            lines += _decoded(self.source.data_type, k, unit)
         for p, phase in enumerate(self.phases):
-            lines += self._phase(p, phase, lanes, held, unit)
+            lines += self._phase(p, phase, lanes, units, unit)
         for k in range(held):
             lines.append(f"  if (lane + {k * lanes}u < units) {{")
-            for j in range(unit):
-                lines.append(f"    let y{j} = {name}_encode({self._result(k, j, lanes, unit)});")
-            words = words_of(bits, [f"y{j}" for j in range(unit)])
+            results = [self._result(k, j, lanes, unit) for j in range(unit)]
+            lines += _encoded(self.source.data_type, results)
+            words = words_of(UNIT // unit, [f"y{j}" for j in range(unit)])
             lines.append(f"    store_made(to + {k * lanes}u, vec4<u32>({', '.join(words)}));")
             lines.append("  }")
         return [*lines, "}"]
@@ -194,14 +195,16 @@ class ByLine:
         names = {"x": f"x{k}_{j}", "v": f"v{last}_{k}_{j}", "i": place}
         return _named(self.result, names)
 
-    def _phase(self, p: int, phase: Phase, lanes: int, held: int, unit: int) -> list[str]:
+    def _phase(self, p: int, phase: Phase, lanes: int, units: int, unit: int) -> list[str]:
         acc = phase.accumulator
+        held = -(-units // lanes)
         lines = [f"  var a{p} = {acc.identity};"]
         for k in range(held):
             for j in range(unit):
                 value = _named(phase.value, {"x": f"x{k}_{j}"})
                 lines.append(f"  let v{p}_{k}_{j} = {value};")
-            lines.append(f"  if (lane + {k * lanes}u < units) {{")
+            beyond = (k + 1) * lanes > units  # for some lanes
+            lines.append(f"  if (lane + {k * lanes}u < params.units) {{" if beyond else "  {")
             for j in range(unit):
                 place = f"(lane + {k * lanes}u) * {unit}u + {j}u"
                 lines.append(f"    a{p} = combine{p}(a{p}, lift{p}(v{p}_{k}_{j}, {place}));")
@@ -218,6 +221,33 @@ class ByLine:
             width //= 2
         lines.append(f"  a{p} = wg_{p}[invocation - lane];")
         return [*lines, f"  let s{p} = {_named(phase.number, {'a': f'a{p}'})};"]
+
+
+def _decoded(data_type: DataType, k: int, unit: int) -> list[str]:
+    """Statements that make the elements `x{k}_..` of unit `u{k}`; of halves four at once."""
+    each = [element_bits(data_type.bits, j, f"u{k}") for j in range(unit)]
+    name = data_type.name.lower()
+    if data_type is not DataType.FLOAT16:
+        return [f"  let x{k}_{j} = {name}_decode({bits});" for j, bits in enumerate(each)]
+    lines = []
+    for j in range(0, unit, 4):
+        four = ", ".join(f"({bits}).x" for bits in each[j : j + 4])
+        lines.append(f"  let h{k}_{j} = {name}_decode4(vec4<u32>({four}));")
+        lines += [f"  let x{k}_{j + i} = h{k}_{j}[{i}];" for i in range(4)]
+    return lines
+
+
+def _encoded(data_type: DataType, results: Sequence[str]) -> list[str]:
+    """Statements that make the elements `y..` of results; of halves four at once."""
+    name = data_type.name.lower()
+    if data_type is not DataType.FLOAT16:
+        return [f"    let y{j} = {name}_encode({result});" for j, result in enumerate(results)]
+    lines = []
+    for j in range(0, len(results), 4):
+        four = ", ".join(results[j : j + 4])
+        lines.append(f"    let h{j} = {name}_encode4(vec4<f32>({four}));")
+        lines += [f"    let y{j + i} = vec2<u32>(h{j}[{i}], 0u);" for i in range(4)]
+    return lines
 
 
 def _named(text: str, names: dict[str, str]) -> str:
