@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,21 @@ from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan.values import class_of, resolve, wgsl_type
 
 NOWHERE = "0xffffffffu"
+NEAR = 16  # neighbours whose places are part of a key
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """How the best of up to sixteen neighbours is found by keys: value and place in one word.
+
+    `lift` makes a key of a value, of its place, and of its place from the other end.
+    """
+
+    lift: str
+    choose: str  # max or min
+    none: str  # what is worse than every key
+    value: str  # of the key
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +49,8 @@ class Accumulator:
     declarations: str = ""
     join: str = ""  # as `combine`, where neither comes first: invocations take turns
     members: tuple[str, ...] = ()  # of a struct
+    near: Near | None = None
+    is_idempotent: bool = False  # an element that is combined twice counts once
 
     @property
     def has_place(self) -> bool:
@@ -59,8 +77,23 @@ class Accumulator:
         ]
 
 
+def paired(terms: Sequence[str], how: str = "combine") -> str:
+    """The terms combined in pairs."""
+    made = list(terms)
+    while len(made) > 1:
+        odd = made[len(made) // 2 * 2 :]
+        made = [f"{how}({a}, {b})" for a, b in zip(made[::2], made[1::2], strict=False)] + odd
+    return made[0]
+
+
 def plain(
-    data_type: DataType, lift: str, combine: str, identity: str, finish: str = "a"
+    data_type: DataType,
+    lift: str,
+    combine: str,
+    identity: str,
+    finish: str = "a",
+    *,
+    is_idempotent: bool = False,
 ) -> Accumulator:
     """An accumulator that is one value of the class of a data type."""
     kind = class_of(data_type)
@@ -82,6 +115,7 @@ def plain(
         finish=finish,
         pack=pack,
         unpack=unpack,
+        is_idempotent=is_idempotent,
     )
 
 
@@ -105,7 +139,7 @@ def extreme(data_type: DataType, largest: bool, keeps_nan: bool = False) -> Accu
     combine = "T_max(a, b)" if largest else "T_min(a, b)"
     if keeps_nan and class_of(data_type) == "f32":
         combine = f"select(select({combine}, b, f32_is_nan(b)), a, f32_is_nan(a))"
-    return plain(data_type, "x", combine, _limit(data_type, not largest))
+    return plain(data_type, "x", combine, _limit(data_type, not largest), is_idempotent=True)
 
 
 def _limit(data_type: DataType, largest: bool) -> str:
@@ -136,8 +170,11 @@ def place_of_extreme(
     order = ("a.value", "b.value") if largest else ("b.value", "a.value")
     better = less.format(*order)
     same = "all(a.value == b.value)" if wide else "a.value == b.value"
-    # Of elements in order, a later one must be better, or as good where the last one counts.
-    taken = f"!({less.format(*reversed(order))})" if last else better
+    # Of elements in order, a later one must be better, or as good where the last one counts; no
+    # element is better than none at all.
+    taken = better
+    if last:
+        taken = f"b.place != {NOWHERE} && !({less.format(*reversed(order))})"
     place = f"(b.place > a.place || a.place == {NOWHERE})" if last else "b.place < a.place"
     if last:
         place = f"b.place != {NOWHERE} && {place}"
@@ -148,7 +185,7 @@ def place_of_extreme(
         "  return Extreme(select(a.value, b.value, second), select(a.place, b.place, second));\n"
         "}\n"
         "fn in_order(a: Extreme, b: Extreme) -> Extreme {\n"
-        f"  return chosen(a, b, b.place != {NOWHERE} && ({taken}));\n"
+        f"  return chosen(a, b, {taken});\n"
         "}\n"
         "fn any_order(a: Extreme, b: Extreme) -> Extreme {\n"
         f"  return chosen(a, b, {better} || ({same} && {place}));\n"
@@ -160,6 +197,16 @@ def place_of_extreme(
     places = len(words)
     unpacked = "vec2<u32>(w0, w1)" if wide else {"u32": "w0"}.get(kind, f"bitcast<{kind}>(w0)")
     to = class_of(output)
+    near = None
+    if data_type.bits <= 16 and kind != "f32":
+        from_end = largest != last
+        near = Near(
+            lift="i32({0}) * 16i + {2}i" if from_end else "i32({0}) * 16i + {1}i",
+            choose="max" if largest else "min",
+            none="(-2147483647i - 1i)" if largest else "2147483647i",
+            value=f"{value}(key >> 4u)",
+            place="u32(15i - (key & 15i))" if from_end else "u32(key & 15i)",
+        )
     found = f"select(a.place, 0u, a.place == {NOWHERE})"
     return Accumulator(
         type="Extreme",
@@ -173,6 +220,8 @@ def place_of_extreme(
         unpack=f"Extreme({unpacked}, w{places})",
         declarations=declarations,
         members=("value", "place"),
+        near=near,
+        is_idempotent=True,
     )
 
 

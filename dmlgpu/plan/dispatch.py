@@ -74,8 +74,8 @@ class Plan:
 
     @property
     def waits(self) -> bool:
-        """Whether workgroups wait for each other: for what they publish in shared memory."""
-        return bool(self.shared)
+        """Whether workgroups wait for others that have yet to publish something: in `status`."""
+        return "status" in self.shared
 
 
 def eight(values: Sequence[int], fill: int = 0) -> tuple[int, ...]:

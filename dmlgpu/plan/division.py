@@ -5,7 +5,9 @@ read neighbours whichever axes are kept and whatever the order of the output is:
 
 - `along`: the innermost loop is reduced and long. Lanes walk along a line together.
 - `across`: the innermost loop is kept. Neighbours are on neighbouring lines, and where there are
-  only a few lines side by side, lanes take the steps behind them.
+  only a few lines side by side, lanes take the steps behind them: element by element, or in units
+  that hold several steps of all these lines. An invocation also has whole lines to itself, where
+  these are so short that a few units hold some of them.
 - `tile`: what lies side by side belongs to short pieces of many lines. Neighbours read neighbours
   as if all of it were kept, and a workgroup joins the pieces of each line in its own memory.
 """
@@ -28,6 +30,7 @@ AT_ONCE = 8  # loads that an invocation has under way before it combines any
 AT_ONCE_OF_UNITS = 4  # of 16 bytes each; and of those of a CPU adapter
 IN_FLIGHT = 1 << 23  # bytes under way that keep a GPU's memory busy
 CPU_ENOUGH = 64
+HELD_UNITS = 4  # of whole lines that an invocation reduces by itself
 FEW = 32  # neighbours below which a row is too short for a whole subgroup
 SHORT = 256  # elements side by side that a line is joined from in workgroup memory
 SHORT_BYTES = 4096  # of the accumulators of a few lines that are joined there together
@@ -56,6 +59,8 @@ class Shape:
     row: int = 0  # elements of a row of positions whose last one is not full; 0: none are so
     run: int = 0  # elements of a run that begins or ends inside of a unit; 0: none do
     run_units: int = 0  # units that such a run touches at most
+    thin: bool = False  # a group is several steps of all lines side by side
+    ragged: bool = False  # the last of these groups goes beyond the end of the lines
     pieces: int = 1  # neighbours, `apart` from each other, that a tile joins for one line
     apart: int = 1
     is_ordered: bool = True  # later steps are later places
@@ -67,6 +72,7 @@ class Shape:
     segment: int = 1  # groups of a line that one workgroup reduces
     # Loads are written as a loop, not one by one: compilers of CPU adapters take long otherwise.
     looped: bool = False
+    meets: bool = False  # the last workgroup of a line joins the segments of all
 
     @property
     def lines(self) -> int:
@@ -79,8 +85,13 @@ class Shape:
         return -(-self.length // self.segment)
 
     @property
+    def blocks(self) -> int:
+        """Workgroups beside each other."""
+        return -(-self.threads // self.per_group)
+
+    @property
     def lines_per_group(self) -> int:
-        """Lines of a workgroup that joins the pieces of each."""
+        """Lines of a workgroup, which joins the pieces of each."""
         return self.per_group * self.columns // self.pieces
 
     def joining(self, words: int, adapter: Adapter) -> Shape:
@@ -112,6 +123,7 @@ class Shape:
             segment = min(segment, self.length)
             return replace(self, side=self.wg, per_group=self.wg, segment=segment)
         at_once = AT_ONCE_OF_UNITS if loaded >= UNIT // 8 else AT_ONCE
+        at_once = max(1, min(at_once, AT_ONCE_OF_UNITS * UNIT // 8 // loaded))
         enough = IN_FLIGHT // (at_once * loaded)
         slots = 1
         if self.kind != "along":
@@ -122,7 +134,7 @@ class Shape:
         few = beside < FEW and self.kind == "across"
         least = beside if few else max(16, 4 * FEW // loaded)
         least = 1 if self.kind == "along" else -(-least // granule) * granule
-        each = at_once * (2 if self.kind == "along" else 4)  # loads that are worth another lane
+        each = at_once * 4  # loads that are worth another lane
         while (
             slots == 1
             and lanes < self.length
@@ -144,10 +156,14 @@ class Shape:
         if wanted > 1:
             segment = max(step, min(segment, -(-self.length // wanted)))
         segment = -(-segment // step) * step
+        at_once = max(1, at_once // slots)
+        if segment >= self.length:  # about as many loads in each round, and none in vain
+            own = -(-self.length // lanes)
+            at_once = -(-own // -(-own * 4 // (at_once * 5)))
         return replace(
             self,
             slots=slots,
-            at_once=max(1, at_once // slots),
+            at_once=at_once,
             lanes=lanes,
             side=side,
             per_group=per_group,
@@ -184,7 +200,8 @@ def shape_of(
     sorted_axes, is_ordered = _in_memory(layout, output, axes, operands, placed)
     beside, pieces, short = _innermost(sorted_axes)
     unit = UNIT // layout.data_type.bits
-    if adapter.is_cpu or pieces == 1:
+    thin = not (adapter.is_cpu or placed) and _is_thin(sorted_axes, beside, pieces, short, unit)
+    if adapter.is_cpu or pieces == 1 or thin:
         short = 0
     elif beside == 1:
         short = short if pieces <= SHORT else 0
@@ -215,6 +232,8 @@ def shape_of(
         apart=beside if short else 1,
         is_ordered=is_ordered and not short,
         looped=looped,
+        thin=thin,
+        ragged=thin and pieces % (lcm(beside, unit) // beside) > 0,
     )
     if along:
         return _along(made, rest, held, operands, unit, adapter)
@@ -258,6 +277,20 @@ def _innermost(axes: Sequence[_Axis]) -> tuple[int, int, int]:
             sizes[n] *= loop.size
             at -= 1
     return sizes[0], sizes[1], len(axes) - at
+
+
+def _is_thin(axes: Sequence[_Axis], beside: int, pieces: int, short: int, unit: int) -> bool:
+    """Whether long lines side by side are so few that units hold several steps of all of them."""
+    outside = axes[: len(axes) - short]
+    group = lcm(beside, unit) // beside
+    return (
+        1 < beside <= unit
+        and group * beside <= HELD_UNITS * unit
+        and pieces > SHORT
+        and axes[-1].loop.steps[LAYOUT] == 1
+        and not any(a.loop.steps[LAYOUT] % unit for a in outside)
+        and not (pieces % group and any(a.reduced for a in outside))
+    )
 
 
 def _folded(axes: Sequence[_Axis], width: int) -> tuple[Loop, ...]:
@@ -336,19 +369,28 @@ def _across(
     # Workgroups that take many short lines take as many as fill whole words of results.
     filled = 32 // bits if bits < 32 and granule * 32 // bits <= 2 * SHORT else 1
     tile = made.kind == "tile"
-    if is_whole and aligned:
+    if made.thin:
+        return _thin(made, operands, unit, beside, adapter)
+    own = lcm(granule * (max(1, 32 // bits) if made.length < FEW else 1), unit)
+    fits_storage = own // made.pieces * WG_SIZE * 4 * words <= adapter.max_workgroup_storage
+    in_units = aligned and own <= HELD_UNITS * unit and not (outer and inner.size % own)
+    if tile and in_units and fits_storage:
+        # An invocation holds whole lines: nothing of them is joined in workgroup memory.
+        tile, columns, group = False, own // made.pieces, made.pieces
+        made = replace(made, kind="across", pieces=1)
+    elif is_whole and aligned:
         group, made = unit, replace(made, pieces=made.pieces // unit)
         granule = filled * made.pieces
     else:
         granule = lcm(granule, filled * made.pieces)
         choices = [unit] if aligned else []
         if inner.steps[LAYOUT] == 1 and bits < 32 and not adapter.is_cpu:
-            choices.append(32 // bits)
+            choices += [64 // bits, 32 // bits]
         room = adapter.max_workgroup_storage // (4 * words)
         for c in choices:
             ragged = inner.size % c and (outer or adapter.is_cpu)
-            own = WG_SIZE * c
-            joined = WG_SIZE + max(own, lcm(granule, c) * 2) * 3 // 2 if tile else own
+            all_of = WG_SIZE * c
+            joined = WG_SIZE + max(all_of, lcm(granule, c) * 2) * 3 // 2 if tile else all_of
             if not (adapter.is_cpu or joined <= room) or (ragged and (tile or adapter.is_cpu)):
                 continue
             columns = c
@@ -365,17 +407,43 @@ def _across(
     positions = made.positions if reading.is_scattered else _grouped(made.positions, size)
     made = replace(made, reading=reading, columns=columns, group=group, positions=positions)
     made = replace(made, threads=threads, row=row)
-    loaded = min(16, max(4, size * bits // 8))
-    near = FEW if tile else -(-beside // columns)
+    loaded = max(4, size * bits // 8)
+    if tile:
+        loaded = min(16, loaded)
+    near = FEW if tile or group > 1 else -(-beside // columns)
     shape = made.divided(loaded, adapter, granule if tile else 1, near)
     return _within(shape, words, granule, adapter) if tile else shape
+
+
+def _thin(
+    made: Shape, operands: Sequence[Operand], unit: int, beside: int, adapter: Adapter
+) -> Shape:
+    """Lanes along all lines that lie side by side, in groups of steps that are whole units."""
+    group = lcm(beside, unit) // beside
+    *kept, row = made.positions
+    *outer, run = made.reduces
+    length = made.length // run.size * -(-run.size // group)
+    fits = row.size == beside and run.steps == tuple(beside * s for s in row.steps)
+    fits = fits and not (outer and run.size % group)
+    size = group * beside
+    reading = _reading(operands, (*outer, *kept, Loop(size, row.steps)), size, fits)
+    if reading.is_scattered:
+        length = -(-made.length // group)
+    else:
+        groups = Loop(-(-run.size // group), tuple(s * group for s in run.steps))
+        rows = tuple(kept) or (Loop(1, (0,) * len(row.steps)),)
+        made = replace(made, positions=rows, reduces=(*outer, groups))
+    threads = made.lines // beside
+    made = replace(made, reading=reading, columns=beside, group=group, apart=beside)
+    made = replace(made, threads=threads, length=length)
+    return made.divided(size * UNIT // unit // 8, adapter, beside=1)
 
 
 def _within(shape: Shape, words: int, granule: int, adapter: Adapter) -> Shape:
     """The same with no more slots than workgroup memory has room for."""
     room = adapter.max_workgroup_storage // (4 * words) - shape.wg
     slots = shape.slots
-    results = 1 + 1 / min(shape.pieces, 2)  # accumulators, and results that fill words
+    results = 1 + 1 / min(shape.pieces, 2)  # with more, fewer workgroups would have room
     while slots > 1 and slots * shape.wg * shape.columns * results > room:
         slots -= 1
     per_group = shape.side * slots // granule * granule

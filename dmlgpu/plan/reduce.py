@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.plan.accumulators import Accumulator
+from dmlgpu.plan import meeting
+from dmlgpu.plan.accumulators import NEAR, Accumulator, paired
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.division import FIRST, LAYOUT, PLACE, Shape, shape_of
 from dmlgpu.plan.move import Move
@@ -40,7 +41,7 @@ from dmlgpu.plan.values import (
 )
 
 INNER = 32  # groups that an invocation combines one after the other before it starts a new sum
-WRITTEN_OUT = 16  # pieces of a line, up to which they are joined without a loop
+WRITTEN_OUT = 32  # pieces of a line that an invocation joins without a loop
 WORTH_MOVING = 1 << 20  # bytes of results from which on another pass to order them costs less
 WORTH_MOVING_PARTS = 1 << 16  # of results that are parts of words, each of which is merged alone
 RESULTS = "results"  # the memory that holds results before they are moved
@@ -109,6 +110,14 @@ class Reduction:
         )
         if adapter.is_cpu and acc.has_place:
             shape = replace(shape, at_once=1)  # SwiftShader never finishes dozens of choices
+        words = meeting.words(shape, acc)
+        sizes = [o.tensor.total_tensor_size_in_bytes for o in self.inputs.values() if o.field]
+        bound = sum(-(-size // adapter.max_binding) for size in sizes)
+        fits = words <= meeting.MOST_WORDS and bound <= meeting.MOST_BOUND
+        if shape.segments > 1 and fits and not adapter.is_cpu:
+            target = into or self.output_field
+            only = self._dispatch(replace(shape, meets=True), "", target, adapter)
+            return Plan((only,), shared={meeting.PARTIALS: 4 * shape.blocks * (1 + words)})
         passes = [(shape, "")]
         scratch: dict[str, int] = {}
         while passes[-1][0].segments > 1:
@@ -156,6 +165,9 @@ class Reduction:
             "out_strides": eight([d.steps[0] for d in shape.kept]),
         }
         bindings = {"made": target}
+        if shape.meets:
+            bindings[meeting.PARTIALS] = meeting.PARTIALS
+            params["blocks"] = shape.blocks
         halves = [self.output.data_type] if ends else []
         if shape.reading is None:
             bindings["source"] = source
@@ -176,7 +188,7 @@ class Reduction:
         params |= parameter_words(self.parameters)
         return Dispatch(
             "reduce/lines",
-            -(-shape.threads // shape.per_group) * shape.segments,
+            shape.blocks * shape.segments,
             params,
             bindings,
             half_slots(halves, adapter.exact_halves),
@@ -201,7 +213,8 @@ class Reduction:
         if shape.reading is not None:
             lines = shape.reading.declarations
         wide = ends and self._in_words(shape)
-        narrow = ends and self.output.data_type.bits < 32 and not wide
+        whole = wide and shape.lines % shape.columns == 0
+        narrow = ends and self.output.data_type.bits < 32 and not whole
         packs = narrow and shape.kind == "tile" and self._fills_words(shape)
         lines.append(f"#bind {'atomic' if narrow else 'write'} made: u32")
         lines += self.accumulator.functions(shape.is_ordered)
@@ -211,6 +224,8 @@ class Reduction:
         lines += self._loads(shape)
         if packs:
             lines += self._store_results(shape)
+        if shape.meets:
+            lines += meeting.functions(shape, self.accumulator)
         lines += _segment(shape, self.accumulator, self._walks(shape), wide, packs)
         return lines
 
@@ -220,10 +235,11 @@ class Reduction:
         count = shape.columns
         return (
             shape.kind == "across"
+            and not shape.meets
             and not shape.row
             and count * self.output.data_type.bits >= 32
             and last.steps == (1,)
-            and last.size % count == 0
+            and not (outer and last.size % count)
             and not any(d.steps[0] % count for d in outer)
         )
 
@@ -231,7 +247,12 @@ class Reduction:
         """Whether the lines of one workgroup fill whole words of the output, save the last one."""
         per = 32 // self.output.data_type.bits
         (*outer, last) = shape.kept
-        return not outer and last.steps == (1,) and shape.lines_per_group % per == 0
+        return (
+            not outer
+            and not shape.meets
+            and last.steps == (1,)
+            and shape.lines_per_group % per == 0
+        )
 
     def _finished(self, names: Sequence[str]) -> list[str]:
         """Statements that make the elements `y..` of the accumulators `a..`."""
@@ -248,7 +269,7 @@ class Reduction:
         lines = [f"fn finish_line(line: u32, segment: u32, a: {acc.type}) {{"]
         if target != self.output_field:
             at = "line * params.segments + segment"
-            if shape.segments == 1:
+            if shape.segments == 1 or shape.meets:
                 lines += places(len(shape.kept), "kept", "line", [("e", "0u", "out_strides")])
                 at = "e"
             for w, word in enumerate(acc.pack):
@@ -257,7 +278,8 @@ class Reduction:
         lines += self._finished([""])
         lines += places(len(shape.kept), "kept", "line", [("e", "0u", "out_strides")])
         if kind.bits < 32:
-            stores = [merged("made", kind.bits, "e", "y")] if not self._in_words(shape) else []
+            whole = self._in_words(shape) and shape.lines % shape.columns == 0
+            stores = [] if whole else [merged("made", kind.bits, "e", "y")]
         else:
             words = words_of(kind.bits, ["y"])
             stores = [f"store_made({len(words)}u * e + {w}u, {x});" for w, x in enumerate(words)]
@@ -279,7 +301,7 @@ class Reduction:
         """Writes the results that a workgroup holds, which are parts of words, word by word."""
         acc, bits = self.accumulator, self.output.data_type.bits
         per = 32 // bits
-        size = shape.wg * shape.slots * shape.columns // min(shape.pieces, 2)
+        size = shape.lines_per_group
         word = " | ".join(f"(wg_made[{per}u * w + {k}u] << {k * bits}u)" for k in range(per))
         merge = merged("made", bits, "line", "y")
         return [
@@ -325,11 +347,26 @@ class Reduction:
                 f"at_place_{k}" if reading.is_scattered else f"at_place_ + {k}u * params.step_place"
             )
             term = f"lift(value_of({reading.values(k)}), {place if acc.has_place else '0u'})"
-            terms.append(f"if_there({term}, before + {k}u < params.run)" if shape.run else term)
+            there = f"before + {k}u < params.run" if shape.run else ""
+            if shape.ragged:
+                there = f"j * {shape.group}u + {k // shape.apart}u < params.elements"
+            terms.append(f"if_there({term}, {there})" if there else term)
+        near = acc.near
+        if near and shape.columns == 1 < reading.group <= NEAR and not reading.is_scattered:
+            keys = []
+            for k in range(reading.group):
+                key = near.lift.format(f"value_of({reading.values(k)})", k, NEAR - 1 - k)
+                there = f"select({near.none}, {key}, before + {k}u < params.run)"
+                keys.append(there if shape.run else key)
+            lines.append(f"  let key = {paired(keys, near.choose)};")
+            lines.append(f"  let at = at_place_ + {near.place} * params.step_place;")
+            made = f"{acc.type}({near.value}, at)"
+            return [*lines, f"  return if_there({made}, key != {near.none});", "}"]
         if shape.columns > 1:
-            puts = [f"  made[{k}] = {term};" for k, term in enumerate(terms)]
+            lines_of = [_own(terms, c, shape) for c in range(shape.columns)]
+            puts = [f"  made[{c}] = {paired(own)};" for c, own in enumerate(lines_of)]
             return [*lines, f"  var made: {several};", *puts, "  return made;", "}"]
-        return [*lines, f"  return {_paired(terms)};", "}"]
+        return [*lines, f"  return {paired(terms)};", "}"]
 
     def _places(self, shape: Shape, reading: Reading) -> list[str]:
         """Statements that find the addresses of a group."""
@@ -364,6 +401,10 @@ class Reduction:
             position, place = "position", "j"
             if shape.run:
                 place = f"outer * params.run + min(before + {k}u, params.run - 1u)"
+            elif shape.thin:
+                column, step_of = k % shape.columns, k // shape.columns
+                position = f"position + {column}u"
+                place = f"min(j * {group}u + {step_of}u, params.elements - 1u)"
             elif shape.kind == "along" and group > 1:
                 place = f"j * {group}u + {k}u"
             elif shape.kind != "along":
@@ -402,15 +443,6 @@ def _given(shape: Shape, walks: Sequence[tuple[str, int, int]], slot: str = "") 
     return [f"start{name}{slot}" for name, _, _ in walks]
 
 
-def _paired(terms: Sequence[str]) -> str:
-    """The terms combined in pairs."""
-    made = list(terms)
-    while len(made) > 1:
-        odd = made[len(made) // 2 * 2 :]
-        made = [f"combine({a}, {b})" for a, b in zip(made[::2], made[1::2], strict=False)] + odd
-    return made[0]
-
-
 def _helpers(shape: Shape) -> int:
     """Invocations that join the pieces of one line."""
     most = shape.wg // shape.lines_per_group
@@ -431,7 +463,7 @@ def _segment(
     columns, slots = shape.columns, range(shape.slots)
     joins = shape.lanes > 1
     lines = []
-    if joins or shape.kind == "tile":
+    if joins or shape.kind == "tile" or shape.meets:
         size = shape.wg * shape.slots * columns
         lines.append(f"var<workgroup> wg_values: array<{acc.type}, {size}>;")
     if shape.kind == "tile":
@@ -452,7 +484,8 @@ def _segment(
         lines.append(f"  let inside{m} = fits{m} && thread{m} < params.threads;")
         lines.append(f"  let nearest{m} = min(thread{m}, params.threads - 1u);")
         if shape.reading is None or shape.reading.is_scattered:
-            lines.append(f"  let position{m} = {_first(shape, f'nearest{m}')};")
+            group = 1 if shape.thin or shape.kind == "along" else shape.group
+            lines.append(f"  let position{m} = {_first(shape, f'nearest{m}', group)};")
         else:
             to = [(f"start{n}{m}", f"params.start{n}", f"strides{n}") for n, _, _ in walks]
             lines += places(len(shape.positions), "positions", f"nearest{m}", to)
@@ -482,39 +515,69 @@ def _segment(
     for k, pick in accs:
         slot = k.partition("_")[0]
         values = [f"v{slot}[{i}]{pick}" if shape.looped else f"v{slot}_{i}{pick}" for i in count]
-        terms = [values[0]] + [
-            f"if_there({v}, j + {i * shape.lanes}u < stop)" for i, v in enumerate(values) if i
-        ]
-        lines.append(f"      inner{k} = combine(inner{k}, {_paired(terms)});")
+        terms = values  # beyond the end it is the last one once more
+        if not acc.is_idempotent:
+            terms = [values[0]] + [
+                f"if_there({v}, j + {i * shape.lanes}u < stop)" for i, v in enumerate(values) if i
+            ]
+        lines.append(f"      inner{k} = combine(inner{k}, {paired(terms)});")
     lines.append("    }")
     lines += [f"    acc{k} = combine(acc{k}, inner{k});" for k, _ in accs]
     lines.append("  }")
     if joins or shape.kind == "tile":
         lines += _shared(shape)
     if shape.kind == "tile":
-        return [*lines, *_joined_pieces(shape, packs), "}"]
+        return [*lines, *_joined_pieces(shape, packs), *_met(shape), "}"]
     for m in slots:
         names = [f"acc{m}_{c}" for c in range(columns)]
-        lines.append(f"  if (lane == 0u && inside{m}) {{")
-        lines.append(f"    let line{m} = {_first(shape, f'thread{m}')};")
-        if wide:
-            lines.append(f"    finish_lines(line{m}, {', '.join(names)});")
-            lines.append("  }")
-            continue
-        end = "params.lines"
-        if shape.row:
-            end = f"(line{m} / params.row + 1u) * params.row"
+        end = f"(line{m} / params.row + 1u) * params.row" if shape.row else "params.lines"
+        puts = []
         for c, name in enumerate(names):
             put = f"finish_line(line{m} + {c}u, segment, {name});"
-            guarded = f"if (line{m} + {c}u < {end}) {{ {put} }}"
-            lines.append(f"    {guarded if columns > 1 else put}")
+            if shape.meets:
+                put = f"publish(number, local{m} * {columns}u + {c}u, {name});"
+            puts.append(f"if (line{m} + {c}u < {end}) {{ {put} }}" if columns > 1 else put)
+        if wide:
+            whole = f"finish_lines(line{m}, {', '.join(names)});"
+            if shape.lines % columns:
+                beyond = f"line{m} + {columns}u > params.lines"
+                puts = [f"if ({beyond}) {{", *puts, f"}} else {{ {whole} }}"]
+            else:
+                puts = [whole]
+        lines.append(f"  if (lane == 0u && inside{m}) {{")
+        lines.append(f"    let line{m} = {_first(shape, f'thread{m}')};")
+        lines += [f"    {put}" for put in puts]
         lines.append("  }")
-    return [*lines, "}"]
+    return [*lines, *_met(shape), "}"]
 
 
-def _first(shape: Shape, thread: str) -> str:
-    """The number of the first element at a position; a line's number where all are kept."""
-    size = shape.columns * (shape.group if shape.kind != "along" else 1)
+def _met(shape: Shape) -> list[str]:
+    """The last workgroup finishes what all that reduce the same lines have published."""
+    if not shape.meets:
+        return []
+    if shape.kind == "tile":
+        line = [f"      let line = block * {shape.lines_per_group}u + own;"]
+        return meeting.joins(shape, [*line, "      let is_line = line < params.lines;"])
+    end = "(first_line / params.row + 1u) * params.row" if shape.row else "params.lines"
+    line = [
+        f"      let thread = block * {shape.per_group}u + own / {shape.columns}u;",
+        f"      let first_line = {_first(shape, 'thread')};",
+        f"      let line = first_line + own % {shape.columns}u;",
+        f"      let is_line = thread < params.threads && line < {end};",
+    ]
+    return meeting.joins(shape, line)
+
+
+def _own(terms: Sequence[str], column: int, shape: Shape) -> Sequence[str]:
+    """Those of the terms of a group that belong to one of the lines side by side."""
+    block, at = divmod(column, shape.apart)
+    first = block * shape.group * shape.apart + at
+    return terms[first : first + shape.group * shape.apart : shape.apart]
+
+
+def _first(shape: Shape, thread: str, group: int = 1) -> str:
+    """The number of the first line at a position, or of its first element."""
+    size = shape.columns * group
     if not shape.row:
         return f"{thread} * {size}u" if size > 1 else thread
     per_row = f"((params.row + {size - 1}u) / {size}u)"
@@ -534,16 +597,13 @@ def _shared(shape: Shape) -> list[str]:
             lines.append(f"    wg_values[spot{m} + {c * plane}u] = acc{m}_{c};")
         lines.append("  }")
     lines.append("  workgroupBarrier();")
-    left = shape.lanes
-    while left > 1:
-        half = (left + 1) // 2
+    for left, half in meeting.halves(shape.lanes):
         lines.append(f"  if (fits0 && lane < {left - half}u) {{")
         for c in range(shape.columns):
             other = f"wg_values[spot0 + {half * apart + c * plane}u]"
             lines.append(f"    acc0_{c} = join(acc0_{c}, {other});")
             lines.append(f"    wg_values[spot0 + {c * plane}u] = acc0_{c};")
         lines += ["  }", "  workgroupBarrier();"]
-        left = half
     return lines
 
 
@@ -560,6 +620,8 @@ def _joined_pieces(shape: Shape, packs: bool) -> list[str]:
         lines.append(f"    let is_line = {inside};")
         lines += _line_of_pieces(shape, helpers)
         finish = "wg_made[own] = encoded(total);" if packs else "finish_line(line, segment, total);"
+        if shape.meets:
+            finish = "publish(number, own, total);"
         last = "is_line && helper == 0u" if helpers > 1 else "is_line"
         lines += [f"    if ({last}) {{ {finish} }}", "  }"]
     if packs:
@@ -583,23 +645,27 @@ def _line_of_pieces(shape: Shape, helpers: int) -> list[str]:
             f"wg_values[{f'{p} % {columns}u * {plane}u + {p} / {columns}u' if columns > 1 else p}]"
         )
 
-    if helpers == 1 and pieces <= WRITTEN_OUT:
-        lines += [
-            f"    let p{i} = origin + {i * apart}u; let piece{i} = {value(f'p{i}')};"
-            for i in range(pieces)
-        ]
-        joined = "piece0"
-        for i in range(1, pieces):
-            joined = f"join({joined}, piece{i})"
-        return [*lines, f"    let total = {joined};"]
+    own = -(-pieces // helpers)
     first = "helper" if helpers > 1 else "0u"
-    lines += [
-        "    var total = identity();",
-        f"    for (var piece = {first}; piece < {pieces}u; piece += {helpers}u) {{",
-        f"      let p = origin + piece * {apart}u;",
-        f"      total = join(total, {value('p')});",
-        "    }",
-    ]
+    if own <= WRITTEN_OUT:
+        terms = []
+        for i in range(own):
+            piece = f"{first} + {i * helpers}u"
+            beyond = (i + 1) * helpers > pieces  # for some of the helpers
+            near = f"min({piece}, {pieces - 1}u)" if beyond else f"({piece})"
+            lines.append(f"    let p{i} = origin + {near} * {apart}u;")
+            lines.append(f"    let piece{i} = {value(f'p{i}')};")
+            there = f"if_there(piece{i}, {piece} < {pieces}u)"
+            terms.append(there if beyond else f"piece{i}")
+        lines.append(f"    {'var' if helpers > 1 else 'let'} total = {paired(terms, 'join')};")
+    else:
+        lines += [
+            "    var total = identity();",
+            f"    for (var piece = {first}; piece < {pieces}u; piece += {helpers}u) {{",
+            f"      let p = origin + piece * {apart}u;",
+            f"      total = join(total, {value('p')});",
+            "    }",
+        ]
     if helpers == 1:
         return lines
     lines += ["    wg_ends[invocation] = total;", "    workgroupBarrier();"]

@@ -119,8 +119,15 @@ CASES = [
     ((3, 4000), (0, 1), (0,)),
     ((3, 3, 333), (0, 1, 2), (1,)),
     ((11, 9, 132, 11), (0, 1, 2, 3), (2,)),
+    # few columns of many steps, by whole units and not
+    ((700, 2), (0, 1), (0,)),
+    ((5, 803, 3), (0, 1, 2), (1,)),
+    ((4, 512, 4), (0, 1, 2), (0, 1)),
+    ((3, 600, 2, 2), (0, 2, 1, 3), (1,)),
     # short pieces side by side
     ((3000, 2), (0, 1), (1,)),
+    ((1001, 4), (0, 1), (1,)),
+    ((700, 2, 4), (0, 1, 2), (1,)),
     ((3000, 3), (0, 1), (1,)),
     ((900, 16), (0, 1), (1,)),
     ((200, 37), (0, 1), (1,)),
@@ -208,6 +215,86 @@ def test_places_in_several_segments_are_those_of_indices(device: dml.Device, las
     assert got.item() == (5 * 900 if last else 899)
 
 
+MET = [
+    # sizes and axes of reductions whose lines are cut: one line, a few, and columns
+    ((150001,), (0,)),
+    ((5, 60001), (1,)),
+    ((70000, 3), (0,)),
+    ((3, 20000, 5), (1,)),
+    ((4000, 20), (0,)),
+    ((20000, 2, 7), (0, 2)),
+]
+
+
+@pytest.mark.gpu
+def test_workgroups_of_a_line_meet(gpu: dml.Device) -> None:
+    """One dispatch, after which the memory they met in is as it was: calls take turns with it."""
+    rng = np.random.default_rng(17)
+    for kind in (np.float32, np.uint8, np.int64):
+        for turn, (sizes, axes) in enumerate([*MET, *reversed(MET)]):
+            x = rng.integers(0, 9, sizes).astype(kind)
+            source = dml.TensorDesc(T[np.dtype(kind).name.upper()], sizes)
+            made = tuple(1 if d in axes else n for d, n in enumerate(sizes))
+            if turn % 2:
+                output = dml.TensorDesc(source.data_type, made)
+                desc: Any = reduction(source, output, axes, F.MAX if kind is np.uint8 else F.SUM)
+                wanted: Any = (x.max if kind is np.uint8 else x.sum)(axes, keepdims=True)
+            else:
+                output = dml.TensorDesc(T.UINT32, made)
+                desc = dml.ArgmaxDesc(input_tensor=source, output_tensor=output, axes=axes)
+                wanted = place(x, axes, largest=True, last=False)
+            planned = operator_of(desc).work(desc).plan(GPU)
+            assert len(planned.dispatches) == 1
+            assert planned.shared
+            assert not planned.waits
+            for _ in range(2):
+                (got,) = run(gpu, desc, [x], rng)
+                np.testing.assert_array_equal(got, wanted)
+    storage = gpu.context._scratch["partials"].storage
+    held = gpu.wrap(storage.buffer, dml.TensorDesc(T.UINT32, (storage.size // 4,)))
+    assert not held.numpy().any()
+
+
+def test_more_than_one_workgroup_can_join_takes_another_pass() -> None:
+    source, output = dml.TensorDesc(T.UINT8, (1 << 20, 180)), dml.TensorDesc(T.UINT8, (1, 180))
+    desc = reduction(source, output, (0,), F.MAX)
+    planned = operator_of(desc).work(desc).plan(GPU)
+    assert len(planned.dispatches) == 2
+    assert not planned.shared
+
+
+def test_bindings_that_every_adapter_has_are_enough() -> None:
+    """Of 4 MiB each here; the memory in which workgroups meet is one more."""
+    for mebibytes, dispatches in ((24, 1), (28, 2)):
+        source = dml.TensorDesc(T.FLOAT32, (mebibytes << 18,))
+        desc = reduction(source, dml.TensorDesc(T.FLOAT32, (1,)), (0,), F.SUM)
+        planned = operator_of(desc).work(desc).plan(Adapter(max_binding=1 << 22))
+        assert len(planned.dispatches) == dispatches
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", NARROW, ids=lambda t: t.name)
+@pytest.mark.parametrize("length", [512, 517])
+def test_places_among_equals(gpu: dml.Device, data_type: T, length: int) -> None:
+    """Neighbours are compared by keys that hold their places too, and nothing is worse than all."""
+    info = np.iinfo(data_type.numpy)
+    x = np.full((4, length), info.min, data_type.numpy)
+    x[1] = info.max
+    x[2, 300:310] = info.max
+    x[3, [17, 400]] = 1
+    source = dml.TensorDesc(data_type, x.shape)
+    output = dml.TensorDesc(T.UINT32, (4, 1))
+    for largest, last in ((True, False), (True, True), (False, False), (False, True)):
+        desc = (dml.ArgmaxDesc if largest else dml.ArgminDesc)(
+            input_tensor=source,
+            output_tensor=output,
+            axes=(1,),
+            axis_direction=dml.AxisDirection(int(last)),
+        )
+        (got,) = run(gpu, desc, [x], np.random.default_rng(2))
+        np.testing.assert_array_equal(got, place(x, (1,), largest, last))
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("data_type", [T.FLOAT32, T.UINT8, T.FLOAT16], ids=lambda t: t.name)
 def test_results_in_another_order(gpu: dml.Device, data_type: T) -> None:
@@ -263,6 +350,8 @@ def test_functions(
         ((6, 90, 7), (90, 1), 2),
         ((31, 3, 333), (333,), 1),
         ((4, 6, 101), (4, 1, 101), (1, 2)),
+        ((4, 303, 2), (303, 1), 1),
+        ((30, 101, 4), (30, 1, 4), (0, 1)),
     ],
 )
 def test_fused_values_combine_in_the_same_order(
@@ -289,7 +378,8 @@ def test_fused_values_combine_in_the_same_order(
         ((6370, 2634), (0, 1), (1,), "along"),
         ((6370, 2634), (1, 0), (1,), "across"),
         ((1 << 20, 3), (0, 1), (0,), "across"),
-        ((1 << 20, 3), (0, 1), (1,), "tile"),
+        ((1 << 20, 3), (0, 1), (1,), "across"),  # whole lines in registers
+        ((1 << 20, 5), (0, 1), (1,), "tile"),
         ((134, 3, 83469), (2, 0, 1), (1, 2), "tile"),
         ((1 << 16, 20, 3), (0, 1, 2), (1,), "tile"),
     ],

@@ -1,0 +1,127 @@
+"""How workgroups that reduce segments of the same lines meet: the last one joins what all found.
+
+Each of them publishes its partial results in memory that all calls of a device share, and then
+counts itself. Nobody waits for a workgroup that has yet to come: whichever finds that all others
+have counted joins their results, in the order of the segments, so that the bits of floats do not
+depend on who was last.
+
+WGSL does not say in which order a workgroup sees another's words. So every word carries a flag
+beside 31 bits of a value, and the last workgroup looks until all are there, which is at once or as
+long as a store takes to arrive. It takes each word away as it looks, so that zeros are left for the
+next call: atomic operations are what its time goes to, one for each word.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dmlgpu.plan.accumulators import Accumulator, paired
+from dmlgpu.plan.division import Shape
+
+PARTIALS = "partials"  # the shared memory: a count for each block of lines, then the words
+MOST_WORDS = 3 << 12  # that one workgroup reads; more are joined by a pass of their own
+MOST_BOUND = 6  # bindings of inputs, of the eight that every adapter has
+AT_ONCE = 3  # partial results of a line that an invocation takes together, at most
+FLAG, BITS = "0x80000000u", "0x7fffffffu"
+
+
+def words(shape: Shape, acc: Accumulator) -> int:
+    """Words that one block of lines is published in."""
+    return shape.segments * shape.lines_per_group * (acc.words + 1)
+
+
+def _divided(shape: Shape) -> tuple[int, int, int]:
+    """Lines side by side, invocations for each, and results that these take together."""
+    side = min(shape.lines_per_group, shape.wg)
+    lanes = shape.wg // side
+    own = -(-shape.segments // lanes)
+    return side, lanes, -(-own // -(-own // AT_ONCE))
+
+
+def functions(shape: Shape, acc: Accumulator) -> list[str]:
+    """`publish` for one result of a workgroup, `published` for a few of a line, joined."""
+    count, lines_of = acc.words + 1, shape.lines_per_group
+    _, lanes, at_once = _divided(shape)
+    lines = [
+        f"#bind atomic {PARTIALS}: u32",
+        "var<workgroup> wg_before: u32;",
+        "fn partial_at(number: u32, own: u32) -> u32 {",
+        f"  return params.blocks + (number * {lines_of}u + own) * {count}u;",
+        "}",
+        f"fn publish(number: u32, own: u32, a: {acc.type}) {{",
+        "  let at = partial_at(number, own);",
+    ]
+    lines += [f"  let w{w} = {word};" for w, word in enumerate(acc.pack)]
+    for i in range(count):
+        parts = [f"(w{i - 1} >> {32 - i}u)"] if i else []
+        parts += [f"(w{i} << {i}u)"] if i < acc.words else []
+        word = f"{FLAG} | (({' | '.join(parts)}) & {BITS})"
+        lines.append(f"  store_{PARTIALS}(at + {i}u, {word});")
+    lines.append("}")
+    lines.append(f"fn published(block: u32, own: u32, s: u32) -> {acc.type} {{")
+    lines.append("  let first = partial_at(block * params.segments + s, own);")
+    names = [[f"v{k}_{i}" for i in range(count)] for k in range(at_once)]
+    for k in range(at_once):
+        lines.append(f"  let there{k} = s + {k * lanes}u < params.segments;")
+        lines.append(f"  let at{k} = first + {k * lanes * lines_of * count}u;")
+        lines += [f"  var {name} = select({FLAG}, 0u, there{k});" for name in names[k]]
+    lines.append("  loop {")
+    for k in range(at_once):
+        takes = [f"{name} |= take_{PARTIALS}(at{k} + {i}u);" for i, name in enumerate(names[k])]
+        lines.append(f"    if (there{k}) {{ {' '.join(takes)} }}")
+    all_of = " & ".join(name for each in names for name in each)
+    lines.append(f"    if (({all_of} & {FLAG}) != 0u) {{ break; }}")
+    lines.append("  }")
+    terms = []
+    for k in range(at_once):
+        for w in range(acc.words):
+            low, high = f"(v{k}_{w} & {BITS})", f"v{k}_{w + 1}"
+            lines.append(f"  let w{w}_{k} = ({low} >> {w}u) | ({high} << {31 - w}u);")
+        term = re.sub(r"\bw(\d+)\b", rf"w\1_{k}", acc.unpack)
+        terms.append(f"if_there({term}, there{k})")
+    return [*lines, f"  return {paired(terms, 'join')};", "}"]
+
+
+def joins(shape: Shape, line: list[str]) -> list[str]:
+    """Statements by which a workgroup counts itself and, if it is the last, finishes its lines.
+
+    `line` are statements that find the number `line` of the line `own` of a block, and `is_line`,
+    whether there is one.
+    """
+    count = shape.lines_per_group
+    side, lanes, at_once = _divided(shape)
+    own = f"own = invocation % {side}u;"
+    each = f"for (var {own} own < {count}u; own += {side}u) {{" if count > side else f"{{ let {own}"
+    lines = [
+        "  workgroupBarrier();",
+        f"  if (invocation == 0u) {{ wg_before = add_{PARTIALS}(block, 1u); }}",
+        "  if (workgroupUniformLoad(&wg_before) == params.segments - 1u) {",
+        f"    if (invocation == 0u) {{ store_{PARTIALS}(block, 0u); }}",
+        f"    let lane = invocation / {side}u;",
+        f"    {each}",
+        *line,
+        f"      let end = select(0u, params.segments, is_line && lane < {lanes}u);",
+        "      var total = identity();",
+        f"      for (var s = lane; s < end; s += {lanes * at_once}u) {{",
+        "        total = join(total, published(block, own, s));",
+        "      }",
+    ]
+    if lanes > 1:
+        lines += ["      wg_values[invocation] = total;", "      workgroupBarrier();"]
+    for left, half in halves(lanes):
+        lines.append(f"      if (lane < {left - half}u) {{")
+        lines.append(f"        total = join(total, wg_values[invocation + {half * side}u]);")
+        lines.append("        wg_values[invocation] = total;")
+        lines += ["      }", "      workgroupBarrier();"]
+    lines.append("      if (is_line && lane == 0u) { finish_line(line, 0u, total); }")
+    return [*lines, "    }", "  }"]
+
+
+def halves(count: int) -> list[tuple[int, int]]:
+    """Numbers of values that are left to be joined, and how far apart those joined are."""
+    made = []
+    while count > 1:
+        half = (count + 1) // 2
+        made.append((count, half))
+        count = half
+    return made
