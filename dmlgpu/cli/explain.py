@@ -58,6 +58,7 @@ ASSUMED = {
             subgroup_min=32,
             subgroup_max=32,
             exact_halves=True,
+            wide_integers=True,
             forward_progress=True,
             max_workgroup_size=1024,
             max_workgroup_storage=49152,

@@ -46,7 +46,7 @@ from dmlgpu.gpu.private import (
 )
 from dmlgpu.gpu.translate import reason, translated, translation
 
-_WANTED_FEATURES = ("subgroup", "timestamp-query")
+_WANTED_FEATURES = ("subgroup", "timestamp-query", "shader-int64")
 LEAST_BINDING = 1024  # bytes
 MAPPED_IN_PLACE = "mappable-primary-buffers"  # tensors themselves can be mapped; wise on a CPU only
 
@@ -120,6 +120,7 @@ class Gpu:
         self.subgroup_min, self.subgroup_max = lanes
         self.is_cpu: bool = info.kind == "cpu"
         self.exact_halves: bool = int(adapter.info.get("vendor_id", 0)) == NVIDIA
+        self.wide_integers: bool = "shader-int64" in features
         self.max_workgroup_size: int = int(limits["max-compute-invocations-per-workgroup"])
         self.max_workgroup_storage: int = int(limits["max-compute-workgroup-storage-size"])
         self.has_timestamps: bool = "timestamp-query" in features

@@ -16,7 +16,7 @@ from itertools import product
 from math import prod
 
 from dmlgpu.plan.dispatch import Dispatch, Value, eight, funnel, of_eight
-from dmlgpu.plan.lines import Scan, arithmetic
+from dmlgpu.plan.lines import Scan, arithmetic, fold_params
 from dmlgpu.plan.loops import Dim, order_of
 
 # Numbers that the shader shares, or that devices set.
@@ -346,6 +346,7 @@ def dispatch(boxes: Boxes, entry: str, partials: str) -> Dispatch:
         "in_strides": eight([d.source for d in dims]),
         "out_strides": eight([d.out for d in dims]),
         "partial_strides": eight(partial_strides(boxes)),
+        **fold_params(scan),
     }
     slots = {**arithmetic(scan), "put": "put_half" if scan.bits == 16 else "put_whole"}
     constants = {"WG_SIZE": WG_SIZE, "BITS": scan.bits, "EXCLUSIVE": int(scan.exclusive)}

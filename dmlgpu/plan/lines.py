@@ -93,7 +93,7 @@ class Scan:
         return replace(
             self,
             num=running,
-            bits=64 if running == "u64" else 32,
+            bits=max(32, self.bits),
             lines=(Dim(count(self.lines), apart, apart),),
             axis_size=segments,
             in_base=0,
@@ -240,7 +240,13 @@ def line_params(scan: Scan) -> dict[str, Value]:
         "sizes": eight([d.size for d in scan.lines]),
         "in_strides": eight([d.source for d in scan.lines]),
         "out_strides": eight([d.out for d in scan.lines]),
+        **fold_params(scan),
     }
+
+
+def fold_params(scan: Scan) -> dict[str, Value]:
+    """Params of what a scan calculates with."""
+    return {"negative_zero": -0.0} if scan.fold == "signed_sum" else {}
 
 
 def arithmetic(scan: Scan) -> dict[str, str]:

@@ -301,7 +301,7 @@ def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
 
 def _in_boxes(scan: Scan, adapter: Adapter, largest: int) -> Plan:
     """Boxes of elements through workgroup memory, in one pass or three."""
-    scan = _with_halves(scan, adapter)
+    scan = _by_hardware(scan, adapter)
     cut = boxes.boxes_of(scan, adapter.max_workgroup_storage)
     if cut.segments == 1:
         return Plan((boxes.dispatch(cut, "scan", ""),))
@@ -316,11 +316,10 @@ def _in_boxes(scan: Scan, adapter: Adapter, largest: int) -> Plan:
     return replace(made, scratch={**made.scratch, **room})
 
 
-def _with_halves(scan: Scan, adapter: Adapter) -> Scan:
-    """The scan with the fastest conversion of halves that is exact."""
-    if scan.num == "f16" and adapter.exact_halves:
-        return replace(scan, num="f16_hardware")
-    return scan
+def _by_hardware(scan: Scan, adapter: Adapter) -> Scan:
+    """The scan with the adapter's own arithmetic, where that is exact."""
+    has = {"f16": adapter.exact_halves, "u64": adapter.wide_integers}
+    return replace(scan, num=f"{scan.num}_hardware") if has.get(scan.num) else scan
 
 
 def _in_parts(scan: Scan, adapter: Adapter, largest: int) -> Plan:
@@ -335,7 +334,7 @@ def _in_parts(scan: Scan, adapter: Adapter, largest: int) -> Plan:
 
 def _plan(scan: Scan, adapter: Adapter) -> Plan:
     """The dispatches of one scan, carries between segments included."""
-    scan = _with_halves(scan, adapter)
+    scan = _by_hardware(scan, adapter)
     kernel = choose(scan, adapter)
     if kernel == "rows":
         return Plan((_rows(scan, adapter),))
@@ -377,7 +376,7 @@ def _columns(scan: Scan) -> Dispatch:
 
 def _status(scan: Scan, places: int) -> dict[str, int]:
     """Bytes of the words a single-pass scan publishes through."""
-    size = 16 + places * 2 * (2 if scan.num == "u64" else 1) * 4
+    size = 16 + places * 2 * (2 if scan.bits == 64 else 1) * 4
     return {"status": -(-size // 16) * 16}
 
 

@@ -52,6 +52,7 @@ class Context:
             subgroup_min=gpu.subgroup_min,
             subgroup_max=gpu.subgroup_max,
             exact_halves=gpu.exact_halves,
+            wide_integers=gpu.wide_integers,
             # A guess, until the first plan that waits has it probed.
             forward_progress=forward_progress.is_candidate(gpu.info),
             max_workgroup_size=gpu.max_workgroup_size,
