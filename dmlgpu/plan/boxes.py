@@ -22,13 +22,13 @@ from dmlgpu.plan.loops import Dim, order_of
 # Numbers that the shader shares, or that devices set.
 WG_SIZE = 256
 PARTS_TOGETHER = 16  # parts of a line that are added up before others are
-GROUP_SUMS = 32  # sums of those, of all lines
+GROUP_SUMS = 128  # sums of those, of all lines
 BANKS = 32  # of workgroup memory, 4 bytes each
-HELD = 2560  # elements in workgroup memory, of a box and its sums: with more, fewer run at once
 SIDE_BY_SIDE = 32  # lanes that read or write together
 PADS = (0, 1, 2, 4, 8)  # elements that may be left free behind the steps of a loop
 
 # How large boxes are, by what is known of GPUs.
+ELEMENTS = {16: 4096, 32: 2048, 64: 2048}  # of a box, by their bits: with more, fewer run at once
 FEW_PIECES = 4  # to cut a loop into evenly; of more pieces the last may be shorter
 RUN = 2048  # bits side by side that a box should have on both sides
 LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
@@ -117,6 +117,33 @@ class Boxes:
         return tuple(d for d in order_of([d.source for d in self.dims]) if self.box[d] > 1)
 
     @property
+    def wide(self) -> int:
+        """Elements that are read together: of 16 bits two, where runs of a box are whole pairs."""
+        near = self.by_input[0]
+        is_paired = self.dims[near].source == 1 and self.box[near] % 2 == 0
+        return 2 if self.scan.bits == 16 and is_paired else 1
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether elements of 16 bits are written as words: they are neighbours in the output."""
+        return self.scan.bits == 16 and abs(self.dims[self.by_output[0]].out) == 1
+
+    @property
+    def reads(self) -> Order:
+        """What is read together, among invocations."""
+        return Order(self.by_input, self._in_groups(self.by_input[0], self.wide))
+
+    @property
+    def writes(self) -> Order:
+        """What is written together, among invocations."""
+        return Order(
+            self.by_output, self._in_groups(self.by_output[0], 2 if self.in_pairs else 1)
+        )
+
+    def _in_groups(self, near: int, of: int) -> tuple[int, ...]:
+        return tuple(-(-b // of) if d == near else b for d, b in enumerate(self.box))
+
+    @property
     def by_output(self) -> tuple[int, ...]:
         """Loops of the box in the order of the output."""
         return tuple(d for d in order_of([d.out for d in self.dims]) if self.box[d] > 1)
@@ -125,10 +152,10 @@ class Boxes:
 def boxes_of(scan: Scan, storage: int) -> Boxes:
     """The boxes of a scan in `storage` bytes of workgroup memory."""
     dims = (*scan.lines, Dim(scan.axis_size, scan.out_step, scan.in_step))
-    width = 8 if scan.bits == 64 else 4
-    room = min(HELD, storage // width)
-    most = 1 << (room * 4 // 5).bit_length() - 1
-    room -= WG_SIZE + GROUP_SUMS
+    most, width = ELEMENTS[scan.bits], 8 if scan.bits == 64 else 4
+    while most * 5 // 4 > storage // width - WG_SIZE - GROUP_SUMS:
+        most //= 2
+    room = most * 5 // 4
     made = [
         Boxes(scan, dims, _box(dims, most, run // scan.bits, room), 1, room)
         for run in (RUN, LEAST_RUN)
@@ -287,25 +314,22 @@ class Order:
 @lru_cache(maxsize=256)
 def _held(
     box: tuple[int, ...],
-    by_input: tuple[int, ...],
     by_output: tuple[int, ...],
-    down: Order,
+    accesses: tuple[tuple[Order, int, int], ...],
     banks: int,
     room: int,
 ) -> tuple[int, ...]:
     """Where elements are held: steps of the loops in workgroup memory, with the fewest conflicts.
 
-    Lanes that read, write or add up at a time should meet in as few of the banks as possible.
+    Lanes of an access, an order with a loop along which a lane has so many elements, should meet
+    in as few of the banks as possible.
     """
-    axis = len(box) - 1
-    parts = down.box[-1]
-    orders = ((Order(by_input, box), 1), (Order(by_output, box), 1), (down, box[-1] // parts))
     spots = [
         [
-            [(d, order.of_number(d, lane) * (steps if d == axis else 1)) for d in order.loops]
-            for lane in range(banks)
+            [(d, order.of_number(d, lane) * (n if d == wide else 1)) for d in order.loops]
+            for lane in range(min(banks, order.active))
         ]
-        for order, steps in orders
+        for order, wide, n in accesses
     ]
     best: tuple[int, tuple[int, ...]] | None = None
     for pads in product(PADS, repeat=len(by_output) - 1):
@@ -313,7 +337,7 @@ def _held(
         for d, pad in zip(by_output, (*pads, 0), strict=True):
             held[d] = step
             step = step * box[d] + pad
-        if 1 + sum((box[d] - 1) * held[d] for d in by_output) > room:
+        if 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True)) > room:
             continue
         conflicts = 0
         for lanes_at in spots:
@@ -321,8 +345,6 @@ def _held(
             conflicts += max(met.count(bank) for bank in set(met))
         if best is None or conflicts < best[0]:
             best = conflicts, tuple(held)
-        if conflicts == len(spots):
-            break
     assert best is not None
     return best[1]
 
@@ -372,7 +394,12 @@ def _code(boxes: Boxes) -> list[str]:
     """The structure of a box in WGSL, and what is done with it."""
     scan, box = boxes.scan, boxes.box
     banks = BANKS // 2 if scan.bits == 64 else BANKS
-    held = _held(box, boxes.by_input, boxes.by_output, boxes.down, banks, boxes.room)
+    accesses = (
+        (boxes.reads, boxes.by_input[0], boxes.wide),
+        (boxes.down, boxes.axis, box[-1] // boxes.parts),
+        (boxes.writes, boxes.by_output[0], 2 if boxes.in_pairs else 1),
+    )
+    held = _held(box, boxes.by_output, accesses, banks, boxes.room)
     size = 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True))
     return [
         f"const STEPS = {box[-1]}u;",
@@ -503,11 +530,7 @@ def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """
     if boxes.is_direct:
         return []
-    wide = _wide(boxes)
-    near = boxes.by_input[0]
-    order = Order(
-        boxes.by_input, tuple(b // wide if d == near else b for d, b in enumerate(boxes.box))
-    )
+    wide, near, order = boxes.wide, boxes.by_input[0], boxes.reads
     spots = Spots(boxes, order, held, "in_strides", wide, not boxes.is_one)
     loads, holds = [], []
     for i in range(order.items):
@@ -540,13 +563,6 @@ def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     ]
 
 
-def _wide(boxes: Boxes) -> int:
-    """Elements that are read together: of 16 bits two, where the runs of a box are whole pairs."""
-    near = boxes.by_input[0]
-    is_paired = boxes.dims[near].source == 1 and boxes.box[near] % 2 == 0
-    return 2 if boxes.scan.bits == 16 and is_paired else 1
-
-
 def _words(boxes: Boxes, wide: int, i: int) -> tuple[str, str, list[str]]:
     """How item `i` is read: the type of its words, these words, and the elements in them."""
     if boxes.scan.bits == 64:
@@ -573,47 +589,49 @@ def _words(boxes: Boxes, wide: int, i: int) -> tuple[str, str, list[str]]:
 def _join_parts(boxes: Boxes) -> list[str]:
     """What comes before each part of a line in a box, from the sums of all parts.
 
-    Of many parts some are added up together, and then the sums of those.
+    One invocation for some parts of a line adds up their sums, for all others; then come the sums
+    of those, where there are several for a line.
     """
     parts, lines = boxes.parts, boxes.lines
     head = "fn join_parts(sum: Num, before: Num, lane: u32) -> Joined {"
     if parts == 1:
         return [head, "  return Joined(before, combine(before, sum));", "}"]
-    together = min(parts, PARTS_TOGETHER)
+    groups = -(-parts // PARTS_TOGETHER)
+    together = -(-parts // groups)
+    every = range(together)
+    # Those of the last ones that are not there change nothing.
+    is_there = {i: f"part < {groups - 1}u" for i in every if (groups - 1) * together + i >= parts}
     made = [
         head,
         f"  let part = lane / {lines}u;",
         f"  let line = lane - part * {lines}u;",
-        f"  let first = part / {together}u * {together}u;",
         "  wg_sums[lane] = sum;",
         "  workgroupBarrier();",
-        "  var start = identity();",
-        "  var all = identity();",
+        f"  if (part < {groups}u) {{",
+        f"    let at = part * {together * lines}u + line;",
     ]
-    for i in range(together):
-        number, other = f"{i}u", f"wg_sums[line + {i * lines}u]"
-        if parts > together:  # those of the last ones that are not there change nothing
-            number = f"first + {i}u"
-            other = f"wg_sums[min({number}, {parts - 1}u) * {lines}u + line]"
-            other = f"select(identity(), {other}, {number} < {parts}u)"
-        made += [
-            f"  start = select(start, all, part == {number});",
-            f"  all = combine(all, {other});",
-        ]
-    if parts == together:
-        return [*made, "  return Joined(combine(before, start), combine(before, all));", "}"]
+    for i in every:
+        sum_ = f"wg_sums[at + {i * lines}u]"
+        if i in is_there:
+            sum_ = f"select(identity(), wg_sums[min(at + {i * lines}u, {WG_SIZE - 1}u)], {is_there[i]})"
+        made.append(f"    let s{i} = {sum_};")
+    made.append("    var all = s0;")
+    for i in range(1, together):
+        stored = f"wg_sums[at + {i * lines}u] = all;"
+        made += ["  " + _when(is_there.get(i, ""), stored), f"    all = combine(all, s{i});"]
     made += [
-        f"  if (part == first && part < {parts}u) {{"
-        f" wg_group_sums[part / {together}u * {lines}u + line] = all; }}",
+        "    wg_group_sums[lane] = all;",
+        "  }",
         "  workgroupBarrier();",
-        "  var after = before;",
+        f"  let group = part / {together}u;",
+        f"  let start = select(wg_sums[lane], identity(), part == group * {together}u);",
         "  var above = before;",
+        "  var after = before;",
     ]
-    for i in range(-(-parts // together)):
-        made += [
-            f"  above = select(above, after, first == {i * together}u);",
-            f"  after = combine(after, wg_group_sums[line + {i * lines}u]);",
-        ]
+    for i in range(groups):
+        if i:
+            made.append(f"  above = select(above, after, group == {i}u);")
+        made.append(f"  after = combine(after, wg_group_sums[line + {i * lines}u]);")
     return [*made, "  return Joined(combine(above, start), after);", "}"]
 
 
@@ -761,10 +779,9 @@ def _put_out(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """Writes a box in the order of the output."""
     if boxes.is_direct:
         return ["fn put_out(box: Box, done: u32, lane: u32) { }"]
-    near = boxes.by_output[0]
-    if boxes.scan.bits == 16 and abs(boxes.dims[near].out) == 1:
-        return _put_pairs(boxes, held, near)
-    order = Order(boxes.by_output, boxes.box)
+    if boxes.in_pairs:
+        return _put_pairs(boxes, held, boxes.by_output[0])
+    order = boxes.writes
     spots = Spots(boxes, order, held, "out_strides")
     every = range(order.items)
     return [
@@ -783,8 +800,8 @@ def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
     run begins inside a word. The first of those then also writes the run's first element. All of
     them are under way before the ends of runs, which others write to as well.
     """
-    box = tuple(-(-b // 2) if d == near else b for d, b in enumerate(boxes.box))
-    order = Order(boxes.by_output, box)
+    order = boxes.writes
+    box = order.box
     rows = [d for d in order.loops if d != near]
     is_backward = boxes.dims[near].out < 0
     left = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
