@@ -419,8 +419,9 @@ def _box_at(boxes: Boxes) -> list[str]:
     """Where the boxes of workgroup `number` begin, and how many steps of each loop are left."""
     axis = boxes.axis
     lefts = " ".join(f"n{d}: u32," for d in range(axis))
+    whole = [f"box.n{d} == {boxes.box[d]}u" for d in range(axis) if boxes.dims[d].size % boxes.box[d]]
     lines = [
-        f"struct Box {{ source: u32, target_: u32, partial: u32, steps: u32, {lefts} }}",
+        f"struct Box {{ source: u32, target_: u32, partial: u32, steps: u32, whole: bool, {lefts} }}",
         "fn box_at(number: u32) -> Box {",
         "  var rest = number;",
         "  var next = 0u;",
@@ -448,7 +449,7 @@ def _box_at(boxes: Boxes) -> list[str]:
             f"  box.partial += {at} * {of_eight('partial_strides', d)};",
             "  rest = next;",
         ]
-    return [*lines, "  return box;", "}"]
+    return [*lines, f"  box.whole = {' && '.join(whole) or 'true'};", "  return box;", "}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,20 +461,26 @@ class Spots:
     held: tuple[int, ...]
     strides: str
     wide: int = 1  # elements of an item, along the first loop of the order
-    ahead: bool = False  # the box may be one behind the last
+    whole: bool = False  # the box is inside the tensor
 
     def declared(self, start: str) -> list[str]:
         """Coordinates of the lane, and where its first element is."""
+        at = [start, *(f"c{d} * {of_eight(self.strides, d)}" for d in self.order.loops)]
+        return [
+            *self.coordinates(),
+            f"  let left = min(max(box.steps, done) - done, {self.boxes.box[-1]}u);",
+            f"  let at = {_sum(at)};",
+        ]
+
+    def coordinates(self) -> list[str]:
+        """Coordinates of the lane, and where its first element is held."""
         loops = self.order.loops
-        at = [start, *(f"c{d} * {of_eight(self.strides, d)}" for d in loops)]
         times = f" * {self.wide}u" if self.wide > 1 else ""
         return [
             *(
                 f"  let c{d} = {self.order.of_lane(d)}{times if d == loops[0] else ''};"
                 for d in loops
             ),
-            f"  let left = min(max(box.steps, done) - done, {self.boxes.box[-1]}u);",
-            f"  let at = {_sum(at)};",
             f"  let spot = {_sum([f'c{d} * {self.held[d]}u' for d in loops])};",
         ]
 
@@ -487,13 +494,10 @@ class Spots:
 
     def is_inside(self, item: int) -> str:
         """Whether an item is an element of the tensor."""
-        dims, box = self.boxes.dims, self.boxes.box
         return " && ".join(
             f"{self.along(d, item)} < {self.left(d)}"
             for d in self.order.loops
-            if dims[d].size % box[d]
-            or self.order.leaves(d)
-            or (self.ahead and d == self.boxes.axis)
+            if not self.whole or self.order.leaves(d)
         )
 
     def is_held(self, item: int) -> str:
@@ -506,6 +510,8 @@ class Spots:
 
     def left(self, d: int) -> str:
         """Steps of a loop from the box's first on."""
+        if self.whole:
+            return f"{self.boxes.box[d]}u"
         return "left" if d == self.boxes.axis else f"box.n{d}"
 
     def address(self, item: int) -> str:
@@ -516,6 +522,10 @@ class Spots:
     def spot(self, item: int) -> str:
         """Where an item is held."""
         return f"spot + {sum(self._more(d, item) * self.held[d] for d in self.order.loops)}u"
+
+
+def _all(conditions: Sequence[str]) -> str:
+    return " && ".join(conditions)
 
 
 def _when(condition: str, statement: str) -> str:
@@ -531,34 +541,76 @@ def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     if boxes.is_direct:
         return []
     wide, near, order = boxes.wide, boxes.by_input[0], boxes.reads
-    spots = Spots(boxes, order, held, "in_strides", wide, not boxes.is_one)
-    loads, holds = [], []
-    for i in range(order.items):
-        kind, words, values = _words(boxes, wide, i)
-        loads.append(f"  let w{i} = {words};")
-        stored = f"held[{spots.spot(i)}] = select(identity(), {values[0]}, here{i});"
-        if wide == 2:
-            both = f"here{i} && {spots.along(near, i)} + 1u < {spots.left(near)}"
-            stored += (
-                f" held[{spots.spot(i)} + {held[near]}u] = select(identity(), {values[1]}, {both});"
-            )
-        holds.append(_when(spots.is_held(i), stored))
     every = range(order.items)
-    found = [
-        *spots.declared(f"box.source + done * {of_eight('in_strides', boxes.axis)}"),
-        *(f"  let here{i} = {spots.is_inside(i) or 'true'};" for i in every),
-        *(f"  let at{i} = select(box.source, {spots.address(i)}, here{i});" for i in every),
+    reads = [_words(boxes, wide, i) for i in every]
+    loads, values = {}, {}
+    for whole in (True, False):
+        spots = Spots(boxes, order, held, "in_strides", wide, whole)
+        here = [spots.is_inside(i) for i in every]
+        at = [spots.address(i) for i in every]
+        found = [
+            *spots.declared(f"box.source + done * {of_eight('in_strides', boxes.axis)}"),
+            *(f"  let here{i} = {here[i]};" for i in every if here[i]),
+            *(
+                f"  let at{i} = {f'select(box.source, {at[i]}, here{i})' if here[i] else at[i]};"
+                for i in every
+            ),
+        ]
+        loads[whole] = [*found, f"  return Loaded({', '.join(words for _, words, _ in reads)});"]
+        taken = [value for _, _, pair in reads for value in pair]
+        if not whole:
+            inside = [f"here{i}{_next(spots, near, i) if k else ''}" for i in every for k in range(wide)]
+            taken = [f"select(identity(), {v}, {c})" for v, c in zip(taken, inside, strict=True)]
+        values[whole] = [*found, f"  return Values({', '.join(taken)});"]
+    spots = Spots(boxes, order, held, "in_strides", wide)
+    stores = [
+        _when(
+            spots.is_held(i),
+            " ".join(
+                f"held[{spots.spot(i)} + {k * held[near]}u] = values.v{i * wide + k};"
+                for k in range(wide)
+            ),
+        )
+        for i in every
     ]
     return [
-        f"struct Loaded {{ {' '.join(f'w{i}: {kind},' for i in every)} }}",
-        "fn load_box(box: Box, done: u32, lane: u32) -> Loaded {",
-        *found,
-        *loads,
-        f"  return Loaded({', '.join(f'w{i}' for i in every)});",
+        *_taken(reads[0][0], len(every), len(every) * wide),
+        *_either("load_box(box: Box, done: u32, lane: u32) -> Loaded", loads),
+        *_either("values_of(loaded: Loaded, box: Box, done: u32, lane: u32) -> Values", values),
+        "fn hold(values: Values, lane: u32) {",
+        *spots.coordinates(),
+        *stores,
         "}",
-        "fn hold(loaded: Loaded, box: Box, done: u32, lane: u32) {",
-        *found,
-        *holds,
+    ]
+
+
+def _next(spots: Spots, near: int, item: int) -> str:
+    """That the element behind an item is inside, too."""
+    return f" && {spots.along(near, item)} + 1u < {spots.left(near)}"
+
+
+def _taken(kind: str, words: int, elements: int) -> list[str]:
+    """What an invocation has read of a box: words as they are, and the elements in them."""
+    every = range(elements)
+    return [
+        f"struct Loaded {{ {' '.join(f'w{i}: {kind},' for i in range(words))} }}",
+        f"struct Values {{ {' '.join(f'v{i}: Num,' for i in every)} }}",
+        f"fn no_values() -> Values {{ return Values({', '.join('identity()' for _ in every)}); }}",
+        "fn added(a: Values, b: Values) -> Values {",
+        f"  return Values({', '.join(f'combine(a.v{i}, b.v{i})' for i in every)});",
+        "}",
+    ]
+
+
+def _either(head: str, bodies: dict[bool, list[str]]) -> list[str]:
+    """A function that is one of two: of a box inside the tensor, or of one that reaches beyond."""
+    return [
+        f"fn {head} {{",
+        "  if (box.whole && done + STEPS <= box.steps) {",
+        *bodies[True],
+        "  } else {",
+        *bodies[False],
+        "  }",
         "}",
     ]
 
@@ -676,13 +728,13 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
         "  let left = max(box.steps, first) - first;",
         *(f"  let here{j} = {is_inside(j)};" for j in number),
     ]
+    at = [f"c{d} * {held[d]}u" for d in own]
+    # An idle invocation reads what the last part does, and writes nothing.
+    at.append(f"min(c{axis}, {parts - 1}u) * {steps * held[axis]}u")
+    spot = f"  let spot = {_sum(at)};"
     every = [(j, t, j * steps + t) for j in number for t in range(steps)]
     lines = []
-    # An idle invocation reads what the last part does, and writes nothing.
-    at = [f"c{d} * {held[d]}u" for d in own]
-    at.append(f"min(c{axis}, {parts - 1}u) * {steps * held[axis]}u")
-    values = {(j, t): where(j, t) for j, t, _ in every}
-    taken = [f"  let spot = {_sum(at)};"]
+    values = {(j, t): f"values.v{i}" if boxes.is_direct else where(j, t) for j, t, i in every}
     if boxes.is_direct:
         places = [
             f"  let at = {begin('box.source', 'in_strides')};",
@@ -693,23 +745,22 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
             ),
         ]
         reads = [_words(boxes, 1, i) for _, _, i in every]
-        kind = reads[0][0]
+        taken = [
+            f"select(identity(), {reads[i][2][0]}, here{j} && {t}u < left)" for j, t, i in every
+        ]
         lines += [
-            f"struct Loaded {{ {' '.join(f'w{i}: {kind},' for _, _, i in every)} }}",
+            *_taken(reads[0][0], len(every), len(every)),
             "fn load_box(box: Box, done: u32, lane: u32) -> Loaded {",
             *found,
             *places,
             f"  return Loaded({', '.join(words for _, words, _ in reads)});",
             "}",
-            "fn hold(loaded: Loaded, box: Box, done: u32, lane: u32) { }",
+            "fn values_of(loaded: Loaded, box: Box, done: u32, lane: u32) -> Values {",
+            *found,
+            f"  return Values({', '.join(taken)});",
+            "}",
+            "fn hold(values: Values, lane: u32) { }",
         ]
-        taken += [
-            *(
-                f"  let v{i} = select(identity(), {reads[i][2][0]}, here{j} && {t}u < left);"
-                for j, t, i in every
-            ),
-        ]
-        values = {(j, t): f"v{i}" for j, t, i in every}
 
     def put(j: int, t: int, result: str) -> str:
         if boxes.is_direct:
@@ -717,7 +768,7 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
             return f"    if ({t}u < left) {{ {stored} }}"
         return f"    {where(j, t)} = {result};"
 
-    taking = "(loaded: Loaded, box: Box, done: u32, before: Carries, lane: u32) -> Carries"
+    taking = "(values: Values, box: Box, done: u32, before: Carries, lane: u32) -> Carries"
     members = " ".join(f"n{j}: Num," for j in number)
     nothing = ", ".join("identity()" for _ in number)
     lines += [
@@ -731,7 +782,7 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
         "}",
         f"fn scan_lines{taking} {{",
         *found,
-        *taken,
+        spot,
         f"  let to = {begin('box.target_', 'out_strides')};",
         "  var carries = before;",
     ]
@@ -756,20 +807,16 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     lines += [
         "  return carries;",
         "}",
-        f"fn add_lines{taking} {{",
-        *found,
-        *taken,
-        "  var sums = before;",
-        *(f"  sums.n{j} = combine(sums.n{j}, {values[j, t]});" for j, t, _ in every),
-        "  return sums;",
-        "}",
-        "fn store_sums(box: Box, sums: Carries, lane: u32) {",
+        "fn store_sums(values: Values, box: Box, lane: u32) {",
         *declared,
+        spot,
     ]
     for j in number:
         stored = f"store_partial({partial(j)}, sum{j});"
         lines += [
-            f"  let sum{j} = join_parts(sums.n{j}, identity(), lane).after;",
+            f"  var own{j} = {values[j, 0]};",
+            *(f"  own{j} = combine(own{j}, {values[j, t]});" for t in range(1, steps)),
+            f"  let sum{j} = join_parts(own{j}, identity(), lane).after;",
             _when(f"c{axis} == 0u && {is_inside(j)}", stored),
         ]
     return [*lines, "}"]
@@ -779,32 +826,37 @@ def _put_out(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """Writes a box in the order of the output."""
     if boxes.is_direct:
         return ["fn put_out(box: Box, done: u32, lane: u32) { }"]
-    if boxes.in_pairs:
-        return _put_pairs(boxes, held, boxes.by_output[0])
+    made = _pairs_put if boxes.in_pairs else _elements_put
+    bodies = {whole: made(boxes, held, whole) for whole in (True, False)}
+    return _either("put_out(box: Box, done: u32, lane: u32)", bodies)
+
+
+def _elements_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
+    """Writes element by element."""
     order = boxes.writes
-    spots = Spots(boxes, order, held, "out_strides")
+    spots = Spots(boxes, order, held, "out_strides", whole=whole)
     every = range(order.items)
     return [
-        "fn put_out(box: Box, done: u32, lane: u32) {",
         *spots.declared(f"box.target_ + done * {of_eight('out_strides', boxes.axis)}"),
         *(f"  let v{i} = held[{spots.spot(i)}];" for i in every),
         *(_when(spots.is_inside(i), f"put({spots.address(i)}, v{i});") for i in every),
-        "}",
     ]
 
 
-def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
+def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
     """Writes halves in pairs, as they share words; a run begins and ends anywhere in a word.
 
     An invocation writes the words that begin with elements 2k of a run, or with 2k + 1 where the
     run begins inside a word. The first of those then also writes the run's first element. All of
     them are under way before the ends of runs, which others write to as well.
     """
-    order = boxes.writes
-    box = order.box
+    order, near = boxes.writes, boxes.by_output[0]
     rows = [d for d in order.loops if d != near]
     is_backward = boxes.dims[near].out < 0
     left = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
+    if whole:
+        left = {d: f"{boxes.box[d]}u" for d in order.loops}
+    checked = [d for d in rows if not whole or order.leaves(d)]
     address = [f"box.target_ + done * {of_eight('out_strides', boxes.axis)}"]
     address += [f"c{d} * {of_eight('out_strides', d)}" for d in rows]
     firsts, pairs, stores, ends = [], [], [], []
@@ -813,9 +865,8 @@ def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
         at = _sum(["at", *(f"{k}u * {of_eight('out_strides', d)}" for k, d in adds if k)])
         more = sum(k * held[d] for k, d in adds)
         pair = f"c{near} + {order.of_item(near, i)}u"
-        here = " && ".join(
-            [f"{pair} < {box[near]}u", *(f"c{d} + {k}u < {left[d]}" for k, d in adds)]
-        )
+        here = [f"{pair} < {order.box[near]}u"] if order.leaves(near) else []
+        here += [f"c{d} + {k}u < {left[d]}" for k, d in adds if d in checked]
 
         def half(k: str, more: int = more) -> str:
             along = f"(n - 1u - {k})" if is_backward else k
@@ -824,7 +875,7 @@ def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
         firsts += [
             f"  let at{i} = {at};",
             f"  let k{i} = 2u * ({pair}) + (at{i} & 1u);",
-            f"  let n{i} = select(0u, n, {here});",
+            f"  let n{i} = {f'select(0u, n, {_all(here)})' if here else 'n'};",
         ]
         pairs.append(
             f"  let pair{i} = encode_pair({half(f'min(k{i}, n - 1u)')},"
@@ -838,7 +889,6 @@ def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
             f" merge_output(at{i} / 2u, 0xffff0000u, encode({half('0u')}).x << 16u); }}",
         ]
     return [
-        "fn put_out(box: Box, done: u32, lane: u32) {",
         *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
         f"  let left = min(box.steps - done, {boxes.box[-1]}u);",
         f"  let n = {left[near]};",
@@ -848,5 +898,4 @@ def _put_pairs(boxes: Boxes, held: tuple[int, ...], near: int) -> list[str]:
         *pairs,
         *stores,
         *ends,
-        "}",
     ]

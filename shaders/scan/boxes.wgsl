@@ -3,8 +3,9 @@
 // workgroup memory, scans it there, and writes it in the order of the output, so that neighbours
 // read and write neighbours on both sides. Lines of several segments take three passes, as in
 // walk.wgsl. Where lines are neighbours on both sides, elements need no workgroup memory. A box is
-// read before it is written, so it may run in place. The box, `box_at`, `load_box`, `hold`,
-// `join_parts`, `scan_lines`, `add_lines` and `put_out` are written by dmlgpu/plan/boxes.py.
+// read before it is written, so it may run in place. The box, `box_at`, `load_box`,
+// `values_of`, `added`, `hold`, `join_parts`, `scan_lines`, `store_sums` and `put_out` are written by
+// dmlgpu/plan/boxes.py.
 override WG_SIZE: u32 = 256;
 override EXCLUSIVE: bool = false;
 
@@ -37,11 +38,12 @@ fn scan_boxes(box: Box, before: Carries, lane: u32) {
   var next = load_box(box, 0u, lane);
   for (var done = 0u; done < box.steps; done += STEPS) {
     let loaded = next;
-    hold(loaded, box, done, lane);
+    let values = values_of(loaded, box, done, lane);
+    hold(values, lane);
     // The next box is on its way while this one is scanned and written.
     if (!IS_ONE) { next = load_box(box, done + STEPS, lane); }
     if (!IS_DIRECT) { workgroupBarrier(); }
-    carries = scan_lines(loaded, box, done, carries, lane);
+    carries = scan_lines(values, box, done, carries, lane);
     if (!IS_DIRECT) { workgroupBarrier(); }
     put_out(box, done, lane);
     if (IS_ONE) { return; }
@@ -82,15 +84,15 @@ fn reduce(
   let number = group.x + group.y * groups.x;
   if (number >= params.count) { return; }
   let box = box_at(number);
-  var sums = no_carries();
+  // Of all boxes side by side first: one step of each line and box is a sum, then those of a line.
+  var sums = no_values();
   var next = load_box(box, 0u, lane);
   for (var done = 0u; done < box.steps; done += STEPS) {
     let loaded = next;
-    hold(loaded, box, done, lane);
     if (!IS_ONE) { next = load_box(box, done + STEPS, lane); }
-    if (!IS_DIRECT) { workgroupBarrier(); }
-    sums = add_lines(loaded, box, done, sums, lane);
-    if (!IS_DIRECT) { workgroupBarrier(); }
+    sums = added(sums, values_of(loaded, box, done, lane));
   }
-  store_sums(box, sums, lane);
+  hold(sums, lane);
+  workgroupBarrier();
+  store_sums(sums, box, lane);
 }

@@ -259,14 +259,23 @@ def test_each_adapter_gets_the_scans_it_can_run() -> None:
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
-def test_exact_halves_change_the_conversion_and_nothing_else(adapter: Adapter) -> None:
+@pytest.mark.parametrize(
+    ("fact", "types", "num"),
+    [
+        ("exact_halves", [T.FLOAT16], "num_f16_hardware"),
+        ("wide_integers", [T.INT64, T.UINT64], "num_u64_hardware"),
+    ],
+)
+def test_what_an_adapter_can_changes_the_arithmetic_and_nothing_else(
+    fact: str, types: list[T], num: str, adapter: Adapter
+) -> None:
     for desc in descriptions():
-        inexact = plan(desc, replace(adapter, exact_halves=False))
-        exact = plan(desc, replace(adapter, exact_halves=True))
-        if hasattr(desc, "axis") and desc.input_tensor.data_type == T.FLOAT16:
-            last = exact.dispatches[-1]
-            assert last.shader.startswith("move/") or last.slots["num"] == "num_f16_hardware"
-        assert _without_hardware(exact) == inexact
+        without = plan(desc, replace(adapter, **{fact: False}))
+        having = plan(desc, replace(adapter, **{fact: True}))
+        if hasattr(desc, "axis") and desc.input_tensor.data_type in types:
+            last = having.dispatches[-1]
+            assert last.shader.startswith("move/") or last.slots["num"] == num
+        assert _without_hardware(having) == _without_hardware(without)
 
 
 def _without_hardware(made: Plan) -> Plan:

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -242,6 +242,22 @@ def test_sums_are_negative_zeros_while_nothing_else_came(
     found = compiled(case, opened, monkeypatch)(opened.tensor(x)).numpy()
     assert_same_bits(found, reference(case, x))
     assert np.signbit(found).any()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_64_bits_by_words_and_by_the_adapters_own_integers(name: str, opened: dml.Device) -> None:
+    x = np.random.default_rng(6).integers(1 << 63, size=(3, 700), dtype=np.uint64) | np.uint64(1)
+    wanted = getattr(np, name)(x, 1)
+    for wide in {False, opened.context.gpu.wide_integers}:
+        facts = opened.context.facts
+        opened.context.facts = replace(facts, wide_integers=wide)
+        opened._compiled.clear()
+        try:
+            np.testing.assert_array_equal(getattr(opened.tensor(x), name)(1).numpy(), wanted)
+        finally:
+            opened.context.facts = facts
+            opened._compiled.clear()
 
 
 def compiled(case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> CompiledOperator:
