@@ -129,6 +129,14 @@ class Boxes:
         return self.scan.bits == 16 and abs(self.dims[self.by_output[0]].out) == 1
 
     @property
+    def begins_on_words(self) -> bool:
+        """Whether the runs of a box begin on whole words of the output, however long they are."""
+        near = self.by_output[0]
+        others = [d.out for k, d in enumerate(self.dims) if k != near and d.size > 1]
+        steps = (self.scan.out_base, self.box[near], *others)
+        return self.dims[near].out > 0 and not any(n % 2 for n in steps)
+
+    @property
     def reads(self) -> Order:
         """What is read together, among invocations."""
         return Order(self.by_input, self._in_groups(self.by_input[0], self.wide))
@@ -136,9 +144,7 @@ class Boxes:
     @property
     def writes(self) -> Order:
         """What is written together, among invocations."""
-        return Order(
-            self.by_output, self._in_groups(self.by_output[0], 2 if self.in_pairs else 1)
-        )
+        return Order(self.by_output, self._in_groups(self.by_output[0], 2 if self.in_pairs else 1))
 
     def _in_groups(self, near: int, of: int) -> tuple[int, ...]:
         return tuple(-(-b // of) if d == near else b for d, b in enumerate(self.box))
@@ -419,7 +425,9 @@ def _box_at(boxes: Boxes) -> list[str]:
     """Where the boxes of workgroup `number` begin, and how many steps of each loop are left."""
     axis = boxes.axis
     lefts = " ".join(f"n{d}: u32," for d in range(axis))
-    whole = [f"box.n{d} == {boxes.box[d]}u" for d in range(axis) if boxes.dims[d].size % boxes.box[d]]
+    whole = [
+        f"box.n{d} == {boxes.box[d]}u" for d in range(axis) if boxes.dims[d].size % boxes.box[d]
+    ]
     lines = [
         f"struct Box {{ source: u32, target_: u32, partial: u32, steps: u32, whole: bool, {lefts} }}",
         "fn box_at(number: u32) -> Box {",
@@ -559,7 +567,9 @@ def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
         loads[whole] = [*found, f"  return Loaded({', '.join(words for _, words, _ in reads)});"]
         taken = [value for _, _, pair in reads for value in pair]
         if not whole:
-            inside = [f"here{i}{_next(spots, near, i) if k else ''}" for i in every for k in range(wide)]
+            inside = [
+                f"here{i}{_next(spots, near, i) if k else ''}" for i in every for k in range(wide)
+            ]
             taken = [f"select(identity(), {v}, {c})" for v, c in zip(taken, inside, strict=True)]
         values[whole] = [*found, f"  return Values({', '.join(taken)});"]
     spots = Spots(boxes, order, held, "in_strides", wide)
@@ -850,7 +860,8 @@ def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
     run begins inside a word. The first of those then also writes the run's first element. All of
     them are under way before the ends of runs, which others write to as well.
     """
-    order, near = boxes.writes, boxes.by_output[0]
+    order, near, on_words = boxes.writes, boxes.by_output[0], boxes.begins_on_words
+    all_pairs = whole and on_words  # nothing but whole words
     rows = [d for d in order.loops if d != near]
     is_backward = boxes.dims[near].out < 0
     left = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
@@ -869,25 +880,30 @@ def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
         here += [f"c{d} + {k}u < {left[d]}" for k, d in adds if d in checked]
 
         def half(k: str, more: int = more) -> str:
-            along = f"(n - 1u - {k})" if is_backward else k
+            along = f"(n - 1u - ({k}))" if is_backward else f"({k})"
             return f"held[spot + {more}u + {along} * {held[near]}u]"
 
+        own = f"k{i}", f"k{i} + 1u"
+        if not all_pairs:
+            own = f"min({own[0]}, n - 1u)", f"min({own[1]}, n - 1u)"
         firsts += [
             f"  let at{i} = {at};",
-            f"  let k{i} = 2u * ({pair}) + (at{i} & 1u);",
+            f"  let k{i} = 2u * ({pair}){'' if on_words else f' + (at{i} & 1u)'};",
             f"  let n{i} = {f'select(0u, n, {_all(here)})' if here else 'n'};",
         ]
-        pairs.append(
-            f"  let pair{i} = encode_pair({half(f'min(k{i}, n - 1u)')},"
-            f" {half(f'min(k{i} + 1u, n - 1u)')});"
-        )
-        stores.append(f"  if (k{i} + 1u < n{i}) {{ store_output((at{i} + k{i}) / 2u, pair{i}); }}")
-        ends += [
-            f"  if (k{i} + 1u == n{i}) {{"
-            f" merge_output((at{i} + k{i}) / 2u, 0xffffu, pair{i} & 0xffffu); }}",
-            f"  if (k{i} == 1u && n{i} > 0u) {{"
-            f" merge_output(at{i} / 2u, 0xffff0000u, encode({half('0u')}).x << 16u); }}",
-        ]
+        pairs.append(f"  let pair{i} = encode_pair({half(own[0])}, {half(own[1])});")
+        stored = f"store_output((at{i} + k{i}) / 2u, pair{i});"
+        stores.append(_when(_all(here) if all_pairs else f"k{i} + 1u < n{i}", stored))
+        if not all_pairs:
+            ends.append(
+                f"  if (k{i} + 1u == n{i}) {{"
+                f" merge_output((at{i} + k{i}) / 2u, 0xffffu, pair{i} & 0xffffu); }}"
+            )
+        if not on_words:
+            ends.append(
+                f"  if (k{i} == 1u && n{i} > 0u) {{"
+                f" merge_output(at{i} / 2u, 0xffff0000u, encode({half('0u')}).x << 16u); }}"
+            )
     return [
         *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
         f"  let left = min(box.steps - done, {boxes.box[-1]}u);",
