@@ -18,7 +18,7 @@ from dmlgpu.plan.parts import Part, Walk
 class Scan:
     """Scans of `axis_size` steps along every line that the `lines` loops reach."""
 
-    fold: str  # sum, signed_sum or product
+    fold: str  # sum, signed_sum, product or product_wide
     num: str  # arithmetic snippet
     bits: int
     lines: tuple[Dim, ...]

@@ -318,8 +318,11 @@ def _in_boxes(scan: Scan, adapter: Adapter, largest: int) -> Plan:
 
 def _by_hardware(scan: Scan, adapter: Adapter) -> Scan:
     """The scan with the adapter's own arithmetic, where that is exact."""
-    has = {"f16": adapter.exact_halves, "u64": adapter.wide_integers}
-    return replace(scan, num=f"{scan.num}_hardware") if has.get(scan.num) else scan
+    if scan.num == "f16" and adapter.exact_halves:
+        return replace(scan, num="f16_hardware")
+    if scan.num == "u64" and scan.fold == "product" and adapter.wide_integers:
+        return replace(scan, fold="product_wide")
+    return scan
 
 
 def _in_parts(scan: Scan, adapter: Adapter, largest: int) -> Plan:
