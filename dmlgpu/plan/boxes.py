@@ -424,12 +424,12 @@ def _code(boxes: Boxes) -> list[str]:
 def _box_at(boxes: Boxes) -> list[str]:
     """Where the boxes of workgroup `number` begin, and how many steps of each loop are left."""
     axis = boxes.axis
-    lefts = " ".join(f"n{d}: u32," for d in range(axis))
+    members = [*("source", "target_", "partial", "steps"), *(f"n{d}" for d in range(axis))]
     whole = [
         f"box.n{d} == {boxes.box[d]}u" for d in range(axis) if boxes.dims[d].size % boxes.box[d]
     ]
     lines = [
-        f"struct Box {{ source: u32, target_: u32, partial: u32, steps: u32, whole: bool, {lefts} }}",
+        f"struct Box {{ whole: bool, {' '.join(f'{name}: u32,' for name in members)} }}",
         "fn box_at(number: u32) -> Box {",
         "  var rest = number;",
         "  var next = 0u;",
@@ -673,10 +673,11 @@ def _join_parts(boxes: Boxes) -> list[str]:
         f"    let at = part * {together * lines}u + line;",
     ]
     for i in every:
-        sum_ = f"wg_sums[at + {i * lines}u]"
+        own = f"wg_sums[at + {i * lines}u]"
         if i in is_there:
-            sum_ = f"select(identity(), wg_sums[min(at + {i * lines}u, {WG_SIZE - 1}u)], {is_there[i]})"
-        made.append(f"    let s{i} = {sum_};")
+            own = f"wg_sums[min(at + {i * lines}u, {WG_SIZE - 1}u)]"
+            own = f"select(identity(), {own}, {is_there[i]})"
+        made.append(f"    let s{i} = {own};")
     made.append("    var all = s0;")
     for i in range(1, together):
         stored = f"wg_sums[at + {i * lines}u] = all;"
