@@ -28,7 +28,7 @@ SIDE_BY_SIDE = 32  # lanes that read or write together
 PADS = (0, 1, 2, 4, 8)  # elements that may be left free behind the steps of a loop
 
 # How large boxes are, by what is known of GPUs.
-ELEMENTS = {16: 4096, 32: 2048, 64: 2048}  # of a box, by their bits: with more, fewer run at once
+ELEMENTS = 2048  # of a box: with more, fewer run at once
 FEW_PIECES = 4  # to cut a loop into evenly; of more pieces the last may be shorter
 RUN = 2048  # bits side by side that a box should have on both sides
 LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
@@ -158,7 +158,7 @@ class Boxes:
 def boxes_of(scan: Scan, storage: int) -> Boxes:
     """The boxes of a scan in `storage` bytes of workgroup memory."""
     dims = (*scan.lines, Dim(scan.axis_size, scan.out_step, scan.in_step))
-    most, width = ELEMENTS[scan.bits], 8 if scan.bits == 64 else 4
+    most, width = ELEMENTS, 8 if scan.bits == 64 else 4
     while most * 5 // 4 > storage // width - WG_SIZE - GROUP_SUMS:
         most //= 2
     room = most * 5 // 4

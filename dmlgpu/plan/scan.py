@@ -353,9 +353,17 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
     return made
 
 
+def _in_subgroups(scan: Scan, adapter: Adapter) -> tuple[dict[str, str], dict[str, int]]:
+    """Slots and constants of a kernel along lines in subgroups."""
+    slots, constants = along_lines(scan)
+    if adapter.subgroup_min < adapter.subgroup_max:
+        return slots, constants
+    return slots | {"lane_steps": "lane_steps_known"}, constants | {"LANES": adapter.subgroup_min}
+
+
 def _rows(scan: Scan, adapter: Adapter) -> Dispatch:
     """Lines that a subgroup scans by itself: one at a time, two, or short ones side by side."""
-    slots, constants = along_lines(scan)
+    slots, constants = _in_subgroups(scan, adapter)
     lines, units, lanes = count(scan.lines), scan.axis_units, adapter.subgroup_min
     line_rounds = next(n for n in (1, 2, ROUNDS) if units <= n * lanes or n == ROUNDS)
     at_once = ROUNDS // line_rounds * (lanes // units if line_rounds == 1 else 1)
@@ -434,7 +442,7 @@ def _columns_chain(scan: Scan, _: Adapter) -> Plan:
     return Plan((run,), shared=_status(scan, places))
 
 
-def _stream(scan: Scan, _: Adapter) -> Plan:
+def _stream(scan: Scan, adapter: Adapter) -> Plan:
     """Few long lines: sums of tiles are made ahead of the tiles that are scanned."""
     lines = count(scan.lines)
     tiles = -(-scan.axis_units // (STREAM_WG * ROUNDS))
@@ -449,7 +457,7 @@ def _stream(scan: Scan, _: Adapter) -> Plan:
         "all_tiles": lines * tiles,
         "axis_units": scan.axis_units,
     }
-    slots, constants = along_lines(scan)
+    slots, constants = _in_subgroups(scan, adapter)
     ahead = STREAM_AHEAD[scan.bits]
     constants |= {"WG_SIZE": STREAM_WG, "AHEAD": ahead, "FAN": STREAM_FAN, "SPINS": SPINS}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
@@ -458,7 +466,7 @@ def _stream(scan: Scan, _: Adapter) -> Plan:
     return Plan((run,), shared=_status(scan, lines * places))
 
 
-def _linked(scan: Scan, _: Adapter) -> Plan:
+def _linked(scan: Scan, adapter: Adapter) -> Plan:
     """Few lines of some tiles, each of which adds up the sums of those before it."""
     lines = count(scan.lines)
     tiles = tiles_of(scan)
@@ -468,7 +476,7 @@ def _linked(scan: Scan, _: Adapter) -> Plan:
         "places": lines * tiles,
         "axis_units": scan.axis_units,
     }
-    slots, constants = along_lines(scan)
+    slots, constants = _in_subgroups(scan, adapter)
     constants |= {"WG_SIZE": GROUP_WG, "SPINS": SPINS}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     run = Dispatch("scan/linked", lines * tiles, params, bindings, slots, constants)
@@ -495,7 +503,7 @@ def _segmented(
     segment = segment_units(scan, kernel, adapter)
     segments = -(-scan.axis_units // segment)
     if segments == 1:
-        return [_pass(scan, kernel, "scan", 1, segment, "")]
+        return [_pass(scan, kernel, "scan", 1, segment, "", adapter)]
     partials = f"partials{len(scratch)}"
     # The partials of a line lie side by side for groups, a step apart for walkers.
     apart, step = (segments, 1) if kernel == "groups" else (1, lines)
@@ -524,7 +532,7 @@ def _passes(
     at_once = room_in(adapter.max_binding) // (steps * max(1, step_bytes))
     at_once -= at_once % (PARTIALS if at_once >= PARTIALS else 4)  # 16 bytes at least
     if _fits_binding(scan, adapter) or not at_once or count(scan.lines) > 1:
-        return [_pass(scan, kernel, entry, segments, segment, partials)]
+        return [_pass(scan, kernel, entry, segments, segment, partials, adapter)]
     made = []
     for first in range(0, segments, at_once):
         some = min(at_once, segments - first)
@@ -532,15 +540,22 @@ def _passes(
         part = part_of((0,) * len(scan.lines) + (first * steps,), (*sizes[:-1], size), through)
         width = 8 if scan.bits == 64 else 4
         spans = {**part.spans, partials: (first * width, (first + some) * width)}
-        dispatch = _pass(within(scan, part), kernel, entry, some, segment, partials)
+        dispatch = _pass(within(scan, part), kernel, entry, some, segment, partials, adapter)
         made.append(replace(dispatch, spans=spans))
     return made
 
 
 def _pass(
-    scan: Scan, kernel: str, entry: str, segments: int, segment: int, partials: str
+    scan: Scan,
+    kernel: str,
+    entry: str,
+    segments: int,
+    segment: int,
+    partials: str,
+    adapter: Adapter,
 ) -> Dispatch:
-    slots, constants = along_lines(scan)
+    is_walk = kernel == "walk"
+    slots, constants = along_lines(scan) if is_walk else _in_subgroups(scan, adapter)
     lines = count(scan.lines)
     params = {
         **line_params(scan),
@@ -554,7 +569,7 @@ def _pass(
         del bindings["partials"]
     if entry == "reduce":
         del bindings["output"]
-    if kernel == "walk":
+    if is_walk:
         constants["WG_SIZE"] = WALK_WG
         groups = -(-lines * segments // WALK_WG)
         return Dispatch("scan/walk", groups, params, bindings, slots, constants, entry)

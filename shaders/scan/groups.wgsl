@@ -83,12 +83,12 @@ fn scan(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(subgroup_invocation_id) lane: u32,
-  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_size) subgroup_size: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  scan_segment(work_of(number), identity(), Lanes(lane, lane_count, subgroup));
+  scan_segment(work_of(number), identity(), Lanes(lane, lanes_in(subgroup_size), subgroup));
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -96,12 +96,12 @@ fn scan_carried(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(subgroup_invocation_id) lane: u32,
-  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_size) subgroup_size: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  scan_segment(work_of(number), load_partial(number), Lanes(lane, lane_count, subgroup));
+  scan_segment(work_of(number), load_partial(number), Lanes(lane, lanes_in(subgroup_size), subgroup));
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -109,11 +109,11 @@ fn reduce(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(subgroup_invocation_id) lane: u32,
-  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_size) subgroup_size: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
   let number = group.x + group.y * groups.x;
   if (number >= params.lines * params.segments) { return; }
-  let sum = sum_segment(work_of(number), Lanes(lane, lane_count, subgroup));
+  let sum = sum_segment(work_of(number), Lanes(lane, lanes_in(subgroup_size), subgroup));
   if (lane == 0u && subgroup == 0u) { store_partial(number, sum); }
 }

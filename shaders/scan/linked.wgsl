@@ -22,9 +22,10 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) index: u32,
   @builtin(subgroup_invocation_id) lane: u32,
-  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_size) subgroup_size: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
+  let lane_count = lanes_in(subgroup_size);
   if (index == 0u) { wg_ticket = take_ticket(groups); }
   let number = number_of(workgroupUniformLoad(&wg_ticket), index, WG_SIZE);
   if (number >= params.places) { return; }

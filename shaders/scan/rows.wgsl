@@ -20,9 +20,10 @@ fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(subgroup_invocation_id) lane: u32,
-  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_size) subgroup_size: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
+  let lane_count = lanes_in(subgroup_size);
   let end = params.axis_units;
   var beside = 1u; // lines of one round
   var which = 0u; // the one that this lane holds a unit of

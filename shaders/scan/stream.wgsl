@@ -157,9 +157,10 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) index: u32,
   @builtin(subgroup_invocation_id) lane: u32,
-  @builtin(subgroup_size) lane_count: u32,
+  @builtin(subgroup_size) subgroup_size: u32,
   @builtin(subgroup_id) subgroup: u32,
 ) {
+  let lane_count = lanes_in(subgroup_size);
   if (index == 0u) { wg_ticket = take_ticket(groups); }
   let ticket = number_of(workgroupUniformLoad(&wg_ticket), index, WG_SIZE);
   if (ticket >= params.all_tiles + AHEAD) { return; }
@@ -233,7 +234,8 @@ fn main(
 // What comes before a subgroup's part of the tile, once all of it is in workgroup memory.
 fn before_subgroup(subgroup: u32) -> Num {
   var before = identity();
-  for (var part = PARTS; part > 0u; part--) { before = combine(before, wg_before[part - 1u]); }
-  for (var g = 0u; g < subgroup; g++) { before = combine(before, wg_totals[g]); }
+  #repeat 4: before = combine(before, wg_before[PARTS - 1u - $u]);
+  #repeat 8: before = select(before, combine(before, wg_totals[$u]), $u < subgroup);
+  for (var g = 8u; g < subgroup; g++) { before = combine(before, wg_totals[g]); }
   return before;
 }

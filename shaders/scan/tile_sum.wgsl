@@ -22,7 +22,8 @@ fn add_up(held0: Held, held1: Held, held2: Held, held3: Held, lanes: Lanes) {
 // The sum of the first `subgroups` ones, after add_up.
 fn sum_of_subgroups(subgroups: u32) -> Num {
   var sum = identity();
-  for (var g = 0u; g < subgroups; g++) { sum = combine(sum, wg_sums[g]); }
+  #repeat 8: sum = select(sum, combine(sum, wg_sums[$u]), $u < subgroups);
+  for (var g = 8u; g < subgroups; g++) { sum = combine(sum, wg_sums[g]); }
   return sum;
 }
 
