@@ -125,7 +125,8 @@ def test_what_is_told_is_the_plan(capsys: Capture, line: str, assumed: str) -> N
             words = value if isinstance(value, list) else [value]
             raw = dispatch.params[name]
             given = list(raw) if isinstance(raw, tuple) else [raw]
-            assert [word & 0xFFFFFFFF for word in words] == given[: len(words)]
+            whole = [n if isinstance(n, float) else n & 0xFFFFFFFF for n in words]
+            assert whole == given[: len(words)]
             assert not any(given[len(words) :])
 
 
@@ -175,8 +176,8 @@ def test_what_takes_over_in_place_is_told(capsys: Capture) -> None:
     assert "io = io_packed\n" in out
     sentence = "In place, or inside one buffer, other dispatches take over: scan/rows.wgsl with "
     assert (
-        sentence + "num = num_f32, fold = fold_signed_sum, io = io_elements, put = put_whole.\n"
-        in out
+        sentence + "num = num_f32, fold = fold_signed_sum, io = io_elements, put = put_whole, "
+        "lane_steps = lane_steps_known.\n" in out
     )
     assert [d["shader"] for d in as_json(capsys, line, *ASSUME)["in_place"]] == ["scan/rows"]
 
