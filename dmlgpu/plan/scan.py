@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.plan import boxes
+from dmlgpu.plan import box_code, boxes
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan
 from dmlgpu.plan.lines import (
     Scan,
@@ -304,12 +304,12 @@ def _in_boxes(scan: Scan, adapter: Adapter, largest: int) -> Plan:
     scan = _by_hardware(scan, adapter)
     cut = boxes.boxes_of(scan, adapter.max_workgroup_storage)
     if cut.segments == 1:
-        return Plan((boxes.dispatch(cut, "scan", ""),))
+        return Plan((box_code.dispatch(cut, "scan", ""),))
     carries = scan.carries(SUMS, cut.segments, cut.segments, 1)
     passes = [
-        Plan((boxes.dispatch(cut, "reduce", SUMS),)),
+        Plan((box_code.dispatch(cut, "reduce", SUMS),)),
         _plan(carries, replace(adapter, forward_progress=False)),
-        Plan((boxes.dispatch(cut, "scan_carried", SUMS),)),
+        Plan((box_code.dispatch(cut, "scan_carried", SUMS),)),
     ]
     made = in_turn(passes)
     room = {SUMS: count(carries.lines) * carries.axis_size * carries.bits // 8}

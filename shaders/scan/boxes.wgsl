@@ -5,7 +5,7 @@
 // walk.wgsl. Where lines are neighbours on both sides, elements need no workgroup memory. A box is
 // read before it is written, so it may run in place. The box, `box_at`, `load_box`,
 // `values_of`, `added`, `hold`, `join_parts`, `scan_lines`, `store_sums` and `put_out` are written by
-// dmlgpu/plan/boxes.py.
+// dmlgpu/plan/box_code.py.
 override WG_SIZE: u32 = 256;
 override EXCLUSIVE: bool = false;
 

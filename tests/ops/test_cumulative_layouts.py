@@ -14,7 +14,7 @@ from support.plans import ADAPTERS, running
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import boxes, scan
+from dmlgpu.plan import box_code, boxes, scan
 from dmlgpu.plan.dispatch import Adapter, Plan
 from dmlgpu.plan.lines import Scan
 
@@ -134,7 +134,7 @@ def test_boxes_cover_a_scan_and_fit_workgroup_memory(storage: int) -> None:
             ends = [cut.box[d] for d in order.loops]
             inside = [c for c in reached if all(n < end for n, end in zip(c, ends, strict=True))]
             assert len(inside) == prod(ends)
-        code = boxes.dispatch(cut, "scan", "").code
+        code = box_code.dispatch(cut, "scan", "").code
         held = int(code.split("held: array<Num, ")[1].split(">")[0])
         width = 8 if asked.bits == 64 else 4
         assert (held + boxes.WG_SIZE + boxes.GROUP_SUMS) * width <= storage

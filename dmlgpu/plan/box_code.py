@@ -1,0 +1,580 @@
+"""The WGSL of a scan by boxes: what is read, scanned and written by the invocations of a workgroup.
+
+How a scan is cut into boxes is said in boxes.py; the kernel around this code is scan/boxes.wgsl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from dmlgpu.plan.boxes import BANKS, GROUP_SUMS, WG_SIZE, Boxes, Order, held_steps
+from dmlgpu.plan.dispatch import Dispatch, Value, eight, funnel, of_eight
+from dmlgpu.plan.lines import arithmetic, fold_params
+from dmlgpu.plan.loops import order_of
+
+PARTS_TOGETHER = 16  # parts of a line that are added up before others are
+
+
+def dispatch(boxes: Boxes, entry: str, partials: str) -> Dispatch:
+    """One pass over all boxes; partials lie line by line, or where lines are many step by step."""
+    scan, dims = boxes.scan, boxes.dims
+    bindings = {"input": scan.input, "output": scan.output, "partials": partials}
+    if entry == "scan":
+        del bindings["partials"]
+    if entry == "reduce":
+        del bindings["output"]
+    count = prod(boxes.counts)
+    params: dict[str, Value] = {
+        "count": count,
+        "segment_steps": boxes.segment_steps,
+        "in_base": scan.in_base,
+        "out_base": scan.out_base,
+        "sizes": eight([d.size for d in dims]),
+        "counts": eight(boxes.counts),
+        "in_strides": eight([d.source for d in dims]),
+        "out_strides": eight([d.out for d in dims]),
+        "partial_strides": eight(partial_strides(boxes)),
+        **fold_params(scan),
+    }
+    slots = {**arithmetic(scan), "put": "put_half" if scan.bits == 16 else "put_whole"}
+    constants = {"WG_SIZE": WG_SIZE, "BITS": scan.bits, "EXCLUSIVE": int(scan.exclusive)}
+    code = "\n".join(_code(boxes))
+    return Dispatch("scan/boxes", count, params, bindings, slots, constants, entry, code=code)
+
+
+def partial_strides(boxes: Boxes) -> list[int]:
+    """Partials from one step of a loop to the next, and from one segment to the next."""
+    strides, step = [0] * len(boxes.dims), boxes.segments
+    for d in reversed(range(boxes.axis)):
+        strides[d] = step
+        step *= boxes.dims[d].size
+    strides[-1] = 1
+    return strides
+
+
+def _sum(terms: Sequence[str]) -> str:
+    return " + ".join(terms) or "0u"
+
+
+def _code(boxes: Boxes) -> list[str]:
+    """The structure of a box in WGSL, and what is done with it."""
+    scan, box = boxes.scan, boxes.box
+    banks = BANKS // 2 if scan.bits == 64 else BANKS
+    accesses = (
+        (boxes.reads, boxes.by_input[0], boxes.wide),
+        (boxes.down, boxes.axis, box[-1] // boxes.parts),
+        (boxes.writes, boxes.by_output[0], 2 if boxes.in_pairs else 1),
+    )
+    held = held_steps(box, boxes.by_output, accesses, banks, boxes.room)
+    size = 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True))
+    return [
+        f"const STEPS = {box[-1]}u;",
+        f"const GROUP_SUMS = {GROUP_SUMS}u;",
+        f"var<workgroup> held: array<Num, {size}>;",
+        f"const IS_ONE = {str(boxes.is_one).lower()};",
+        f"const IS_DIRECT = {str(boxes.is_direct).lower()};",
+        *_box_at(boxes),
+        *_join_parts(boxes),
+        *_take_in(boxes, held),
+        *_on_lines(boxes, held),
+        *_put_out(boxes, held),
+    ]
+
+
+def _box_at(boxes: Boxes) -> list[str]:
+    """Where the boxes of workgroup `number` begin, and how many steps of each loop are left."""
+    axis = boxes.axis
+    members = [*("source", "target_", "partial", "steps"), *(f"n{d}" for d in range(axis))]
+    whole = [
+        f"box.n{d} == {boxes.box[d]}u" for d in range(axis) if boxes.dims[d].size % boxes.box[d]
+    ]
+    lines = [
+        f"struct Box {{ whole: bool, {' '.join(f'{name}: u32,' for name in members)} }}",
+        "fn box_at(number: u32) -> Box {",
+        "  var rest = number;",
+        "  var next = 0u;",
+        "  var first = 0u;",
+        "  var box = Box();",
+        "  box.source = params.in_base;",
+        "  box.target_ = params.out_base;",
+    ]
+    order = order_of([d.out for d in boxes.dims])
+    last = next((d for d in reversed(order) if boxes.counts[d] > 1), -1)
+    for d in order:
+        own = "params.segment_steps" if d == axis else f"{boxes.box[d]}u"
+        left = "steps" if d == axis else f"n{d}"
+        if boxes.counts[d] == 1:  # a division less
+            lines.append(f"  box.{left} = {of_eight('sizes', d)};")
+            continue
+        number = f"(rest - next * {of_eight('counts', d)})"
+        at = number if d == axis else "first"  # partial results are of segments, not of steps
+        lines += [
+            "  next = 0u;" if d == last else f"  next = rest / {of_eight('counts', d)};",
+            f"  first = {number} * {own};",
+            f"  box.source += first * {of_eight('in_strides', d)};",
+            f"  box.target_ += first * {of_eight('out_strides', d)};",
+            f"  box.{left} = min({of_eight('sizes', d)} - first, {own});",
+            f"  box.partial += {at} * {of_eight('partial_strides', d)};",
+            "  rest = next;",
+        ]
+    return [*lines, f"  box.whole = {' && '.join(whole) or 'true'};", "  return box;", "}"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spots:
+    """The elements of an invocation: where they are in a tensor and in workgroup memory."""
+
+    boxes: Boxes
+    order: Order
+    held: tuple[int, ...]
+    strides: str
+    wide: int = 1  # elements of an item, along the first loop of the order
+    whole: bool = False  # the box is inside the tensor
+
+    def declared(self, start: str) -> list[str]:
+        """Coordinates of the lane, and where its first element is."""
+        at = [start, *(f"c{d} * {of_eight(self.strides, d)}" for d in self.order.loops)]
+        return [
+            *self.coordinates(),
+            f"  let left = min(max(box.steps, done) - done, {self.boxes.box[-1]}u);",
+            f"  let at = {_sum(at)};",
+        ]
+
+    def coordinates(self) -> list[str]:
+        """Coordinates of the lane, and where its first element is held."""
+        loops = self.order.loops
+        times = f" * {self.wide}u" if self.wide > 1 else ""
+        return [
+            *(
+                f"  let c{d} = {self.order.of_lane(d)}{times if d == loops[0] else ''};"
+                for d in loops
+            ),
+            f"  let spot = {_sum([f'c{d} * {self.held[d]}u' for d in loops])};",
+        ]
+
+    def _more(self, d: int, item: int) -> int:
+        """What an item adds to the coordinate along a loop."""
+        return self.order.of_item(d, item) * (self.wide if d == self.order.loops[0] else 1)
+
+    def along(self, d: int, item: int) -> str:
+        """The coordinate of an item along a loop."""
+        return f"c{d} + {self._more(d, item)}u"
+
+    def is_inside(self, item: int) -> str:
+        """Whether an item is an element of the tensor."""
+        return " && ".join(
+            f"{self.along(d, item)} < {self.left(d)}"
+            for d in self.order.loops
+            if not self.whole or self.order.leaves(d)
+        )
+
+    def is_held(self, item: int) -> str:
+        """Whether an item is in the box."""
+        return " && ".join(
+            f"{self.along(d, item)} < {self.boxes.box[d]}u"
+            for d in self.order.loops
+            if self.order.leaves(d)
+        )
+
+    def left(self, d: int) -> str:
+        """Steps of a loop from the box's first on."""
+        if self.whole:
+            return f"{self.boxes.box[d]}u"
+        return "left" if d == self.boxes.axis else f"box.n{d}"
+
+    def address(self, item: int) -> str:
+        """Where an item is in the tensor."""
+        adds = [(self._more(d, item), d) for d in self.order.loops]
+        return _sum(["at", *(f"{n}u * {of_eight(self.strides, d)}" for n, d in adds if n)])
+
+    def spot(self, item: int) -> str:
+        """Where an item is held."""
+        return f"spot + {sum(self._more(d, item) * self.held[d] for d in self.order.loops)}u"
+
+
+def _all(conditions: Sequence[str]) -> str:
+    return " && ".join(conditions)
+
+
+def _when(condition: str, statement: str) -> str:
+    return f"  if ({condition}) {{ {statement} }}" if condition else f"  {statement}"
+
+
+def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
+    """Reads a box in the order of the input: its words first, which are understood when needed.
+
+    Outside of the tensor the box's first element is read, so that no load is in a branch, and
+    identities are held.
+    """
+    if boxes.is_direct:
+        return []
+    wide, near, order = boxes.wide, boxes.by_input[0], boxes.reads
+    every = range(order.items)
+    reads = [_words(boxes, wide, i) for i in every]
+    loads, values = {}, {}
+    for whole in (True, False):
+        spots = Spots(boxes, order, held, "in_strides", wide, whole)
+        here = [spots.is_inside(i) for i in every]
+        at = [spots.address(i) for i in every]
+        found = [
+            *spots.declared(f"box.source + done * {of_eight('in_strides', boxes.axis)}"),
+            *(f"  let here{i} = {here[i]};" for i in every if here[i]),
+            *(
+                f"  let at{i} = {f'select(box.source, {at[i]}, here{i})' if here[i] else at[i]};"
+                for i in every
+            ),
+        ]
+        loads[whole] = [*found, f"  return Loaded({', '.join(words for _, words, _ in reads)});"]
+        taken = [value for _, _, pair in reads for value in pair]
+        if not whole:
+            inside = [
+                f"here{i}{_next(spots, near, i) if k else ''}" for i in every for k in range(wide)
+            ]
+            taken = [f"select(identity(), {v}, {c})" for v, c in zip(taken, inside, strict=True)]
+        values[whole] = [*found, f"  return Values({', '.join(taken)});"]
+    spots = Spots(boxes, order, held, "in_strides", wide)
+    stores = [
+        _when(
+            spots.is_held(i),
+            " ".join(
+                f"held[{spots.spot(i)} + {k * held[near]}u] = values.v{i * wide + k};"
+                for k in range(wide)
+            ),
+        )
+        for i in every
+    ]
+    return [
+        *_taken(reads[0][0], len(every), len(every) * wide),
+        *_either("load_box(box: Box, done: u32, lane: u32) -> Loaded", loads),
+        *_either("values_of(loaded: Loaded, box: Box, done: u32, lane: u32) -> Values", values),
+        "fn hold(values: Values, lane: u32) {",
+        *spots.coordinates(),
+        *stores,
+        "}",
+    ]
+
+
+def _next(spots: Spots, near: int, item: int) -> str:
+    """That the element behind an item is inside, too."""
+    return f" && {spots.along(near, item)} + 1u < {spots.left(near)}"
+
+
+def _taken(kind: str, words: int, elements: int) -> list[str]:
+    """What an invocation has read of a box: words as they are, and the elements in them."""
+    every = range(elements)
+    return [
+        f"struct Loaded {{ {' '.join(f'w{i}: {kind},' for i in range(words))} }}",
+        f"struct Values {{ {' '.join(f'v{i}: Num,' for i in every)} }}",
+        f"fn no_values() -> Values {{ return Values({', '.join('identity()' for _ in every)}); }}",
+        "fn added(a: Values, b: Values) -> Values {",
+        f"  return Values({', '.join(f'combine(a.v{i}, b.v{i})' for i in every)});",
+        "}",
+    ]
+
+
+def _either(head: str, bodies: dict[bool, list[str]]) -> list[str]:
+    """A function that is one of two: of a box inside the tensor, or of one that reaches beyond."""
+    return [
+        f"fn {head} {{",
+        "  if (box.whole && done + STEPS <= box.steps) {",
+        *bodies[True],
+        "  } else {",
+        *bodies[False],
+        "  }",
+        "}",
+    ]
+
+
+def _words(boxes: Boxes, wide: int, i: int) -> tuple[str, str, list[str]]:
+    """How item `i` is read: the type of its words, these words, and the elements in them."""
+    if boxes.scan.bits == 64:
+        words = f"vec2<u32>(load_input(2u * at{i}), load_input(2u * at{i} + 1u))"
+        return "vec2<u32>", words, [f"decode(loaded.w{i})"]
+    if boxes.scan.bits == 32:
+        return "u32", f"load_input(at{i})", [f"decode(vec2<u32>(loaded.w{i}, 0u))"]
+    first = f"load_input(at{i} / 2u)"
+    if wide == 1:
+        half = f"(loaded.w{i} >> (at{i} % 2u * 16u)) & 0xffffu"
+        return "u32", first, [f"decode(vec2<u32>({half}, 0u))"]
+    dims, near = boxes.dims, boxes.by_input[0]
+    steps = [d.source for k, d in enumerate(dims) if k != near and d.size > 1]
+    pair = f"loaded.w{i}"
+    kind = "u32"
+    if any(n % 2 for n in (boxes.scan.in_base, boxes.segment_steps, *steps)):
+        # A pair that begins inside a word ends in the next one.
+        kind, first = "vec2<u32>", f"vec2<u32>({first}, load_input((at{i} + 1u) / 2u))"
+        pair = f"({funnel(f'{pair}.x', f'{pair}.y', f'(at{i} % 2u * 16u)')})"
+    halves = [f"{pair} & 0xffffu", f"{pair} >> 16u"]
+    return kind, first, [f"decode(vec2<u32>({half}, 0u))" for half in halves]
+
+
+def _join_parts(boxes: Boxes) -> list[str]:
+    """What comes before each part of a line in a box, from the sums of all parts.
+
+    One invocation for some parts of a line adds up their sums, for all others; then come the sums
+    of those, where there are several for a line.
+    """
+    parts, lines = boxes.parts, boxes.lines
+    head = "fn join_parts(sum: Num, before: Num, lane: u32) -> Joined {"
+    if parts == 1:
+        return [head, "  return Joined(before, combine(before, sum));", "}"]
+    groups = -(-parts // PARTS_TOGETHER)
+    together = -(-parts // groups)
+    every = range(together)
+    # Those of the last ones that are not there change nothing.
+    is_there = {i: f"part < {groups - 1}u" for i in every if (groups - 1) * together + i >= parts}
+    made = [
+        head,
+        f"  let part = lane / {lines}u;",
+        f"  let line = lane - part * {lines}u;",
+        "  wg_sums[lane] = sum;",
+        "  workgroupBarrier();",
+        f"  if (part < {groups}u) {{",
+        f"    let at = part * {together * lines}u + line;",
+    ]
+    for i in every:
+        own = f"wg_sums[at + {i * lines}u]"
+        if i in is_there:
+            own = f"wg_sums[min(at + {i * lines}u, {WG_SIZE - 1}u)]"
+            own = f"select(identity(), {own}, {is_there[i]})"
+        made.append(f"    let s{i} = {own};")
+    made.append("    var all = s0;")
+    for i in range(1, together):
+        stored = f"wg_sums[at + {i * lines}u] = all;"
+        made += ["  " + _when(is_there.get(i, ""), stored), f"    all = combine(all, s{i});"]
+    made += [
+        "    wg_group_sums[lane] = all;",
+        "  }",
+        "  workgroupBarrier();",
+        f"  let group = part / {together}u;",
+        f"  let start = select(wg_sums[lane], identity(), part == group * {together}u);",
+        "  var above = before;",
+        "  var after = before;",
+    ]
+    for i in range(groups):
+        if i:
+            made.append(f"  above = select(above, after, group == {i}u);")
+        made.append(f"  after = combine(after, wg_group_sums[line + {i * lines}u]);")
+    return [*made, "  return Joined(combine(above, start), after);", "}"]
+
+
+def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
+    """What an invocation does with its lines, or with its part of one."""
+    axis, parts, own, order = boxes.axis, boxes.parts, boxes.own, boxes.down
+    steps = boxes.box[-1] // parts
+    number = range(order.items)  # lines of an invocation
+    declared = [f"  let c{d} = {order.of_lane(d)};" for d in order.loops]
+
+    def where(j: int, t: int) -> str:
+        more = sum(order.of_item(d, j) * held[d] for d in own)
+        return f"held[spot + {more + t * held[axis]}u]"
+
+    def partial(j: int) -> str:
+        adds = [f"(c{d} + {order.of_item(d, j)}u) * {of_eight('partial_strides', d)}" for d in own]
+        return _sum(["box.partial", *adds])
+
+    def is_held(j: int) -> str:
+        checks = [
+            f"c{d} + {order.of_item(d, j)}u < {boxes.box[d]}u" for d in own if order.leaves(d)
+        ]
+        return " && ".join([f"c{axis} < {parts}u", *checks])
+
+    def is_inside(j: int) -> str:
+        return " && ".join(
+            [is_held(j), *(f"c{d} + {order.of_item(d, j)}u < box.n{d}" for d in own)]
+        )
+
+    def address(start: str, strides: str, j: int, t: int) -> str:
+        adds = [*((order.of_item(d, j), d) for d in own), (t, axis)]
+        return _sum([start, *(f"{n}u * {of_eight(strides, d)}" for n, d in adds if n)])
+
+    def begin(start: str, strides: str) -> str:
+        at = [f"c{d} * {of_eight(strides, d)}" for d in own]
+        return _sum([start, f"first * {of_eight(strides, axis)}", *at])
+
+    # Steps of the invocation's part, from the first one on, that are inside.
+    found = [
+        *declared,
+        f"  let first = done + c{axis} * {steps}u;",
+        "  let left = max(box.steps, first) - first;",
+        *(f"  let here{j} = {is_inside(j)};" for j in number),
+    ]
+    at = [f"c{d} * {held[d]}u" for d in own]
+    # An idle invocation reads what the last part does, and writes nothing.
+    at.append(f"min(c{axis}, {parts - 1}u) * {steps * held[axis]}u")
+    spot = f"  let spot = {_sum(at)};"
+    every = [(j, t, j * steps + t) for j in number for t in range(steps)]
+    lines = []
+    values = {(j, t): f"values.v{i}" if boxes.is_direct else where(j, t) for j, t, i in every}
+    if boxes.is_direct:
+        places = [
+            f"  let at = {begin('box.source', 'in_strides')};",
+            *(
+                f"  let at{i} = select(box.source, {address('at', 'in_strides', j, t)},"
+                f" here{j} && {t}u < left);"
+                for j, t, i in every
+            ),
+        ]
+        reads = [_words(boxes, 1, i) for _, _, i in every]
+        taken = [
+            f"select(identity(), {reads[i][2][0]}, here{j} && {t}u < left)" for j, t, i in every
+        ]
+        lines += [
+            *_taken(reads[0][0], len(every), len(every)),
+            "fn load_box(box: Box, done: u32, lane: u32) -> Loaded {",
+            *found,
+            *places,
+            f"  return Loaded({', '.join(words for _, words, _ in reads)});",
+            "}",
+            "fn values_of(loaded: Loaded, box: Box, done: u32, lane: u32) -> Values {",
+            *found,
+            f"  return Values({', '.join(taken)});",
+            "}",
+            "fn hold(values: Values, lane: u32) { }",
+        ]
+
+    def put(j: int, t: int, result: str) -> str:
+        if boxes.is_direct:
+            stored = f"put({address('to', 'out_strides', j, t)}, {result});"
+            return f"    if ({t}u < left) {{ {stored} }}"
+        return f"    {where(j, t)} = {result};"
+
+    taking = "(values: Values, box: Box, done: u32, before: Carries, lane: u32) -> Carries"
+    members = " ".join(f"n{j}: Num," for j in number)
+    nothing = ", ".join("identity()" for _ in number)
+    lines += [
+        f"struct Carries {{ {members} }}",
+        f"fn no_carries() -> Carries {{ return Carries({nothing}); }}",
+        "fn load_carries(box: Box, lane: u32) -> Carries {",
+        *declared,
+        "  var carries = no_carries();",
+        *(_when(is_inside(j), f"carries.n{j} = load_partial({partial(j)});") for j in number),
+        "  return carries;",
+        "}",
+        f"fn scan_lines{taking} {{",
+        *found,
+        spot,
+        f"  let to = {begin('box.target_', 'out_strides')};",
+        "  var carries = before;",
+    ]
+    for j in number:
+        lines.append(f"  let x{j}_0 = {values[j, 0]};")
+        for t in range(1, steps):
+            lines.append(f"  let x{j}_{t} = combine(x{j}_{t - 1}, {values[j, t]});")
+    for j in number:
+        start = f"joined{j}.start"
+        sums = [f"combine({start}, x{j}_{t})" for t in range(steps)]
+        lines += [
+            f"  let joined{j} = join_parts(x{j}_{steps - 1}, carries.n{j}, lane);",
+            f"  carries.n{j} = joined{j}.after;",
+            f"  if ({f'here{j}' if boxes.is_direct else is_held(j)}) {{",
+            "    if (EXCLUSIVE) {",
+            *("  " + put(j, t, result) for t, result in enumerate([start, *sums[:-1]])),
+            "    } else {",
+            *("  " + put(j, t, result) for t, result in enumerate(sums)),
+            "    }",
+            "  }",
+        ]
+    lines += [
+        "  return carries;",
+        "}",
+        "fn store_sums(values: Values, box: Box, lane: u32) {",
+        *declared,
+        spot,
+    ]
+    for j in number:
+        stored = f"store_partial({partial(j)}, sum{j});"
+        lines += [
+            f"  var own{j} = {values[j, 0]};",
+            *(f"  own{j} = combine(own{j}, {values[j, t]});" for t in range(1, steps)),
+            f"  let sum{j} = join_parts(own{j}, identity(), lane).after;",
+            _when(f"c{axis} == 0u && {is_inside(j)}", stored),
+        ]
+    return [*lines, "}"]
+
+
+def _put_out(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
+    """Writes a box in the order of the output."""
+    if boxes.is_direct:
+        return ["fn put_out(box: Box, done: u32, lane: u32) { }"]
+    made = _pairs_put if boxes.in_pairs else _elements_put
+    bodies = {whole: made(boxes, held, whole) for whole in (True, False)}
+    return _either("put_out(box: Box, done: u32, lane: u32)", bodies)
+
+
+def _elements_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
+    """Writes element by element."""
+    order = boxes.writes
+    spots = Spots(boxes, order, held, "out_strides", whole=whole)
+    every = range(order.items)
+    return [
+        *spots.declared(f"box.target_ + done * {of_eight('out_strides', boxes.axis)}"),
+        *(f"  let v{i} = held[{spots.spot(i)}];" for i in every),
+        *(_when(spots.is_inside(i), f"put({spots.address(i)}, v{i});") for i in every),
+    ]
+
+
+def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
+    """Writes halves in pairs, as they share words; a run begins and ends anywhere in a word.
+
+    An invocation writes the words that begin with elements 2k of a run, or with 2k + 1 where the
+    run begins inside a word. The first of those then also writes the run's first element. All of
+    them are under way before the ends of runs, which others write to as well.
+    """
+    order, near, on_words = boxes.writes, boxes.by_output[0], boxes.begins_on_words
+    all_pairs = whole and on_words  # nothing but whole words
+    rows = [d for d in order.loops if d != near]
+    is_backward = boxes.dims[near].out < 0
+    left = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
+    if whole:
+        left = {d: f"{boxes.box[d]}u" for d in order.loops}
+    checked = [d for d in rows if not whole or order.leaves(d)]
+    address = [f"box.target_ + done * {of_eight('out_strides', boxes.axis)}"]
+    address += [f"c{d} * {of_eight('out_strides', d)}" for d in rows]
+    firsts, pairs, stores, ends = [], [], [], []
+    for i in range(order.items):
+        adds = [(order.of_item(d, i), d) for d in rows]
+        at = _sum(["at", *(f"{k}u * {of_eight('out_strides', d)}" for k, d in adds if k)])
+        more = sum(k * held[d] for k, d in adds)
+        pair = f"c{near} + {order.of_item(near, i)}u"
+        here = [f"{pair} < {order.box[near]}u"] if order.leaves(near) else []
+        here += [f"c{d} + {k}u < {left[d]}" for k, d in adds if d in checked]
+
+        def half(k: str, more: int = more) -> str:
+            along = f"(n - 1u - ({k}))" if is_backward else f"({k})"
+            return f"held[spot + {more}u + {along} * {held[near]}u]"
+
+        own = f"k{i}", f"k{i} + 1u"
+        if not all_pairs:
+            own = f"min({own[0]}, n - 1u)", f"min({own[1]}, n - 1u)"
+        firsts += [
+            f"  let at{i} = {at};",
+            f"  let k{i} = 2u * ({pair}){'' if on_words else f' + (at{i} & 1u)'};",
+            f"  let n{i} = {f'select(0u, n, {_all(here)})' if here else 'n'};",
+        ]
+        pairs.append(f"  let pair{i} = encode_pair({half(own[0])}, {half(own[1])});")
+        stored = f"store_output((at{i} + k{i}) / 2u, pair{i});"
+        stores.append(_when(_all(here) if all_pairs else f"k{i} + 1u < n{i}", stored))
+        if not all_pairs:
+            ends.append(
+                f"  if (k{i} + 1u == n{i}) {{"
+                f" merge_output((at{i} + k{i}) / 2u, 0xffffu, pair{i} & 0xffffu); }}"
+            )
+        if not on_words:
+            ends.append(
+                f"  if (k{i} == 1u && n{i} > 0u) {{"
+                f" merge_output(at{i} / 2u, 0xffff0000u, encode({half('0u')}).x << 16u); }}"
+            )
+    return [
+        *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
+        f"  let left = min(box.steps - done, {boxes.box[-1]}u);",
+        f"  let n = {left[near]};",
+        f"  let at = {_sum(address)}{' - (n - 1u)' if is_backward else ''};",
+        f"  let spot = {_sum([f'c{d} * {held[d]}u' for d in rows])};",
+        *firsts,
+        *pairs,
+        *stores,
+        *ends,
+    ]
