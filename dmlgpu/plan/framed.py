@@ -166,7 +166,10 @@ def _code(sizes: Sequence[int], axes: Sequence[Axis], bits: int) -> list[str]:
     # Of short rows so many units leave one that all are made element by element.
     is_long = sizes[-1] * bits >= LONG_RUN
     is_straight = inner.steps[-1] == 1 and inner.stride == 1 and bits < 32 and is_long
+    is_wide = bits == 64
     return [
+        f"#bind read input: {'vec2<u32>' if is_wide else 'u32'}",
+        f"fn word_at(i: u32) -> u32 {{ return load_input(i){'.x' if is_wide else ''}; }}",
         *_counting(sizes),
         *(x for k, a in enumerate(axes) if a.rule for x in _outside(a.rule, k, a.together)),
         *_row(sizes, axes),

@@ -1,8 +1,8 @@
 // Rows of a source with other elements around them: one invocation makes 16 bytes of a packed output,
 // which begin in one of its rows and may end in the next. Where STRAIGHT, neighbours in the source are
 // shifted to where they belong; all else is looked up element by element. dmlgpu/plan/framed.py writes
-// the parameters, how rows are counted and found (`place`, `after`, `row_at`), and `elements`.
-#bind read input: u32
+// the parameters, the binding of the source and its words (`word_at`), how rows are counted and found
+// (`place`, `after`, `row_at`), and `elements`.
 #bind write output: vec4<u32>
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;
@@ -19,7 +19,7 @@ struct Row {
 fn bytes_at(e: u32) -> vec4<u32> {
   let w = e / PER_WORD;
   let wraps = 0xffffffffu / PER_WORD;
-  #repeat 5: let w$ = load_input((w + $u) & wraps);
+  #repeat 5: let w$ = word_at((w + $u) & wraps);
   let low = vec4<u32>(w0, w1, w2, w3);
   let high = vec4<u32>(w1, w2, w3, w4);
   let shift = e % PER_WORD * BITS % 32u;
