@@ -304,10 +304,6 @@ class Order:
             item //= items
         return 0
 
-    def has_items(self, d: int) -> bool:
-        """Whether items differ along a loop."""
-        return self.lanes(d) < self.box[d]
-
     def leaves(self, d: int) -> bool:
         """Whether lanes or items reach beyond the box along a loop."""
         lanes = self.lanes(d)
