@@ -19,7 +19,7 @@ from dmlgpu.plan.accumulators import Accumulator, paired
 from dmlgpu.plan.division import Shape
 
 PARTIALS = "partials"  # the shared memory: a count for each block of lines, then the words
-MOST_WORDS = 3 << 12  # that one workgroup reads; more are joined by a pass of their own
+MOST_WORDS = 1 << 12  # that one workgroup reads; more are joined by a pass of their own
 MOST_BOUND = 6  # bindings of inputs, of the eight that every adapter has
 AT_ONCE = 3  # partial results of a line that an invocation takes together, at most
 FLAG, BITS = "0x80000000u", "0x7fffffffu"
