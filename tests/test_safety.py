@@ -199,7 +199,7 @@ def test_no_callers_text_reaches_a_shader(
 
 
 def test_shaders_are_made_of_files_and_numbers() -> None:
-    """What a plan hands to the assembly of shaders: names of files, and integers."""
+    """What a plan hands to the assembly of shaders: names of files, and numbers."""
     files = {p.relative_to(SHADERS).with_suffix("").as_posix() for p in SHADERS.rglob("*.wgsl")}
     for _, plan in every_plan():
         for dispatch in plan.dispatches:
@@ -209,7 +209,8 @@ def test_shaders_are_made_of_files_and_numbers() -> None:
                 assert {name, f"{folder}/{name}"} & files, name
             assert all(type(value) is int for value in dispatch.constants.values())
             for value in dispatch.params.values():
-                assert all(type(v) is int for v in (value if isinstance(value, tuple) else [value]))
+                for v in value if isinstance(value, tuple) else [value]:
+                    assert type(v) in (int, float), v
             assert re.fullmatch(r"\w+", dispatch.entry)
 
 
