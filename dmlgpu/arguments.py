@@ -12,7 +12,7 @@ from dmlgpu.desc.enumerations import ScaleBias
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.desc.values import exact
 
-_FIXED = (int, float, str, type, np.integer, np.floating, TensorDesc, ScaleBias)
+_FIXED = (int, float, type, np.integer, np.floating, TensorDesc, ScaleBias)
 _PLAIN = frozenset({int, bool, float, str, list, tuple, type(None), type(...)})
 
 

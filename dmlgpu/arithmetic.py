@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from dmlgpu.array.promotion import is_number
 from dmlgpu.desc.host import host_memory
+from dmlgpu.desc.values import exact
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dmlgpu.tensor import Tensor
 
 NUMBERS = frozenset({bool, int, float})
-_PACKED = struct.Struct("<d").pack
 
 
 class Arithmetic:
@@ -306,7 +305,7 @@ class Conversions:
 
 def number_key(number: Any) -> Hashable:
     """What a prepared function depends on of a number: its bits, for 0.0 equals -0.0."""
-    return number.__class__, _PACKED(number) if isinstance(number, float) else number
+    return number.__class__, exact(number)
 
 
 def _no_products() -> UnsupportedError:

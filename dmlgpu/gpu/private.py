@@ -379,7 +379,7 @@ class Question:
         """
         began = time.perf_counter()
         spin = 0 if self._device.adapter.info["adapter_type"] == "CPU" else SPIN
-        idle = waited = 0.0
+        idle, waited = 0, 0.0
         while not self.answer and (idle < IDLE or waited < LOST):
             if is_destroyed(self._device):
                 raise DeviceLostError(f"the GPU device was lost while {what}")

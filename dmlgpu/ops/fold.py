@@ -25,9 +25,8 @@ from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
 
 ARRAYS = ("window_sizes", "strides", "dilations", "start_padding", "end_padding")
 MOST = 6  # spatial dimensions
-WRITTEN = (
-    9  # terms of a sum that are loaded before they are added: each in a loop would be waited for
-)
+# Terms of a sum that are loaded before they are added; in a loop each would be waited for.
+WRITTEN = 9
 
 
 class UnfoldDesc(Description):
