@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import pytest
@@ -26,20 +25,12 @@ def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> N
     """On a GPU each invocation takes one of them."""
     dispatch = one(copy(TensorDesc(T[f"UINT{bits}"], (2, 3, 512))), ADAPTERS[adapter])
     units = 2 * 3 * 512 * bits // 128
-    assert dispatch.shader == "move/copy"
-    assert dispatch.slots == {"move": "units"}
-    constants = {"RANK": 1, "PAIRS": 1, "RUN": 1, "AT_ONCE": 1, "REPEATS": 1}
-    assert dispatch.constants == {"WG_SIZE": WG_SIZE, **constants}
-    assert dispatch.workgroups == -(-units // WG_SIZE)
-    assert dispatch.params == {
-        "count": units,
-        "source_base": 0,
-        "run": units,
-        "team": 1,
-        "sizes": eight([units]),
-        "out_strides": eight([1]),
-        "source_strides": eight([1]),
-    }
+    assert dispatch.shader == "move/packed"
+    assert dispatch.constants == {"WG_SIZE": 256, "BITS": 128, "AT_ONCE": 1, "REPEATS": 1}
+    assert dispatch.workgroups == -(-units // 256)
+    assert dispatch.params["count"] == units
+    assert dispatch.params["sizes"] == eight([units])
+    assert "load_input(row0_0)" in dispatch.code
 
 
 @pytest.mark.parametrize(
@@ -60,14 +51,10 @@ def test_a_cpu_takes_many_units_in_runs(units: int, run: int) -> None:
     """A run for each of 64 workgroups, where no other kernel serves: every third element."""
     desc = copy(TensorDesc(T.UINT8, (48 * units - 2,)), steps=(3,))
     dispatch = one(desc, SOFTWARE)
-    slots = {"move": "dense"}
-    assert dispatch.slots == slots | {"main": "dense_runs"}
+    assert dispatch.slots == {"move": "dense", "main": "dense_runs"}
     assert dispatch.constants["RUN"] == run
     assert dispatch.params["count"] == units
     assert dispatch.workgroups == -(-units // (run * WG_SIZE))
-    on_gpu = one(desc, ADAPTERS["discrete"])
-    assert on_gpu.slots == slots | {"main": "dense_pairs"}
-    assert on_gpu.workgroups == -(-units // WG_SIZE)
 
 
 LONG = 16 * LONG_ROW  # bytes of the shortest row that is a loop of its own
@@ -98,7 +85,7 @@ def test_a_cpu_runs_kernels_without_branches_where_rows_allow(
     desc = copy(TensorDesc(data_type, sizes), **how)
     assert one(desc, SOFTWARE).slots["move"] == kernel
     for name in ("least", "discrete", "integrated", "mobile"):
-        assert kernel_of(one(desc, ADAPTERS[name])) in ("units", "tile", "dense", "sparse")
+        assert kernel_of(one(desc, ADAPTERS[name])) in ("tile", "packed", "sparse")
 
 
 def kernel_of(dispatch: Dispatch) -> str:
@@ -205,68 +192,69 @@ def test_scalars_are_gathered_a_unit_at_a_time(pieces: int, run: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "strides", "kernel", "rest"),
+    ("sizes", "strides", "kernel", "made"),
     [
-        ((64, 64), None, "units", {}),
-        ((64, 64), (100, 1), "units", {}),  # padded rows
-        (
-            (64, 64),
-            (101, 1),
-            "dense",
-            {"STEP": 1, "WHOLE": 0},
-        ),  # rows that start within a unit
-        ((64, 63), (64, 1), "dense", {"STEP": 1, "WHOLE": 0}),  # rows that end within a unit
-        ((64, 64), (1000, 1), "sparse", {}),  # mostly gaps
-        ((64, 64), (128, 2), "sparse", {"RANK": 1}),  # no run of neighbours
-        ((2, 3), (2, 3), "sparse", {}),  # rows interleave
+        ((64, 64), None, "packed", 64 * 64),
+        ((64, 64), (100, 1), "packed", 63 * 100 + 64),  # padded rows
+        ((64, 64), (101, 1), "packed", 63 * 101 + 64),  # rows that start within a unit
+        ((64, 63), (64, 1), "packed", 64 * 64),  # rows that end within a unit
+        ((64, 64), (1000, 1), "sparse", 64 * 64),  # mostly gaps
+        ((64, 64), (128, 2), "sparse", 64 * 64),  # no run of neighbours
+        ((2, 3), (2, 3), "sparse", 2 * 3),  # rows interleave
     ],
     ids=["packed", "padded", "101", "63", "far apart", "every second", "interleaved"],
 )
 def test_the_layout_of_the_output_picks_the_kernel(
-    sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str, rest: dict[str, int]
+    sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str, made: int
 ) -> None:
+    """What lies between the elements is made, too, or else each is stored by itself."""
     dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
-    dense = {"main": "dense_pairs"} if kernel == "dense" else {}
-    assert dispatch.slots == {"move": kernel, **dense}
-    constants = {"WG_SIZE": WG_SIZE, "RANK": 2 if strides else 1, **rest}
-    if kernel != "sparse":
-        constants |= {"AT_ONCE": 1, "REPEATS": 1}
-    if kernel != "units":
-        constants["BITS"] = 32
-    if kernel == "dense":
-        gaps = strides is not None and strides[0] > sizes[1]
-        constants |= {"TUPLE_PER_ELEMENT": 0, "LONG": 0, "SPLAT": 0, "GAPS": int(gaps)}
-    if kernel == "sparse":
-        assert dispatch.params["count"] == prod(sizes)
-        assert dispatch.workgroups == -(-prod(sizes) // WG_SIZE)
-    if kernel == "units":
-        constants |= {"PAIRS": 1, "RUN": 1}
-    assert dispatch.constants == constants
+    assert kernel_of(dispatch) == kernel
+    each = 4 if kernel == "packed" else 1
+    assert dispatch.params["count"] == -(-made // each)
+    assert dispatch.workgroups == -(-made // (each * WG_SIZE))
 
 
 @pytest.mark.parametrize(
-    ("data_type", "sizes", "how", "whole"),
+    ("data_type", "sizes", "how", "rows_"),
     [
-        (T.UINT8, (64, 4096), {"steps": (1, 3), "windows": (64, 3070)}, True),
-        (T.UINT8, (64, 4096), {"steps": (1, 3), "windows": (64, 3067)}, False),  # rows end within
-        (T.UINT8, (64, 3072), {"steps": (1, 3), "strides": (1040, 1)}, False),  # gaps of a unit
-        (
-            T.FLOAT16,
-            (64, 3072),
-            {"steps": (1, 3), "strides": (1028, 1)},
-            False,
-        ),  # rows start within
-        (T.FLOAT32, (3000,), {"steps": (3,)}, True),
-        (T.FLOAT32, (3001,), {"steps": (3,)}, False),  # the last unit is not full
-        (T.INT64, (3, 6), {"steps": (1, 3)}, True),
+        (T.UINT8, (64, 4096), {"steps": (1, 3), "windows": (64, 3070)}, 1),
+        (T.UINT8, (64, 4096), {"steps": (1, 3), "windows": (64, 3067)}, 2),  # rows end within
+        (T.UINT8, (64, 3072), {"steps": (1, 3), "strides": (1040, 1)}, 1),  # gaps of a unit
+        (T.FLOAT16, (64, 3072), {"steps": (1, 3), "strides": (1028, 1)}, 2),  # rows start within
+        (T.FLOAT32, (3001,), {"steps": (3,)}, 1),  # the last unit is not full
+        (T.INT64, (3, 6), {"steps": (1, 3)}, 1),
+        (T.INT64, (3, 8), {"steps": (1, 3)}, 2),
+        (T.UINT8, (40, 3, 90), {"repeated": True}, 2),
+        (T.UINT8, (40, 3, 7), {"repeated": True}, 4),  # short ones
     ],
 )
-def test_units_that_stay_in_one_run_are_not_checked_for_it(
-    data_type: T, sizes: tuple[int, ...], how: dict[str, Any], whole: bool
+def test_units_that_stay_in_one_row_do_not_reach_for_the_next(
+    data_type: T, sizes: tuple[int, ...], how: dict[str, Any], rows_: int
 ) -> None:
-    dispatch = one(copy(TensorDesc(data_type, sizes), **how))
-    assert dispatch.slots["move"] == "dense"
-    assert dispatch.constants["WHOLE"] == whole
+    strides = (3, 1, 0) if how.pop("repeated", False) else None
+    dispatch = one(copy(TensorDesc(data_type, sizes, strides), **how))
+    assert kernel_of(dispatch) == "packed"
+    unit_at = dispatch.code.partition("fn unit_at")[2].partition("}")[0]
+    assert unit_at.count("let row0_") == rows_
+
+
+@pytest.mark.parametrize(
+    ("data_type", "step", "loads"),
+    [
+        (T.UINT8, 1, 5),
+        (T.UINT8, -2, 9),
+        (T.UINT8, 4, 17),
+        (T.UINT8, 5, 16),  # one by one
+        (T.FLOAT16, -1, 5),
+        (T.FLOAT16, 3, 13),
+        (T.FLOAT16, 5, 8),
+        (T.FLOAT32, -1, 4),
+    ],
+)
+def test_narrow_elements_are_shifted_out_of_words(data_type: T, step: int, loads: int) -> None:
+    code = one(copy(TensorDesc(data_type, (9, 3841)), windows=(9, 3840), steps=(1, step))).code
+    assert code.count("load_input(") == loads
 
 
 @pytest.mark.parametrize(
@@ -277,10 +265,10 @@ def test_units_that_stay_in_one_run_are_not_checked_for_it(
         (T.UINT8, (64, 40, 3), {"strides": (40, 1, 64 * 40)}, "tile"),  # and to the front
         (T.UINT8, (64, 40, 3), {"steps": (1, -1, 1)}, "tile"),  # pixels stay together
         (T.UINT8, (64, 40, 3), {"steps": (1, 1, -1)}, "tile"),
-        (T.UINT8, (64, 40, 16), {"steps": (1, -1, 1)}, "units"),
-        (T.UINT8, (64, 40, 17), {"steps": (1, -1, 1)}, "dense"),
-        (T.UINT8, (64, 4096), {"steps": (1, -1)}, "dense"),
-        (T.UINT8, (64, 4096), {"steps": (1, 5)}, "dense"),
+        (T.UINT8, (64, 40, 16), {"steps": (1, -1, 1)}, "packed"),
+        (T.UINT8, (64, 40, 17), {"steps": (1, -1, 1)}, "packed"),
+        (T.UINT8, (64, 4096), {"steps": (1, -1)}, "packed"),
+        (T.UINT8, (64, 4096), {"steps": (1, 5)}, "packed"),
         (T.UINT8, (40, 9), {"strides": (10, 1)}, "tile"),
     ],
 )
@@ -317,14 +305,15 @@ def test_tiles_that_follow_one_another_are_neighbours(
 def test_what_is_repeated_is_made_once(times: int, row: int, made: int, repeats: int) -> None:
     """In whole units, and as often as an invocation stores one."""
     dispatch = one(copy(TensorDesc(T.UINT8, (times, row), (0, 1))))
-    assert (dispatch.params["run"], dispatch.constants["REPEATS"]) == (made, repeats)
+    assert (dispatch.params["made"], dispatch.constants["REPEATS"]) == (made, repeats)
     assert dispatch.params["count"] == -(-times * row // 16)
 
 
-@pytest.mark.parametrize(("times", "kernel"), [(9, "tile"), (90, "dense")])
-def test_elements_repeated_often_need_no_tile(times: int, kernel: str) -> None:
-    repeated = TensorDesc(T.UINT8, (40, times), (1, 0))
-    assert kernel_of(one(copy(repeated))) == kernel
+@pytest.mark.parametrize("times", [2, 9, 90])
+@pytest.mark.parametrize("strides", [(1, 0), (0, 1)])
+def test_elements_that_are_repeated_need_no_tile(times: int, strides: tuple[int, int]) -> None:
+    repeated = TensorDesc(T.UINT8, (40, times), strides)
+    assert kernel_of(one(copy(repeated))) == "packed"
 
 
 def test_long_runs_are_buffer_copies_on_a_cpu() -> None:

@@ -29,10 +29,11 @@ from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import RUN
 
 BY_ELEMENT = ("sparse", "dense", "dense in pairs", "dense in runs")
-ANYHOW = (*BY_ELEMENT, "tile")
+PACKED = ("packed", "packed in 32 bits")  # with 64-bit integers in shaders, and without
+ANYHOW = (*BY_ELEMENT, "tile", *PACKED)
 BY_UNIT = ("units", "units in pairs", "units in runs")
 BY_ROW = ("rows in units", "rows in elements")
-EVERY = ("copies", *BY_UNIT, *ANYHOW, *BY_ROW)
+EVERY = ("copies", *BY_UNIT, "packed in units", *ANYHOW, *BY_ROW)
 BY_PIECE = ("short", "short in runs")
 BY_TUPLE = ("tuples", "tuples in runs")
 ALONE = ("sparse", "dense", "words", "dense in runs")  # elements with index tuples of their own
@@ -61,9 +62,9 @@ LAYOUTS: dict[str, tuple[tuple[str, ...], tuple[int, ...], dict[str, Any]]] = {
         (3, 400),
         {"offsets": (0, 1), "windows": (3, 399), "steps": (1, 2)},
     ),
-    "reversed_units": (BY_ELEMENT, (5, 7, 48), {"steps": (-1, 1, -1)}),
-    "every_second_unit": (BY_ELEMENT, (3, 416), {"windows": (3, 415), "steps": (1, 2)}),
-    "every_second_to_the_end": (BY_ELEMENT, (16 * 769 * 2 - 1,), {"steps": (2,)}),
+    "reversed_units": (BY_ELEMENT + PACKED, (5, 7, 48), {"steps": (-1, 1, -1)}),
+    "every_second_unit": (BY_ELEMENT + PACKED, (3, 416), {"windows": (3, 415), "steps": (1, 2)}),
+    "every_second_to_the_end": (BY_ELEMENT + PACKED, (16 * 769 * 2 - 1,), {"steps": (2,)}),
     "every_third": (ANYHOW, (3, 400), {"steps": (-1, 3)}),
     "transposed": (ANYHOW, (40, 23), {"strides": (1, 40)}),
     "transposed_tiles": (("tile",), (130, 197), {"strides": (1, 131)}),
@@ -72,10 +73,23 @@ LAYOUTS: dict[str, tuple[tuple[str, ...], tuple[int, ...], dict[str, Any]]] = {
     "pixels_mirrored": (("tile",), (40, 97, 3), {"steps": (1, -1, 1)}),
     "all_turned": (("tile",), (5, 6, 7, 8), {"strides": (1, 5, 30, 210), "steps": (1, -1, 1, -1)}),
     "interleaved": (("sparse",), (2, 2), {"strides": (3, 2)}),
-    "repeated_rows": (BY_ELEMENT, (37, 54), {"source": (0, 1)}),
-    "repeated_windows": (BY_ELEMENT, (9, 5, 27), {"source": (0, 27, 1), "steps": (1, 1, -1)}),
-    "repeated_backwards": (BY_ELEMENT, (21, 3, 70), {"source": (0, 70, 1), "steps": (1, 1, -2)}),
-    "repeated_often": (BY_ELEMENT, (1001, 33), {"source": (0, 1)}),
+    "repeated_rows": (BY_ELEMENT + PACKED, (37, 54), {"source": (0, 1)}),
+    "repeated_windows": (
+        BY_ELEMENT + PACKED,
+        (9, 5, 27),
+        {"source": (0, 27, 1), "steps": (1, 1, -1)},
+    ),
+    "repeated_backwards": (
+        BY_ELEMENT + PACKED,
+        (21, 3, 70),
+        {"source": (0, 70, 1), "steps": (1, 1, -2)},
+    ),
+    "repeated_often": (BY_ELEMENT + PACKED, (1001, 33), {"source": (0, 1)}),
+    "repeated_in_blocks": (PACKED, (3, 41, 32), {"source": (32, 0, 1)}),
+    "repeated_in_odd_blocks": (PACKED, (5, 41, 3), {"source": (3, 0, 1)}),
+    "repeated_pixels": (PACKED, (7, 2, 33, 2), {"source": (33, 0, 1, 0)}),
+    "repeated_elements": (PACKED, (5, 3, 90), {"source": (3, 1, 0)}),
+    "every_fourth_backwards": (PACKED, (3, 400), {"steps": (1, -4)}),
 }
 GATHERS: dict[str, tuple[Any, ...]] = {  # ways, sizes, index sizes, output strides
     "rows": (BY_UNIT + BY_ELEMENT + BY_ROW + BY_PIECE, (50, 32), (140, 1)),
@@ -122,11 +136,13 @@ class Forced:
         self.patch = monkeypatch
 
     def compile(self, desc: Any, way: str) -> CompiledOperator:
-        """Pairs, words and tiles are what a GPU does; all else is what a CPU does."""
+        """Pairs, words, tiles and packed are what a GPU does; all else is what a CPU does."""
         kernel, _, group = way.partition(" in ")
         special = kernel in ("rows", "short", "tuples")
-        on_cpu = group != "pairs" and kernel not in ("words", "tile")
+        on_cpu = group != "pairs" and kernel not in ("words", "tile", "packed")
         facts = replace(self.device.context.facts, is_cpu=on_cpu)
+        if group == "32 bits":
+            facts = replace(facts, wide_integers=False)
         self.patch.setattr(self.device.context, "facts", facts)
         self.patch.setattr(move, "COPY_BYTES", 1 if way == "copies" else 1 << 40)
         self.patch.setattr(move, "SPARSE_FACTOR", 1 << 20)
@@ -134,7 +150,7 @@ class Forced:
         if way != "copies":
             self.patch.setattr(move, "choose", lambda layout: kernel)
         self.patch.setattr(move, "CPU_SHARES", 2 if group == "runs" else 2048)
-        if kernel in ("dense", "words", "tile") or group == "elements":
+        if kernel in ("dense", "words", "tile") or group == "elements" or way in PACKED:
             self.patch.setattr(move, "widen", lambda *given, most: widen(*given, most=0))
         if kernel == "sparse":
             self.patch.setattr(move, "is_nested", lambda dims: False)
@@ -210,6 +226,7 @@ TILES: dict[str, tuple[int, tuple[int, ...], dict[str, Any], str]] = {
     "far_apart": (8, (6, 1031), {"source": (5, 31), "strides": (1031, 1)}, "ragged"),
     "pairs": (64, (67, 235), {"source": (1, 67), "steps": (1, -1)}, "ragged"),
     "words": (32, (64, 9, 9), {"source": (126, 1, 9), "steps": (1, 1, -1)}, "open"),
+    "odd_words": (32, (64, 40, 4), {"offsets": (0, 0, 1), "windows": (64, 40, 2)}, "open"),
     "words_apart": (32, (9, 1), {"strides": (2, 1)}, "open"),
     "elements_apart": (16, (40, 9), {"strides": (2, 80)}, "open"),
     "bytes_apart": (8, (40, 3), {"source": (1, 40), "strides": (6, 2)}, "open"),
@@ -223,13 +240,14 @@ TILES: dict[str, tuple[int, tuple[int, ...], dict[str, Any], str]] = {
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("way", ["tile", "tile in 32 bits"])
 @pytest.mark.parametrize("layout", TILES)
-def test_every_kind_of_tile(forced: Forced, layout: str) -> None:
+def test_every_kind_of_tile(forced: Forced, layout: str, way: str) -> None:
     bits, sizes, how, written = TILES[layout]
     how = dict(how)
     desc = copy(TensorDesc(T[f"UINT{bits}"], sizes, how.pop("source", None)), **how)
     data, x = bits_of(desc.input_tensor)
-    op = forced.compile(desc, "tile")
+    op = forced.compile(desc, way)
     code = op.plan.dispatches[0].code
     found = "open" if "params.tail" in code else "ragged" if "is_next" in code else "units"
     assert found == written

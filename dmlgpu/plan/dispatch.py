@@ -90,9 +90,12 @@ def of_eight(array: str, d: int) -> str:
     return f"params.{array}[{d // 4}][{d % 4}]"
 
 
-def funnel(low: str, high: str, shift: str) -> str:
+def funnel(low: str, high: str, shift: str, *, wide: bool = False) -> str:
     """WGSL of the word that begins `shift` bits into the first of two neighbours.
 
-    Shifted to the left in two steps, since a shift by 32 is none.
+    Shifted to the left in two steps, since a shift by 32 is none; with 64-bit integers it is one
+    instruction.
     """
+    if wide:
+        return f"u32(((u64({high}) << 32u) | u64({low})) >> {shift})"
     return f"({low} >> {shift}) | (({high} << 1u) << (31u - {shift}))"

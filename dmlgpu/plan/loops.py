@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,15 @@ def is_nested(dims: tuple[Dim, ...]) -> bool:
         d.out >= extent(dims[i + 1 :]) and d.out % dims[i + 1].out == 0
         for i, d in enumerate(dims[:-1])
     )
+
+
+def closed(dims: tuple[Dim, ...], group: int = 0) -> tuple[Dim, ...]:
+    """Loops that walk what lies between their runs, too; not where that is whole groups."""
+    inner = [
+        d if group and outer.out % group == 0 else replace(d, size=outer.out // d.out)
+        for outer, d in pairwise(dims)
+    ]
+    return (*dims[:1], *inner)
 
 
 def widen(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import gcd, prod
+from math import prod
 
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Copy, Dispatch, Plan, Value, eight
 from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, resized, widen
+from dmlgpu.plan.packed import dispatch as packed
 from dmlgpu.plan.parts import Part, Walk, joined, split
 from dmlgpu.plan.tile import tile_of
 from dmlgpu.plan.tile_code import dispatch as tiled
@@ -21,9 +22,7 @@ from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
 WG_SIZE = 256
 MANY_WORDS = 1 << 20  # from which on a GPU's invocation makes several, if each is looked up
 # Units that an invocation of a GPU makes, and invocations of a workgroup, as measured.
-UNITS_COPIED, UNITS_GATHERED = (1, 256), (2, 128)
-UNITS_WRITTEN = 2  # where a loop stays where it is in the source, so that little is read
-MOST_REPEATS = 8  # stores of a unit that is made once, as shaders/move/repeated.wgsl has them
+UNITS_GATHERED = (2, 128)
 RUN = 16  # neighbouring units that one invocation copies on a CPU adapter, if there are many
 COPY_BYTES = 8192  # shortest run for which a buffer copy is faster than a shader on a CPU adapter
 COPY_RUNS = 4096  # most runs of one call that are recorded as buffer copies
@@ -294,10 +293,14 @@ class Layout:
         return abs(self.dims[-1].source) > nearest
 
     @property
+    def stays(self) -> bool:
+        """Whether a loop stays where it is in the source."""
+        return any(not d.source for d in self.dims)
+
+    @property
     def stores_repeats(self) -> bool:
         """Whether what is made once is stored several times: each part would make it again."""
-        is_still = not (self.dims[0].source or self.dims[0].tuple_)
-        return is_still and not self.on_cpu and choose(self) in ("units", "dense")
+        return not self.dims[0].source and choose(self) == "packed"
 
     @property
     def starts_units(self) -> bool:
@@ -332,10 +335,15 @@ CHOICES: tuple[Choice, ...] = (
     (
         lambda m: (
             not (m.on_cpu or m.gather or m.bits == 128)
-            and (m.is_permuted or (m.is_short and len(m.dims) > 1))
+            and (m.is_permuted or (m.is_short and len(m.dims) > 1 and not m.stays))
         ),
         "tile",
         "transpose float32 bandwidth: whole sectors on both sides, where dense is 0.12 of a copy",
+    ),
+    (
+        lambda m: not (m.on_cpu or m.gather),
+        "packed",
+        "slice window uint8 bandwidth: 0.130 ms; dense 0.138. enlarge float32 0.33; tiles 0.38",
     ),
     (
         lambda m: m.on_cpu and not m.in_windows and m.by_tuples and m.tuples_fill_units,
@@ -387,9 +395,11 @@ def _dispatch(layout: Layout) -> Plan:
     kind = choose(layout)
     bindings = {"input": SOURCE, "output": OUTPUT}
     if kind == "tile":
-        storage = layout.adapter.max_workgroup_storage
-        tile = tile_of(bits, dims, storage)
-        return tiled(tile, layout.base * max(1, bits // 32), bindings)
+        tile = tile_of(bits, dims, layout.adapter.max_workgroup_storage)
+        base, by_product = layout.base * max(1, bits // 32), layout.adapter.wide_integers
+        return tiled(tile, base, bindings, by_product=by_product)
+    if kind == "packed":
+        return Plan((packed(bits, dims, layout.base, bindings, layout.adapter),))
     made = _WORK[kind](layout)
     params: dict[str, Value] = {
         "count": made.count,
@@ -428,7 +438,7 @@ class Work:
     invocations: int
     constants: Mapping[str, int]
     # Not constants, so that few pipelines serve all sizes.
-    run: int = 1  # what a team does, or a GPU before it repeats that
+    run: int = 1  # what a team does
     team: int = 1  # invocations that take turns
 
 
@@ -449,34 +459,15 @@ def _words(layout: Layout) -> Work:
 
 
 def _units(layout: Layout) -> Work:
-    """Units: one or two per invocation on a GPU, several side by side on a CPU."""
+    """Units: two per invocation on a GPU, several side by side on a CPU."""
     units = -(-extent(layout.dims) * layout.bits // 128)
     if not layout.on_cpu:
-        made, repeats = _repeated(layout, units)
-        at_once, wg = UNITS_GATHERED if layout.gather else UNITS_COPIED
-        if repeats == 1 and any(not d.source and not d.tuple_ for d in layout.dims):
-            at_once = UNITS_WRITTEN
-        constants = {"WG_SIZE": wg, "RANK": len(layout.dims), "REPEATS": repeats}
-        constants["AT_ONCE"] = at_once
-        return Work(units, -(-made // at_once), constants, made)
+        at_once, wg = UNITS_GATHERED
+        constants = {"WG_SIZE": wg, "RANK": len(layout.dims)}
+        return Work(units, -(-units // at_once), constants)
     run = run_units(units)
     constants = {"WG_SIZE": WG_SIZE, "RANK": len(layout.dims), "RUN": run}
     return Work(units, -(-units // run), constants)
-
-
-def _repeated(layout: Layout, units: int) -> tuple[int, int]:
-    """Units that are made, and how often each is stored.
-
-    Where the outermost loop stays where it is in the source, the output repeats what it takes a few
-    steps to make, in whole units.
-    """
-    first = layout.dims[0]
-    if first.source or first.tuple_:
-        return units, 1
-    bits = first.out * layout.bits
-    whole = 128 // gcd(bits, 128)
-    steps = -(-first.size // (MOST_REPEATS * whole)) * whole
-    return min(units, steps * bits // 128), -(-first.size // steps)
 
 
 def run_units(units: int) -> int:
@@ -494,17 +485,15 @@ def _whole_units(layout: Layout) -> Work:
 def _dense(layout: Layout) -> Work:
     """Units, each put together from the elements of one run or of several."""
     made, last = _units(layout), layout.dims[-1]
-    steps = (1, -1, 2) if layout.on_cpu else (1, -1, 2, -2)
     constants = {
         **made.constants,
         "BITS": layout.bits,
-        "STEP": last.source if last.source in steps else 0,
+        "STEP": last.source if layout.is_stepped else 0,
         "TUPLE_PER_ELEMENT": int(last.tuple_ != 0),
         "WHOLE": int(_in_whole_units(layout.bits, layout.dims)),
     }
     if not layout.on_cpu:
         constants["LONG"] = int(last.size * layout.bits >= LONG_RUN)
-        constants["SPLAT"] = int(last.source == 0)
         constants["GAPS"] = int(extent(layout.dims) != count(layout.dims))
     return replace(made, constants=constants)
 

@@ -12,7 +12,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from dmlgpu.plan.dispatch import of_eight
+from dmlgpu.plan.dispatch import Value, eight, of_eight
+
+DIVISION = (
+    "fn divided(n: u32, magic: u32, shift: u32) -> u32 {",
+    "  let t = u32((u64(n) * u64(magic)) >> 32u);",
+    "  return (t + ((n - t) >> 1u)) >> shift;",
+    "}",
+)
+
+
+def divisors(sizes: Sequence[int]) -> dict[str, Value]:
+    """Parameters of divisions by `sizes` as `DIVISION` does them.
+
+    A quotient of 32 bits is a product's upper half, corrected (Granlund and Montgomery, 1994): a
+    fifth of the instructions where there are 64-bit integers.
+    """
+    logs = [max(1, (n - 1).bit_length()) for n in sizes]
+    magics = [((1 << log) - n << 32) // n + 1 for n, log in zip(sizes, logs, strict=True)]
+    return {"magics": eight(magics), "shifts": eight([log - 1 for log in logs])}
+
+
+def quotient(number: str, sizes: str, d: int, *, by_product: bool) -> str:
+    """WGSL of a number divided by entry `d` of the parameter `sizes`."""
+    if not by_product:
+        return f"{number} / {of_eight(sizes, d)}"
+    return f"divided({number}, {of_eight('magics', d)}, {of_eight('shifts', d)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +52,22 @@ class Rows:
     rank: int  # loops
     length: int  # of a row; 0 where it is at least a group, whatever it is
     steps: tuple[int | None, ...]  # of each tensor along a row; None: it is not reached by rows
+    in_one: bool = False  # a group never goes on in another row
+    by_product: bool = False  # quotients are products, which takes 64-bit integers
 
     @classmethod
-    def of(cls, group: int, sizes: Sequence[int], steps: Sequence[int | None]) -> Rows:
+    def of(
+        cls,
+        group: int,
+        sizes: Sequence[int],
+        steps: Sequence[int | None],
+        *,
+        by_product: bool = False,
+    ) -> Rows:
         """Rows of the last of several loops."""
-        return cls(group, len(sizes), sizes[-1] if sizes[-1] < group else 0, tuple(steps))
+        length = sizes[-1] if sizes[-1] < group else 0
+        in_one = len(sizes) == 1 or sizes[-1] % group == 0
+        return cls(group, len(sizes), length, tuple(steps), in_one, by_product)
 
     @property
     def count(self) -> int:
@@ -41,6 +77,8 @@ class Rows:
 
     def row_of(self, k: int) -> tuple[int, str]:
         """The row of an element of the group, and when it is in the one behind that; "": never."""
+        if self.in_one:
+            return 0, ""
         length = self.length or self.group
         row, past = divmod(k, length)
         # Where rows are shorter than a group, a group begins at a multiple of what divides both.
@@ -58,21 +96,29 @@ class Rows:
         begin = f"select(row{t}_{row}, row{t}_{row + 1}, {beyond})" if beyond else f"row{t}_{row}"
         return f"({begin}{_times(k, self.steps[t], self.stride(t))})"
 
+    def of_rows(self, name: str, k: int) -> str:
+        """What element `k` of the group has, where all of a row have the same: `name` and a row."""
+        row, beyond = self.row_of(k)
+        return f"select({name}{row}, {name}{row + 1}, {beyond})" if beyond else f"{name}{row}"
+
+    def _quotient(self, number: str, d: int) -> str:
+        return quotient(number, "sizes", d, by_product=self.by_product)
+
     def places(self) -> list[str]:
         """Statements from the number of a group to where its rows begin."""
         last = self.rank - 1
         length = f"{self.length}u" if self.length else _size(last)
         walked = [t for t, step in enumerate(self.steps) if step is not None]
+        row = f"first / {length}" if self.length else self._quotient("first", last)
         lines = [
             f"  let first = number * {self.group}u;",
-            f"  var rest = first / {length};",
-            f"  let from_row = first - rest * {length};",
+            f"  let rest{last} = {row if last else '0u'};",
+            f"  let from_row = first - rest{last} * {length};",
             f"  let left = {length} - from_row;",
         ]
         for d in reversed(range(last)):
-            lines.append(f"  let c{d}_0 = rest{f' % {_size(d)}' if d else ''};")
-            if d:
-                lines.append(f"  rest /= {_size(d)};")
+            lines.append(f"  let rest{d} = {self._quotient(f'rest{d + 1}', d) if d else '0u'};")
+            lines.append(f"  let c{d}_0 = rest{d + 1} - rest{d} * {_size(d)};")
         for t in walked:
             terms = [f"c{d}_0 * {self.stride(t, d)}" for d in range(last)]
             begin = " + ".join([f"params.start{t}", *terms])

@@ -17,17 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from math import gcd, prod
 
 from dmlgpu.desc.cached import cached_property
-from dmlgpu.plan.loops import Dim, count, extent, order_of
+from dmlgpu.plan.loops import Dim, closed, count, extent, order_of
 
 WG_SIZE = 256  # and fewer where a tile has fewer blocks
 SUBGROUP = 32  # invocations of which a workgroup has a multiple
 UNIT = 128  # bits that an invocation writes
 EDGE = 1024  # bits of a run that keep both sides in whole sectors
-TILE = 65536  # bits of a tile: of larger ones too few are under way; half where runs are long still
+TILE = 65536  # bits of a tile: of larger ones too few are under way; half of it may do for words
 PER_LANE = 8  # words of a tile for each invocation
 WORDS = 5120  # that a tile holds at most, where an adapter has the room
 BLOCK_WORDS = 40  # of a block at most, which lie in registers
@@ -51,6 +50,7 @@ class Tile:
     block: tuple[int, ...]  # of these, what one invocation takes in at once
     out_run: tuple[int, ...]  # the loops of a run of the output, which go on where one ends
     end: int  # elements of the output, gaps included
+    is_paired: bool  # the words of an element of 64 bits, which are read at once
 
     @property
     def per_word(self) -> int:
@@ -97,14 +97,40 @@ class Tile:
         loops = [*(self.run or self.nearest[:1]), *_by_output(self.dims, self.box)]
         return [d for d in dict.fromkeys(loops) if self.blocks[d] > 1]
 
+    @cached_property
+    def lanes(self) -> dict[int, int]:
+        """Blocks along each loop that invocations take side by side, those behind in further turns.
+
+        As many as the first loop has, and of the others so that the fewest are idle: each has
+        about PER_LANE words, so that what a turn adds to addresses is known.
+        """
+        dealt: list[tuple[int, ...]] = [()]
+        for d in self.order:
+            n = self.blocks[d]
+            shares = {-(-n // turns) for turns in range(1, n + 1)}
+            if d == self.order[0]:
+                shares = {max(share for share in shares if share <= WG_SIZE)}
+            dealt = [(*t, share) for t in dealt for share in shares if prod(t) * share <= WG_SIZE]
+        best = max(dealt, key=self._busy)
+        return dict(zip(self.order, best, strict=True))
+
+    def _busy(self, lanes: tuple[int, ...]) -> tuple[bool, float, int]:
+        """How good it is to deal blocks like this.
+
+        Best are some PER_LANE words or half of them for each invocation, then few that are idle.
+        """
+        pairs = zip(self.order, lanes, strict=True)
+        turns = prod(-(-self.blocks[d] // n) for d, n in pairs)
+        wg = -(-prod(lanes) // SUBGROUP) * SUBGROUP
+        words = prod(self.box) * self.bits / (32 * wg)
+        is_right = PER_LANE / 2 <= words <= PER_LANE
+        busy = round(prod(self.blocks) / (turns * wg), 1)
+        return is_right, busy, -wg if is_right else wg
+
     @property
     def wg_size(self) -> int:
-        """Invocations of a workgroup: each has a block at least, and about PER_LANE words."""
-        blocks, words = prod(self.blocks), -(-prod(self.box) * self.bits // 32)
-        least, turns = -(-blocks // WG_SIZE), round(PER_LANE * blocks / words)
-        near = [max(1, least, turns + n) for n in (0, -1, 1)]
-        sizes = {n: -(-blocks // (n * SUBGROUP)) * SUBGROUP for n in near}
-        return sizes[min(near, key=lambda n: n * sizes[n])]  # that leaves the fewest idle
+        """Invocations of a workgroup: whole subgroups."""
+        return -(-prod(self.lanes.values()) // SUBGROUP) * SUBGROUP
 
     @property
     def length(self) -> int:
@@ -259,38 +285,34 @@ def tile_of(bits: int, dims: tuple[Dim, ...], storage: int) -> Tile:
     dims = tuple(d for d in dims if d.size > 1)
     if all(d.out != 1 for d in dims):  # runs of one element
         dims = (*dims, Dim(1, 1, 1))
-    if bits == 64:
+    if is_paired := bits == 64:
         dims = (*(d.scaled(2, 1) for d in dims), Dim(2, 1, 1))
         bits = 32
-    large, small = (_fitting(bits, dims, n, min(WORDS, storage // 4)) for n in (TILE, TILE // 2))
-    fits = small.in_units and small.is_long and small.out_run == large.out_run
+    room = min(WORDS, storage // 4)
+    large, small = (_fitting(bits, dims, n, room, is_paired) for n in (TILE, TILE // 2))
+    fits = bits == 32 and small.in_units and small.is_long and small.out_run == large.out_run
     return small if fits else large
 
 
-def _closed(dims: tuple[Dim, ...], unit: int) -> tuple[Dim, ...]:
-    """Loops with the gaps between runs that do not begin with units: these are moved, too."""
-    inner = [replace(d, size=o.out // d.out) if o.out % unit else d for o, d in pairwise(dims)]
-    return (*dims[:1], *inner)
-
-
-def _fitting(bits: int, dims: tuple[Dim, ...], most: int, room: int) -> Tile:
+def _fitting(bits: int, dims: tuple[Dim, ...], most: int, room: int, is_paired: bool) -> Tile:
     """A tile of at most so many bits, and words of workgroup memory."""
-    closed = _closed(dims, UNIT // bits)
-    made = _in_blocks(bits, closed, _box(most // bits, bits, closed), extent(dims))
-    return made if made.words <= room else _fitting(bits, dims, most // 2, room)
+    whole = closed(dims, UNIT // bits)  # gaps between runs that begin within units are moved, too
+    made = _in_blocks(bits, whole, _box(most // bits, bits, whole), extent(dims), is_paired)
+    return made if made.words <= room else _fitting(bits, dims, most // 2, room, is_paired)
 
 
-def _in_blocks(bits: int, dims: tuple[Dim, ...], box: tuple[int, ...], end: int) -> Tile:
+def _in_blocks(
+    bits: int, dims: tuple[Dim, ...], box: tuple[int, ...], end: int, is_paired: bool
+) -> Tile:
     """A box with its blocks: those that read most, in the longest runs, and are not too large."""
     out_run = _out_run(dims, box)
     tiles = []
     for n in reversed(range(1, len(out_run) + 1)):
         if n < len(out_run) and prod(box[d] for d in out_run[:n]) * bits < LONG:
             break
-        for wanted in (4, 2, 1):
-            if wanted * bits <= 32:
-                tile = Tile(dims, bits, box, (1,) * len(box), out_run[:n], end)
-                tiles.append(replace(tile, block=_block(tile, wanted)))
+        tile = Tile(dims, bits, box, (1,) * len(box), out_run[:n], end, is_paired)
+        for wanted in (2,) if is_paired else [n for n in (4, 2, 1) if n * bits <= 32]:
+            tiles.append(replace(tile, block=_block(tile, wanted)))
     fitting = [tile for tile in tiles if prod(tile.block) * bits <= 32 * BLOCK_WORDS]
     if not fitting:
         return min(tiles, key=lambda tile: prod(tile.block))

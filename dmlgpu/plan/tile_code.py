@@ -6,15 +6,18 @@ comes behind runs that end within units, and `put_out` writes units of the outpu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from math import prod
 
 from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight, funnel, of_eight
+from dmlgpu.plan.packed import moved_bits
+from dmlgpu.plan.rows import DIVISION, divisors, quotient
 from dmlgpu.plan.tile import Tile
+from dmlgpu.plan.values import param_lines
 
 
-def dispatch(tile: Tile, source_base: int, bindings: dict[str, str]) -> Plan:
+def dispatch(tile: Tile, source_base: int, bindings: dict[str, str], *, by_product: bool) -> Plan:
     """One workgroup for each tile; `source_base` in elements of the tile."""
     tiles = prod(tile.counts)
     params: dict[str, Value] = {
@@ -27,23 +30,30 @@ def dispatch(tile: Tile, source_base: int, bindings: dict[str, str]) -> Plan:
         "out_strides": eight([d.out for d in tile.dims][:8]),
         "source_strides": eight([abs(d.source) for d in tile.dims][:8]),
     }
-    lines = [*_declared(tile), *_taken(tile, source_base), *_followed(tile), *_put(tile)]
+    declared = _declared(tile, by_product)
+    if by_product and sum(n > 1 for n in tile.counts) > 1:
+        params |= divisors(tile.counts[:8])
+        declared += DIVISION
+    lines = [*param_lines(params), *declared, *_taken(tile, source_base, by_product)]
+    lines += [*_followed(tile), *_put(tile, by_product)]
     constants = {"WG_SIZE": tile.wg_size, "BITS": tile.bits}
     code = "\n".join(lines)
     return Plan((Dispatch("move/tile", tiles, params, bindings, {}, constants, code=code),))
 
 
-def _declared(tile: Tile) -> list[str]:
+def _declared(tile: Tile, by_product: bool) -> list[str]:
     """Workgroup memory, and where tile `number` begins on both sides.
 
     The last tile of a loop ends where the loop does and makes some of the one before again, so that
     all tiles are whole. Only where the output is one run it ends beyond that.
     """
     lines = [
-        f"var<workgroup> held: array<u32, {tile.words}>;",
+        f"#bind read input: {'vec2<u32>' if tile.is_paired else 'u32'}",
+        f"var<workgroup> held: array<array<u32, {tile.plane}>, {tile.group}>;",
         "struct Tile { source: u32, output: u32, reach: u32, }",
         "fn tile_at(number: u32) -> Tile {",
         "  var rest = number;",
+        "  var next = 0u;",
         "  var first = 0u;",
         f"  var tile = Tile(params.source_base, 0u, {tile.length + tile.unit - 1}u);",
     ]
@@ -53,14 +63,17 @@ def _declared(tile: Tile) -> list[str]:
     furthest = max((d.out for d, n in zip(tile.dims, tile.box, strict=True) if n > 1), default=0)
     cut.sort(key=lambda d: (tile.dims[d].out > furthest, tile.counts[d], -d))
     for d in cut:
-        is_last = d == cut[-1]
-        number = "rest" if is_last else f"rest % {of_eight('counts', d)}"
+        if d != cut[-1]:
+            lines.append(f"  next = {quotient('rest', 'counts', d, by_product=by_product)};")
+        else:
+            lines.append("  next = 0u;")
+        number = f"(rest - next * {of_eight('counts', d)})"
         left = f"{of_eight('sizes', d)} - {tile.box[d]}u"
         begin = f"{number} * {tile.own[d]}u"
         if not (tile.is_open and d == tile.out_run[-1]):
             begin = f"min({begin}, {left})"
         lines.append(f"  first = {begin};")
-        lines += [] if is_last else [f"  rest /= {of_eight('counts', d)};"]
+        lines.append("  rest = next;")
         lines.append(f"  tile.output += first * {of_eight('out_strides', d)};")
         lines.append(f"  tile.source {_sign(tile, d)}= first * {_stride(tile, d)};")
         if d == tile.out_run[-1]:
@@ -82,7 +95,9 @@ def _stride(tile: Tile, d: int) -> str:
     return of_eight("source_strides", d)
 
 
-def _digits(number: str, loops: Sequence[int], sizes: Sequence[int], name: str) -> list[str]:
+def _digits(
+    number: str, loops: Sequence[int], sizes: Sequence[int] | Mapping[int, int], name: str
+) -> list[str]:
     """Statements that take a number apart: steps of the loops, the first counting fastest."""
     lines, rest = [], number
     for i, d in enumerate(loops):
@@ -99,38 +114,43 @@ def _sum(terms: Sequence[str]) -> str:
     return " + ".join(terms) or "0u"
 
 
-def _taken(tile: Tile, source_base: int) -> list[str]:
+def _taken(tile: Tile, source_base: int, wide: bool) -> list[str]:
     """How a tile is read, block by block, and held in the order of the output.
 
     What is beyond the last block is the last again, so that no load is in a branch.
     """
     across = [d for d in range(len(tile.dims)) if tile.block[d] > 1 and d not in tile.run]
-    blocks, wg = prod(tile.blocks), tile.wg_size
-    number = (
-        "lane + $u * WG_SIZE" if blocks % wg == 0 else f"min(lane + $u * WG_SIZE, {blocks - 1}u)"
-    )
-    n = -(-blocks // wg)
     steps = {d: pitch for d, (_, pitch) in tile.pitches.items()}
     steps |= {d: tile.block[d] * place // tile.per_word for d, place in tile.places.items()}
-    source = [f"{_sign(tile, d)} k{d} * {tile.block[d]}u * {_stride(tile, d)}" for d in tile.order]
-    held = _sum([f"k{d} * {steps[d]}u" for d in tile.order])
+    source = {d: f"{tile.block[d]}u * {_stride(tile, d)}" for d in tile.order}
     cells = dict(_cells(tile, across))
-    # Where one of the two is in whole units, so is what both come to.
-    is_sum = not (
-        any(steps[d] % tile.group for d in tile.order) and any(c % tile.group for c in cells)
-    )
-    held = f"cell_at({held})" if is_sum else held
+    turns = list(_turns(tile))
+    n = len(turns)
+    moved = [sum(turn[d] * steps[d] for d in tile.order) for turn in turns]
+    shared = [d for d in tile.order if tile.lanes[d] > 1]
+    apart = [f"{_sign(tile, d)} k{d} * {source[d]}" for d in shared]
+    held = _sum([f"k{d} * {steps[d]}u" for d in shared])
+    lanes = prod(tile.lanes.values())
     lines = [
-        "fn cell_at(word: u32) -> u32 {",
-        f"  return word % {tile.group}u * {tile.plane}u + word / {tile.group}u;",
-        "}",
-        "fn block_at(number: u32, tile: Tile) -> vec2<u32> {",  # in the source, and in what is held
-        *_digits("number", tile.order, tile.blocks, "k"),
-        f"  return vec2<u32>(tile.source {' '.join(source)}, {held});",
-        "}",
         "fn take_in(tile: Tile, lane: u32) {",
-        f"  #repeat {n}: let b$ = block_at({number}, tile);",
+        f"  let number = {'lane' if lanes % tile.wg_size == 0 else f'min(lane, {lanes - 1}u)'};",
+        *_digits("number", shared, tile.lanes, "k"),
+        f"  let from_lane = {' '.join(['tile.source', *apart])};",
+        f"  let to_lane = {held};",
     ]
+    to = []
+    for i, turn in enumerate(turns):
+        start, cell = ["from_lane"], ["to_lane"]
+        for d in tile.order:
+            if turn[d]:
+                start.append(f"{_sign(tile, d)} {turn[d]}u * {source[d]}")
+            room = tile.blocks[d] - 1 - turn[d]
+            if room < tile.lanes[d] - 1:  # the last block again, so that no load is in a branch
+                over = f"(max(k{d}, {room}u) - {room}u)"
+                start.append(f"{'+' if _sign(tile, d) == '-' else '-'} {over} * {source[d]}")
+                cell.append(f"- {over} * {steps[d]}u")
+        lines.append(f"  let b{i} = {' '.join(start)};")
+        to.append(" ".join(cell))
     is_aligned, per_word, bits = tile.starts_words(source_base), tile.per_word, tile.bits
     reached = [sum(at) for at in product(*(_offsets(tile, d) for d in tile.run))]
     words = sorted({at // per_word for at in reached})
@@ -142,22 +162,35 @@ def _taken(tile: Tile, source_base: int) -> list[str]:
     shifted = []
     for i, rows in enumerate(product(*(_offsets(tile, d, step=1) for d in across))):
         terms = [f"{s}u * {_stride(tile, d)}" for s, d in zip(rows, across, strict=True) if s]
-        lines.append(f"  #repeat {n}: let e$_{i} = {_sum(['b$.x', *terms])};")
-        for word in raw:
+        lines.append(f"  #repeat {n}: let e$_{i} = {_sum(['b$', *terms])};")
+        if tile.is_paired:
+            lines.append(f"  #repeat {n}: let p$_{i} = load_input(e$_{i} / 2u);")
+            lines += [f"  #repeat {n}: let l$_{i}_{word} = p$_{i}[{word}];" for word in raw]
+        for word in [] if tile.is_paired else raw:
             at = f"e$_{i} / {per_word}u + {word}u"
             at = f"({at}) & {0xFFFFFFFF // per_word}u" if wraps and per_word > 1 else at
             lines.append(f"  #repeat {n}: let l$_{i}_{word} = load_input({at});")
         shift = f"(e$_{i} % {per_word}u * {bits}u)"
         for word in words:
             low, high = f"l$_{i}_{word}", f"l$_{i}_{word + 1}"
-            value = funnel(low, high, shift) if len(reached) > 1 else f"{low} >> {shift}"
+            value = funnel(low, high, shift, wide=wide) if len(reached) > 1 else f"{low} >> {shift}"
             shifted.append(f"  #repeat {n}: let v$_{i}_{word} = {low if is_aligned else value};")
     lines += shifted
-    for cell, value in cells.items():
-        at = f"b$.y + {cell % tile.group * tile.plane + cell // tile.group}u"
-        at = at if is_sum else f"cell_at(b$.y + {cell}u)"
-        lines.append(f"  #repeat {n}: held[{at}] = {value};")
+    for i, word in enumerate(moved):
+        for ahead, value in cells.items():
+            # A word that lies whole units behind another is in the same plane.
+            units, rest = divmod(word + ahead, tile.group)
+            at = f"({to[i]} + {rest}u)"
+            at = f"held[{at} % {tile.group}u][{at} / {tile.group}u + {units}u]"
+            lines.append(f"  {at} = {value.replace('$', str(i))};")
     return [*lines, "}"]
+
+
+def _turns(tile: Tile) -> Iterator[dict[int, int]]:
+    """Blocks by which every turn is ahead of the first, along each loop."""
+    ahead = [range(0, tile.blocks[d], tile.lanes[d]) for d in tile.order]
+    for turn in product(*ahead):
+        yield dict(zip(tile.order, turn, strict=True))
 
 
 def _offsets(tile: Tile, d: int, step: int = 0) -> list[int]:
@@ -181,14 +214,7 @@ def _cells(tile: Tile, across: Sequence[int]) -> Iterator[tuple[int, str]]:
         key = f"v$_{row}_{word}", (to - place) * bits
         moved[key] = moved.get(key, 0) | ((1 << bits) - 1) << (to * bits)
     for cell, moved in pieces.items():
-        yield cell, " | ".join(_moved(name, up, mask) for (name, up), mask in moved.items())
-
-
-def _moved(name: str, up: int, mask: int) -> str:
-    """WGSL of some bits of a word, moved up or down by so many."""
-    value = f"({name} << {up}u)" if up > 0 else f"({name} >> {-up}u)" if up else name
-    left = (0xFFFFFFFF << up) & 0xFFFFFFFF if up > 0 else 0xFFFFFFFF >> -up
-    return value if left == mask else f"({value} & {mask}u)"
+        yield cell, " | ".join(moved_bits(name, up, mask) for (name, up), mask in moved.items())
 
 
 def _run_at(tile: Tile) -> list[str]:
@@ -234,28 +260,31 @@ def _followed(tile: Tile) -> list[str]:
         at = [f"{_sign(tile, d)} {step}u * {_stride(tile, d)}" for d, step in steps.items() if step]
         shift = f"(e{i} % {per_word}u * {bits}u)"
         lines.append(f"  let e{i} = {' '.join(['e', *at])};")
-        lines.append(
-            f"  let l{i} = (load_input(e{i} / {per_word}u) >> {shift}) & {(1 << bits) - 1}u;"
+        word = (
+            f"load_input(e{i} / 2u)[e{i} % 2u]"
+            if tile.is_paired
+            else f"load_input(e{i} / {per_word}u)"
         )
+        lines.append(f"  let l{i} = ({word} >> {shift}) & {(1 << bits) - 1}u;")
         words[i // per_word] += f" | (l{i} << {i % per_word * bits}u)"
     cell, up = length // per_word, length % per_word * bits
     made = [f"after[{k}]" for k in range(4)]
     if up:  # it begins within the last word of the run
         pairs = pairwise([*made, "0u"])
-        made = [f"(held[at + {cell}u] & {(1 << up) - 1}u) | (after[0] << {up}u)"]
+        made = [f"(held[0][at + {cell}u] & {(1 << up) - 1}u) | (after[0] << {up}u)"]
         made += [f"({low} >> {32 - up}u) | ({high} << {up}u)" for low, high in pairs]
     return [
         *lines,
         f"  var after = vec4<u32>({', '.join(words)});",
         "  if (!is_next || rest > 0u) { after = vec4<u32>(); }",
-        *(f"  held[at + {cell + k}u] = {value};" for k, value in enumerate(made)),
+        *(f"  held[0][at + {cell + k}u] = {value};" for k, value in enumerate(made)),
         "  }",
         "  workgroupBarrier();",
         "}",
     ]
 
 
-def _put(tile: Tile) -> list[str]:
+def _put(tile: Tile, wide: bool) -> list[str]:
     """How a tile is written, unit by unit."""
     unit, bits, per_word, wg = tile.unit, tile.bits, tile.per_word, tile.wg_size
     columns = -(-tile.length // unit)
@@ -263,22 +292,26 @@ def _put(tile: Tile) -> list[str]:
     number = "lane + $u * WG_SIZE" if units % wg == 0 else f"min(lane + $u * WG_SIZE, {units - 1}u)"
     skipped = "0u" if tile.in_units else f"(0u - base) % {unit}u"
     shifted = not tile.in_units and bits < 32
-    step = tile.plane if tile.in_units else 1
-    words = [funnel(f"w{k}", f"w{k + 1}", "shift") if shifted else f"w{k}" for k in range(4)]
+    words = [
+        funnel(f"w{k}", f"w{k + 1}", "shift", wide=wide) if shifted else f"w{k}" for k in range(4)
+    ]
     holds = [] if tile.in_units else [f"first + {unit}u <= tile.reach"]
     holds += ["unit < params.end"] if tile.reaches_beyond else []
-    last = "select(vec4<u32>(0xffffffffu), first_elements(params.tail), unit + 1u == params.end)"
+    last = "if (unit + 1u == params.end) { bits &= first_elements(params.tail); }"
     return [
         "fn put_unit(number: u32, tile: Tile) {",
-        f"  let run = number / {columns}u;",
+        f"  let run = {f'number / {columns}u' if tile.runs > 1 else '0u'};",
         *_run_at(tile),
-        f"  let first = {skipped} + number % {columns}u * {unit}u;",  # elements before the unit
+        f"  let first = {skipped} + (number - run * {columns}u) * {unit}u;",  # before the unit
         f"  let cell = at + first / {per_word * tile.group}u;",
-        *(f"  let w{k} = held[cell + {k * step}u];" for k in range(4 + shifted)),
+        *(
+            f"  let w{k} = {f'held[{k}][cell]' if tile.in_units else f'held[0][cell + {k}u]'};"
+            for k in range(4 + shifted)
+        ),
         f"  let shift = first % {per_word}u * {bits}u;",
         f"  let unit = (base + first) / {unit}u;",
         f"  var bits = vec4<u32>({', '.join(words)});",
-        *([f"  bits &= {last};"] if tile.reaches_beyond else []),
+        *([f"  {last}"] if tile.reaches_beyond else []),
         f"  if ({' && '.join(holds) or 'true'}) {{ store_output(unit, bits); }}",
         "}",
         "fn put_out(tile: Tile, lane: u32) {",

@@ -10,8 +10,7 @@
 #import main
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;
-override STEP: i32 = 0; // source step of the innermost loop where it is 1, -1, 2 or -2
-override SPLAT: bool = false; // it stays where it is
+override STEP: i32 = 0; // source step of the innermost loop where it is 1, -1 or 2
 override TUPLE_PER_ELEMENT: bool = false; // the innermost loop also steps through index tuples
 override WHOLE: bool = false; // every unit is part of one run
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
@@ -51,11 +50,6 @@ fn funnel(e: u32) -> vec4<u32> {
 
 // The elements e, e + step, e + 2 step ... that fill 16 bytes.
 fn run(e: u32, step: u32) -> vec4<u32> {
-  if (SPLAT) {
-    let v = element(e);
-    if (BITS == 64u) { return v.xyxy; }
-    return vec4<u32>(v.x * select(select(1u, 0x10001u, BITS == 16u), 0x1010101u, BITS == 8u));
-  }
   if (BITS == 64u) {
     let n = e + step;
     return vec4<u32>(load_input(2u * e), load_input(2u * e + 1u),
@@ -68,10 +62,6 @@ fn run(e: u32, step: u32) -> vec4<u32> {
   if (STEP == 1i) { return funnel(e); }
   if (STEP == -1i) { return reversed(funnel(e + 1u - UNIT)); }
   if (STEP == 2i) { return every_second(funnel(e), funnel(e + UNIT)); }
-  if (STEP == -2i) {
-    let end = e - 2u * (UNIT - 1u);
-    return reversed(every_second(funnel(end), funnel(end + UNIT)));
-  }
   return apart(e, step);
 }
 

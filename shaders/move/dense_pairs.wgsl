@@ -1,20 +1,18 @@
-// One or two units per invocation, a workgroup apart, so that the loads of both are under way. Needs
+// Two units per invocation, a workgroup apart, so that the loads of both are under way. Needs
 // the declarations of dense.wgsl; elements have no index tuples of their own, and a unit holds no
 // more than the end of one run and the beginning of the next.
-#import repeated
-override AT_ONCE: u32 = 2; // units
 override LONG: bool = false; // runs are so long that few units hold two of them
 override GAPS: bool = true; // there are gaps between runs
 
 // Elements e, e + step, ... of a unit, of which the first `m` are those of `a`, and the rest of `b`.
 fn of_two(a: u32, b: u32, step: u32, m: u32) -> vec4<u32> {
-  if (BITS == 64u && !SPLAT) {
+  if (BITS == 64u ) {
     let n = select(b, a, m > 1u) + step;
     let e = select(b, a, m > 0u);
     return vec4<u32>(load_input(2u * e), load_input(2u * e + 1u),
       load_input(2u * n), load_input(2u * n + 1u));
   }
-  if (BITS == 32u && !SPLAT) {
+  if (BITS == 32u ) {
     #repeat 4: let e$ = select(b, a, m > $u) + $u * step;
     return vec4<u32>(load_input(e0), load_input(e1), load_input(e2), load_input(e3));
   }
@@ -84,9 +82,9 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
 ) {
   let number = group.x + group.y * groups.x;
-  let first = number * AT_ONCE * WG_SIZE + lane;
+  let first = number * 2u * WG_SIZE + lane;
   #repeat 2: let unit$ = first + $u * WG_SIZE;
-  let last = params.run - 1u; // made again beyond the end: loads under a condition would wait
-  #repeat 2: var v$ = vec4<u32>(); if (AT_ONCE > $u) { v$ = unit_at(min(unit$, last)); }
-  #repeat 2: if (AT_ONCE > $u && unit$ <= last) { store_repeated(unit$, v$); }
+  let last = params.count - 1u; // made again beyond the end: loads under a condition would wait
+  #repeat 2: let v$ = unit_at(min(unit$, last));
+  #repeat 2: if (unit$ <= last) { store_output(unit$, v$); }
 }

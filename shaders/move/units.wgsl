@@ -1,14 +1,11 @@
 // Copies 16 bytes at a time, for layouts in which every run starts and ends on whole units: all
-// strides are in units. One invocation owns one or two units of the
-// output, gaps included.
+// strides are in units. An invocation owns some units of the output, gaps included.
 // Needs tuple_stride and resolve.
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 #import place
-#import repeated
 override WG_SIZE: u32 = 256;
 override PAIRS: bool = false;
-override AT_ONCE: u32 = 2; // 1 or 2
 override RUN: u32 = 1;
 
 fn unit_at(at: Place) -> vec4<u32> {
@@ -16,7 +13,7 @@ fn unit_at(at: Place) -> vec4<u32> {
   return load_input(resolve(at.source, at.tuple_at));
 }
 
-// AT_ONCE units per invocation where PAIRS, a workgroup apart, so that the loads of both are under way
+// Two units per invocation where PAIRS, a workgroup apart, so that the loads of both are under way
 // at once; else RUN units side by side, of which only those that begin a run are looked up.
 @compute @workgroup_size(WG_SIZE)
 fn main(
@@ -26,10 +23,10 @@ fn main(
 ) {
   let number = group.x + group.y * groups.x;
   if (PAIRS) {
-    let first = number * AT_ONCE * WG_SIZE + lane;
+    let first = number * 2u * WG_SIZE + lane;
     #repeat 2: let unit$ = first + $u * WG_SIZE; let at$ = place(unit$);
-    #repeat 2: var v$ = vec4<u32>(); if (AT_ONCE > $u) { v$ = unit_at(at$); }
-    #repeat 2: if (AT_ONCE > $u && unit$ < params.run) { store_repeated(unit$, v$); }
+    #repeat 2: let v$ = unit_at(at$);
+    #repeat 2: if (unit$ < params.count) { store_output(unit$, v$); }
     return;
   }
   let inner = RANK - 1u;

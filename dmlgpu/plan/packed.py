@@ -1,0 +1,152 @@
+"""Moves on a GPU in the order of the output: 16 bytes by 16 bytes, each made in registers.
+
+A unit begins in one row of the innermost loop and may go on in the next. Elements narrower than a
+word that lie side by side in the source, or a few apart, are shifted out of its words; others are
+read one by one, and once for a row where the source stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import gcd
+
+from dmlgpu.plan.dispatch import Adapter, Dispatch, Value, eight, funnel
+from dmlgpu.plan.loops import Dim, closed, extent
+from dmlgpu.plan.rows import DIVISION, Rows, divisors
+from dmlgpu.plan.values import UNIT, element_at, param_lines, word_type, words_of
+
+WG_SIZE = 256
+WRITTEN = 2  # units of an invocation where little is read: workgroups start in turn
+MOST_REPEATS = 8  # stores of a unit that is made once, as shaders/move/packed.wgsl has them
+STEPS = 4  # elements from one to the next, up to which they are shifted out of words
+
+
+def dispatch(
+    bits: int, dims: tuple[Dim, ...], base: int, bindings: Mapping[str, str], adapter: Adapter
+) -> Dispatch:
+    """One or two units for each invocation; `base` is the element of the source to begin with.
+
+    What lies between runs of the output is moved like elements.
+    """
+    units = -(-extent(dims) * bits // UNIT)
+    dims = closed(dims)
+    made, repeats = _repeated(bits, dims, units)
+    at_once = WRITTEN if repeats == 1 and any(not d.source for d in dims) else 1
+    sizes, last = [d.size for d in dims], dims[-1]
+    rows = Rows.of(UNIT // bits, sizes, [last.source], by_product=adapter.wide_integers)
+    params: dict[str, Value] = {
+        "count": units,
+        "made": made,
+        "start0": base,
+        "sizes": eight(sizes),
+        "strides0": eight([d.source for d in dims]),
+        **(divisors(sizes) if rows.by_product else {}),
+    }
+    is_shifted = bits < 32 and last.size >= rows.group and abs(last.source) <= STEPS
+    lines = [
+        *param_lines(params),
+        f"#bind read input: {'vec4<u32>' if bits == UNIT else word_type(bits)}",
+        *(DIVISION if rows.by_product else ()),
+        *(_row(bits, last.source, wide=rows.by_product) if is_shifted else ()),
+        "fn unit_at(number: u32) -> vec4<u32> {",
+        *rows.places(),
+        *(_joined(bits, rows) if is_shifted else _elements(bits, rows)),
+        "}",
+    ]
+    constants = {"WG_SIZE": WG_SIZE, "BITS": bits, "AT_ONCE": at_once, "REPEATS": repeats}
+    groups, code = -(-made // (WG_SIZE * at_once)), "\n".join(lines)
+    return Dispatch("move/packed", groups, params, bindings, {}, constants, code=code)
+
+
+def _repeated(bits: int, dims: tuple[Dim, ...], units: int) -> tuple[int, int]:
+    """Units that are made, and how often each is stored.
+
+    Where the outermost loop stays where it is in the source, the output repeats what it takes a few
+    steps to make, in whole units.
+    """
+    first = dims[0]
+    if first.source:
+        return units, 1
+    step = first.out * bits
+    whole = UNIT // gcd(step, UNIT)
+    steps = -(-first.size // (MOST_REPEATS * whole)) * whole
+    return min(units, steps * step // UNIT), -(-first.size // steps)
+
+
+def _elements(bits: int, rows: Rows) -> list[str]:
+    """Statements that return a unit of elements, read one by one or once for a row."""
+    if bits == UNIT:
+        return ["  return load_input(row0_0);"]
+    every, step = range(rows.group), rows.steps[0]
+    places = {f"e{k}": rows.address(0, k) for k in every} if step else {}
+    read = {f"v{k}": f"e{k}" for k in every}
+    if not step:
+        read = {f"r{i}": f"row0_{i}" for i in range(rows.count)}
+    lines = [f"  let {name} = {at};" for name, at in places.items()]
+    lines += [f"  let {name} = {element_at(bits, 'load_input', at)};" for name, at in read.items()]
+    words = words_of(bits, [f"v{k}" if step else rows.of_rows("r", k) for k in every])
+    return [*lines, f"  return vec4<u32>({', '.join(words)});"]
+
+
+def _joined(bits: int, rows: Rows) -> list[str]:
+    """Statements that return a unit in which one row ends and another may begin.
+
+    The other is read in a branch, unless that is a single load.
+    """
+    if rows.count == 1:
+        return ["  return row_at(row0_0);"]
+    branch = [f"  if (left >= {rows.group}u) {{ return a; }}"] if rows.steps[0] else []
+    return [
+        "  let a = row_at(row0_0);",
+        *branch,
+        f"  let mine = first_elements(min(left, {rows.group}u));",
+        "  return (a & mine) | (row_at(row0_1) & ~mine);",
+    ]
+
+
+def _row(bits: int, step: int, *, wide: bool) -> list[str]:
+    """The function from an element to a unit of those that follow it in its row.
+
+    Element addresses wrap at 2^32, so word addresses must wrap where those do.
+    """
+    group, per_word = UNIT // bits, 32 // bits
+    if not step:
+        ones = sum(1 << at for at in range(0, 32, bits))
+        made = [f"{element_at(bits, 'load_input', 'e')}.x * {ones}u"]
+        lines = []
+    else:
+        lowest = min(0, (group - 1) * step)
+        words = range(4 * abs(step))
+        at = f"(first / {per_word}u + {{}}u) & {0xFFFFFFFF // per_word}u"
+        lines = [
+            f"  let first = e - {-lowest}u;",
+            f"  let shift = first % {per_word}u * {bits}u;",
+            *(f"  let u{k} = load_input({at.format(k)});" for k in (*words, len(words))),
+            *(f"  let w{k} = {funnel(f'u{k}', f'u{k + 1}', 'shift', wide=wide)};" for k in words),
+        ]
+        places = [(step * k - lowest) * bits for k in range(group)]
+        made = put_together(bits, [f"w{k}" for k in words], places)
+    return [
+        "fn row_at(e: u32) -> vec4<u32> {",
+        *lines,
+        f"  return vec4<u32>({', '.join(made)});",
+        "}",
+    ]
+
+
+def put_together(bits: int, words: Sequence[str], places: Iterable[int]) -> list[str]:
+    """Words made of elements that begin at these bits of others."""
+    pieces: dict[int, dict[tuple[str, int], int]] = {}
+    for k, place in enumerate(places):
+        to, mask = k * bits % 32, (1 << bits) - 1
+        moved = pieces.setdefault(k * bits // 32, {})
+        key = words[place // 32], to - place % 32
+        moved[key] = moved.get(key, 0) | mask << to
+    return [" | ".join(moved_bits(*key, mask) for key, mask in m.items()) for m in pieces.values()]
+
+
+def moved_bits(name: str, up: int, mask: int) -> str:
+    """WGSL of some bits of a word, moved up or down by so many."""
+    value = f"({name} << {up}u)" if up > 0 else f"({name} >> {-up}u)" if up else name
+    left = (0xFFFFFFFF << up) & 0xFFFFFFFF if up > 0 else 0xFFFFFFFF >> -up
+    return value if left == mask else f"({value} & {mask}u)"
