@@ -6,7 +6,7 @@ fn math_acos(x: f32) -> f32 {
   // As in math_asin; the result is then twice the angle, or what that leaves of pi.
   let steep = magnitude > 0x3f000000u;
   let z = select(a * a, 0.5 - 0.5 * a, steep);
-  let s = select(a, math_sqrt_near(z), steep);
+  let s = select(a, z * inverseSqrt(z), steep);
   let angle = math_asin_kernel(z) * (z * s) + s;
   let negative = f32_is_negative(x);
   let part = f32_flipped(select(angle, 2.0 * angle, steep), select(0x80000000u, 0u, negative != steep));

@@ -6,7 +6,7 @@ fn math_asin(x: f32) -> f32 {
   // Beyond 1/2 from the half of the angle that is left to a right one.
   let steep = magnitude > 0x3f000000u;
   let z = select(a * a, 0.5 - 0.5 * a, steep);
-  let s = select(a, math_sqrt_near(z), steep);
+  let s = select(a, z * inverseSqrt(z), steep);
   let angle = math_asin_kernel(z) * (z * s) + s;
   return f32_signed(select(angle, 1.5707964 - (2.0 * angle + 4.371139e-8), steep), x);
 }

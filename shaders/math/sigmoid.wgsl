@@ -2,7 +2,7 @@
 fn math_sigmoid(x: f32) -> f32 {
   if (f32_magnitude(x) > 0x42ae0000u) { return math_sigmoid_far(x); } // 87, or NaN
   let e = math_exp_bounded(-abs(x));
-  return f32_quotient(1.0, 1.0 + e) * select(1.0, e, f32_is_negative(x));
+  return select(1.0, e, f32_is_negative(x)) / (1.0 + e);
 }
 fn math_sigmoid_far(x: f32) -> f32 {
   if (f32_is_nan(x)) { return x; }

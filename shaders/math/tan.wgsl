@@ -22,5 +22,5 @@ fn math_tan_turned(r: f32, quadrant: u32) -> f32 {
   p = p * z + 0.13332672;
   p = p * z + 0.3333335;
   let tangent = p * z * r + r;
-  return select(tangent, f32_quotient(-1.0, tangent), (quadrant & 1u) == 1u);
+  return select(tangent, -1.0 / tangent, (quadrant & 1u) == 1u);
 }
