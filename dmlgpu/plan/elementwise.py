@@ -180,16 +180,13 @@ class ElementWise:
 
     def _dispatch(self, shape: Shape, starts: Sequence[int]) -> Dispatch:
         loops, tile = shape.loops, shape.tile
-        count = prod(d.size for d in loops[:-1]) * -(-loops[-1].size // shape.group)
-        if shape.is_linear:
-            count = -(-prod(d.size for d in loops) // shape.group)
-        each = EACH if shape.writes and count >= MANY else 1
+        count, each, slots = shape.groups, shape.each, dict[str, str]()
         kernel, groups, wg_size = "elementwise/elements", -(-count // (WG_SIZE * each)), WG_SIZE
-        constants, slots = {"EACH": each}, dict[str, str]()
+        constants = {"WG_SIZE": wg_size, "EACH": each}
         if tile:
-            constants, slots = {}, {"turned": "move/turned"}
-            count = prod(tile.counts(loops))
-            kernel, groups, wg_size = "elementwise/tiles", count, across.WG_SIZE
+            kernel, slots = "elementwise/tiles", {"turned": "move/turned"}
+            count = groups = prod(tile.counts(loops))
+            constants = {"WG_SIZE": tile.invocations}
         params: dict[str, Value] = {
             "count": count,
             "elements": prod(d.size for d in loops),
@@ -211,7 +208,7 @@ class ElementWise:
             params,
             bindings,
             {**half_slots(every, shape.hardware_halves), **slots},
-            {"WG_SIZE": wg_size, **constants},
+            constants,
             code="\n".join([*param_lines(params), *self._code(shape)]),
         )
 
@@ -238,24 +235,25 @@ class ElementWise:
         return lines + self._group(shape)
 
     def _group(self, shape: Shape) -> list[str]:
-        group, rank = shape.group, len(shape.loops)
-        tensors = range(len(self.operands))
-        lines = ["fn make_group(number: u32) {"]
+        group, rank, tensors = shape.group, len(shape.loops), self.operands
+        where = self._places(shape)
         if shape.tile:
             lines = across.code(shape.tile, shape.reading, rank, len(tensors))
-            lines += [self._made(shape), "fn make_group(place: u32, tile: Tile) -> Made {"]
-            lines += across.places(shape.tile, shape.reading, len(tensors))
-        elif shape.reading.rows:
-            lines += _flat(shape, len(tensors))
-        separate = group if shape.is_linear else 1
-        for k in range(0 if shape.tile or shape.reading.rows else separate):
-            index, suffix = "number", ""
-            if shape.is_linear:
-                index = f"min(number * {group}u + {k}u, params.elements - 1u)"
-                suffix = str(k)
-            walks = [(f"at{t}_{suffix}", f"params.start{t}", f"strides{t}") for t in tensors]
-            lines += places(rank, "sizes", index, walks, 1 if shape.is_linear else group)
-        lines += shape.reading.loads()
+            made = [self._made(shape)]
+            head, result = "place: u32, tile: Tile", " -> Made"
+        else:
+            lines, made, head, result = [], [], "number: u32", ""
+        if shape.tile or shape.each > 1:
+            ahead, loads = _ahead(shape.reading, head, where)
+            lines += [
+                *ahead,
+                *made,
+                f"fn make_group({head}, ahead: Ahead){result} {{",
+                *where,
+                *loads,
+            ]
+        else:
+            lines += [f"fn make_group({head}) {{", *where, *shape.reading.loads()]
         for n, (operand, _) in enumerate(self.outputs):
             values = [f"y{n}_{k}" for k in range(group)]
             for k, value in enumerate(values):
@@ -267,7 +265,24 @@ class ElementWise:
             lines += self._together(shape, shape.tile)
         for n, (operand, _) in enumerate(self.outputs):
             lines += _store(operand, len(self.inputs) + n, n, shape)
-        return [*lines, "}"]
+        return [*lines, "}", *([] if shape.tile else _in_turn(shape.each))]
+
+    def _places(self, shape: Shape) -> list[str]:
+        """Statements from the number of a group, or its place in a tile, to its addresses."""
+        tensors = range(len(self.operands))
+        if shape.tile:
+            return across.places(shape.tile, shape.reading, len(tensors))
+        if shape.reading.rows:
+            return _flat(shape, len(tensors))
+        lines = []
+        for k in range(shape.group if shape.is_linear else 1):
+            index, suffix, step = "number", "", shape.group
+            if shape.is_linear:
+                index = f"min(number * {step}u + {k}u, params.elements - 1u)"
+                suffix, step = str(k), 1
+            walks = [(f"at{t}_{suffix}", f"params.start{t}", f"strides{t}") for t in tensors]
+            lines += places(len(shape.loops), "sizes", index, walks, step)
+        return lines
 
     def _parts_of_group(self, shape: Shape) -> list[str]:
         """What is kept of a group until it is written: where, and its words."""
@@ -282,19 +297,31 @@ class ElementWise:
         return f"struct Made {{ inside: bool, number: u32, {fields} }}"
 
     def _together(self, shape: Shape, tile: across.Tile) -> list[str]:
-        """The end of `make_group`, several groups at once, and the beginning of what writes one.
+        """The end of `make_group`, all groups of a tile, and the beginning of what writes one.
 
-        What a loop would read would wait for what it wrote before.
+        What a loop would read would wait for what it wrote before. What is not held is read before
+        the others are waited for.
         """
         parts = self._parts_of_group(shape)
-        count = across.at_once(tile)
-        place = f"place + $u * {across.WG_SIZE}u"
+        count, lanes = tile.at_once, tile.invocations
+        place = f"place + $u * {lanes}u"
+        ahead = f"  #repeat {count}: let ahead$ = read_ahead({place}, tile);"
+        make = [
+            f"  #repeat {count}: let made$ = make_group({place}, tile, ahead$);",
+            f"  #repeat {count}: put_group(made$);",
+        ]
+        every, first = tile.groups * tile.steps, count * lanes
+        again = f"  for (var place = lane + {first}u; place < {every}u; place += {first}u) {{"
         return [
             f"  return Made(inside, number, {', '.join(parts)});",
             "}",
-            "fn make_groups(place: u32, tile: Tile) {",
-            f"  #repeat {count}: let made$ = make_group({place}, tile);",
-            f"  #repeat {count}: put_group(made$);",
+            "fn make_tile(tile: Tile, lane: u32) {",
+            "  let place = lane;",
+            ahead,
+            "  take_in(tile, lane);",
+            "  workgroupBarrier();",
+            *make,
+            *([again, ahead, *make, "  }"] if first < every else []),
             "}",
             "fn put_group(made: Made) {",
             "  if (!made.inside) { return; }",
@@ -321,6 +348,19 @@ class Shape:
     def group(self) -> int:
         """Elements that one invocation makes."""
         return self.reading.group
+
+    @property
+    def groups(self) -> int:
+        """How many there are."""
+        rows, length = prod(d.size for d in self.loops[:-1]), self.loops[-1].size
+        if self.is_linear:
+            rows, length = 1, rows * length
+        return rows * -(-length // self.group)
+
+    @property
+    def each(self) -> int:
+        """Groups of one invocation, a workgroup apart."""
+        return EACH if self.writes and self.groups >= MANY else 1
 
     @property
     def is_linear(self) -> bool:
@@ -412,14 +452,16 @@ def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Ada
     Its row is "add a transposed operand". A CPU's caches hold what is read again. Groups that go on
     in the next row need elements of it to be held with each row, so narrow tiles have small ones.
     """
-    if adapter.is_cpu or adapter.max_workgroup_size < across.WG_SIZE or "merge" in shape.stores:
+    if adapter.is_cpu or "merge" in shape.stores:
+        return shape
+    if adapter.max_workgroup_size < across.MOST_INVOCATIONS:
         return shape
     least = max(1, *(32 // o.bits for o in operands[-outputs:]))
     linear, group, read = shape.is_linear, shape.group, shape.reading.operands
     while True:
         beyond = group - 1 if linear else 0
         tile = across.tile_of(shape.loops, read, group, beyond, adapter.max_workgroup_storage)
-        if not tile or not linear or group == least or FOLLOWED * group <= tile.own:
+        if not tile or not tile.beyond or group == least or FOLLOWED * group <= tile.own:
             break
         group //= 2
     if tile is None:
@@ -449,6 +491,35 @@ def _flat(shape: Shape, tensors: int) -> list[str]:
         elif rows.steps[t] is None:
             lines.append(f"  let at{t}_ = params.start{t} + first * {rows.stride(t)};")
     return lines
+
+
+def _ahead(reading: Reading, head: str, where: Sequence[str]) -> tuple[list[str], list[str]]:
+    """A function that reads what a group needs ahead of its work, and what the work begins with."""
+    found, first, loads = reading.parted()
+    fields = ", ".join(f"{name}: {kind}" for name, kind in found.items()) or "none: u32"
+    lines = [
+        f"struct Ahead {{ {fields} }}",
+        f"fn read_ahead({head}) -> Ahead {{",
+        *where,
+        *first,
+        f"  return Ahead({', '.join(found)});",
+        "}",
+    ]
+    return lines, loads
+
+
+def _in_turn(each: int) -> list[str]:
+    """A function that makes `each` groups, from what is all read before the first is written."""
+    lines = ["fn make_groups(first: u32) {"]
+    if each == 1:
+        return [*lines, "  if (first < params.count) { make_group(first); }", "}"]
+    return [
+        *lines,
+        f"  #repeat {each}: let number$ = first + $u * WG_SIZE;",
+        f"  #repeat {each}: let ahead$ = read_ahead(min(number$, params.count - 1u));",
+        f"  #repeat {each}: if (number$ < params.count) {{ make_group(number$, ahead$); }}",
+        "}",
+    ]
 
 
 def _lookup(name: str, operand: Operand, t: int) -> str:

@@ -27,6 +27,9 @@ class Rows:
     rank: int  # loops
     length: int  # of a row; 0 where it is at least a group, whatever it is
     steps: tuple[int | None, ...]  # of each tensor along a row; None: it is not reached by rows
+    is_whole: bool = (
+        False  # whether groups begin where what is held of the rows begins, or groups on
+    )
 
     @classmethod
     def of(cls, group: int, sizes: Sequence[int], steps: Sequence[int | None]) -> Rows:

@@ -17,7 +17,7 @@ from dmlgpu.plan.values import Loop, Operand
 
 pytestmark = pytest.mark.gpu
 
-SHAPES = [(64, 64), (8, 8), (100, 36), (33, 65), (3, 40, 24), (2, 9, 5, 16)]
+SHAPES = [(64, 64), (8, 8), (100, 36), (33, 65), (700, 48), (3, 40, 24), (2, 9, 5, 16)]
 
 
 def add(data_type: dml.DataType, sizes: tuple[int, ...], *across: bool) -> dml.ElementWiseAddDesc:
@@ -289,3 +289,33 @@ def test_short_rows_across_are_made_in_parts(device: dml.Device) -> None:
             gpu.context.facts = replace(gpu.context.facts, max_binding=most)
             plan = check(gpu, desc, [x, y], x + y)
         assert {d.shader for d in plan.dispatches} == {f"elementwise/{kernel}"}
+
+
+def test_several_groups_of_an_invocation_are_read_before_any_is_written(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where more is written than read; groups behind the last are not made."""
+    monkeypatch.setattr(elementwise, "MANY", 1)
+    rng = np.random.default_rng(5)
+    for sizes in ((3, 701), (5, 128), (4, 4097)):
+        x = rng.integers(0, 50, sizes).astype(np.uint8)
+        made = dml.TensorDesc(dml.DataType.FLOAT32, sizes)
+        cast = dml.CastDesc(
+            input_tensor=dml.TensorDesc(dml.DataType.UINT8, sizes), output_tensor=made
+        )
+        y = rng.integers(0, 50, (sizes[0], 1)).astype(np.int64)
+        rows = dml.TensorDesc(dml.DataType.INT64, sizes, (1, 0))
+        columns = dml.TensorDesc(dml.DataType.INT64, sizes, (0, 1))
+        z = rng.integers(0, 50, (1, sizes[1])).astype(np.int64)
+        added = dml.ElementWiseAddDesc(
+            a_tensor=rows,
+            b_tensor=columns,
+            output_tensor=dml.TensorDesc(dml.DataType.INT64, sizes),
+        )
+        seen = [np.broadcast_to(v, sizes) for v in (y, z)]
+        with as_gpu(device) as gpu:
+            plans = [check(gpu, cast, [x], x.astype(np.float32)), check(gpu, added, seen, y + z)]
+        for plan in plans:
+            (made_by,) = plan.dispatches
+            assert made_by.constants["EACH"] == elementwise.EACH
+            assert made_by.code.index("read_ahead(min(") < made_by.code.index("{ make_group(")
