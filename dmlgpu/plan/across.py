@@ -31,6 +31,7 @@ ALONG = 64  # elements of a tile along the output, where the other loop has enou
 ALONG_WORDS = 32  # the same in words, where these are held
 RUN = 1024  # bits that a tile reads side by side, at most ALONG elements of them
 FAR = 512  # bits: less than that side by side is read from sectors of its own
+FEWEST = 2
 FEW = 8  # steps of a loop from which it is one side of a tile; shorter rows take in more loops
 # Bytes of the output between neighbours of an operand from which on caches hold what was read no
 # more when the other part of it is used.
@@ -198,7 +199,7 @@ def _side_by_side(loops: Sequence[Loop], t: int, operand: Operand) -> int | None
     else:
         is_far = run * operand.bits < FAR
     if is_far:
-        wanted = [n for n in wanted if 4 * steps[n] <= steps[d] and loops[n].size * run >= FEW]
+        wanted = [n for n in wanted if 4 * steps[n] <= steps[d] and loops[n].size * run >= FEWEST]
     else:  # each sector is used by several rows of the output
         wanted = [n for n in wanted if steps[n] < steps[last]]
     if not wanted:

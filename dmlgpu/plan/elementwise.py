@@ -29,14 +29,21 @@ from dmlgpu.plan.values import (
     param_lines,
     parameter_words,
     places,
+    quick,
     wgsl_type,
     word_type,
 )
 
 WG_SIZE = 128
 EACH = 4  # groups of an invocation that writes more than it reads: workgroups start in turn
+# Groups where the work on one takes longer than reading it, and what such work calls. Elsewhere two
+# groups take longer than one.
+EACH_OF_LONG = 2
+LONG = "math_pow("
 MORE = 2  # bytes written for each that is read
 MANY = 1 << 16  # groups from which on there are enough workgroups nevertheless
+MOST_SHARES = 16  # steps of a loop that are made side by side
+FORGOTTEN = 1 << 24  # bytes from which on caches hold what is read again no more
 MOST_UNITS = 4  # units of one tensor that an invocation handles at most
 # Elements of a group whose expression looks others up; more where all of them are as few lookups.
 # It is long: written out for more elements, or for more than a word's on CPU adapters, it would
@@ -86,12 +93,14 @@ class ElementWise:
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
         alone = not self.lookups and len({o.field for o in named}) == len(self.operands)
         untiled = shape
-        if not self.lookups:
+        if not self.lookups and not adapter.is_cpu:
             shape = _tiled(shape, self.operands, len(self.outputs), adapter)
             moved_bytes = self.traffic()
             written = sum(moved_bytes[o.field] for o, _ in self.outputs)
-            writes = not adapter.is_cpu and sum(moved_bytes.values()) - written <= written // MORE
-            shape = replace(shape, writes=writes)
+            writes = sum(moved_bytes.values()) - written <= written // MORE
+            is_long = any(LONG in f"{e.steps} {e.result}" for _, e in self.outputs)
+            shape = replace(shape, writes=writes, is_long=is_long, shares=_shares(shape))
+            shape = replace(shape, is_quick=True)
         if largest > adapter.max_binding and alone:
             cut = untiled  # loops that are cut are not baked in, nor where their parts begin
             if shape.tile and not shape.tile.inner:
@@ -180,15 +189,18 @@ class ElementWise:
 
     def _dispatch(self, shape: Shape, starts: Sequence[int]) -> Dispatch:
         loops, tile = shape.loops, shape.tile
-        count, each, slots = shape.groups, shape.each, dict[str, str]()
-        kernel, groups, wg_size = "elementwise/elements", -(-count // (WG_SIZE * each)), WG_SIZE
-        constants = {"WG_SIZE": wg_size, "EACH": each}
+        kernel, count, slots, wg_size = "elementwise/elements", shape.groups, {}, WG_SIZE
+        groups = shape.shares * -(-shape.share // (WG_SIZE * shape.each))
         if tile:
-            kernel, slots = "elementwise/tiles", {"turned": "move/turned"}
+            kernel, slots, wg_size = (
+                "elementwise/tiles",
+                {"turned": "move/turned"},
+                tile.invocations,
+            )
             count = groups = prod(tile.counts(loops))
-            constants = {"WG_SIZE": tile.invocations}
         params: dict[str, Value] = {
             "count": count,
+            "share": shape.share,
             "elements": prod(d.size for d in loops),
             "sizes": eight([d.size for d in loops]),
         }
@@ -208,7 +220,7 @@ class ElementWise:
             params,
             bindings,
             {**half_slots(every, shape.hardware_halves), **slots},
-            constants,
+            {"WG_SIZE": wg_size},
             code="\n".join([*param_lines(params), *self._code(shape)]),
         )
 
@@ -224,30 +236,33 @@ class ElementWise:
         first = next((o.data_type for o in self.inputs.values()), made)
         classes = {"T": first, "R": made}
         for n, (operand, expression) in enumerate(self.outputs):
-            lines += function(
-                f"operate{n}",
-                self.inputs,
-                self.parameters,
-                expression,
-                operand.data_type,
-                classes,
-            )
+            given = self.inputs, self.parameters, expression, operand.data_type, classes
+            lines += function(f"operate{n}", *given)
+        if self._is_quick(shape):
+            (operand, expression), *_ = self.outputs
+            expression, functions = quick(expression)
+            given = self.inputs, self.parameters, expression, operand.data_type, classes
+            lines += [*functions, *function("quick0", *given)]
         return lines + self._group(shape)
+
+    def _is_quick(self, shape: Shape) -> bool:
+        """Whether groups are made without branches, and again where an element needs one."""
+        return shape.is_quick and len(self.outputs) == 1 and bool(quick(self.outputs[0][1])[1])
 
     def _group(self, shape: Shape) -> list[str]:
         group, rank, tensors = shape.group, len(shape.loops), self.operands
         where = self._places(shape)
         if shape.tile:
             lines = across.code(shape.tile, shape.reading, rank, len(tensors))
-            made = [self._made(shape)]
+            kept = [self._made(shape)]
             head, result = "place: u32, tile: Tile", " -> Made"
         else:
-            lines, made, head, result = [], [], "number: u32", ""
+            lines, kept, head, result = [], [], "number: u32", ""
         if shape.tile or shape.each > 1:
             ahead, loads = _ahead(shape.reading, head, where)
             lines += [
                 *ahead,
-                *made,
+                *kept,
                 f"fn make_group({head}, ahead: Ahead){result} {{",
                 *where,
                 *loads,
@@ -256,8 +271,14 @@ class ElementWise:
             lines += [f"fn make_group({head}) {{", *where, *shape.reading.loads()]
         for n, (operand, _) in enumerate(self.outputs):
             values = [f"y{n}_{k}" for k in range(group)]
-            for k, value in enumerate(values):
-                lines.append(f"  let {value} = operate{n}({shape.reading.values(k)});")
+            made = [f"{n}({shape.reading.values(k)})" for k in range(group)]
+            if self._is_quick(shape):
+                lines.append("  strayed = false;")
+                lines += [f"  var {v} = quick{m};" for v, m in zip(values, made, strict=True)]
+                again = (f"{v} = operate{m};" for v, m in zip(values, made, strict=True))
+                lines.append(f"  if (strayed) {{ {' '.join(again)} }}")
+            else:
+                lines += [f"  let {v} = operate{m};" for v, m in zip(values, made, strict=True)]
             if shape.stores[n] != "merge":
                 words = encoded(operand.data_type, values)
                 lines += [f"  let z{n}_{w} = {word};" for w, word in enumerate(words)]
@@ -265,7 +286,7 @@ class ElementWise:
             lines += self._together(shape, shape.tile)
         for n, (operand, _) in enumerate(self.outputs):
             lines += _store(operand, len(self.inputs) + n, n, shape)
-        return [*lines, "}", *([] if shape.tile else _in_turn(shape.each))]
+        return [*lines, "}", *([] if shape.tile else _in_turn(shape))]
 
     def _places(self, shape: Shape) -> list[str]:
         """Statements from the number of a group, or its place in a tile, to its addresses."""
@@ -343,6 +364,9 @@ class Shape:
     hardware_halves: bool
     tile: across.Tile | None = None  # of what lies across, where the work is done in tiles
     writes: bool = False  # more than is read
+    shares: int = 1  # parts of the work that workgroups take turns at
+    is_long: bool = False  # the work on a group
+    is_quick: bool = False  # branches are kept apart from what most elements need
 
     @property
     def group(self) -> int:
@@ -358,9 +382,16 @@ class Shape:
         return rows * -(-length // self.group)
 
     @property
+    def share(self) -> int:
+        """Groups of a part that workgroups take turns at."""
+        return -(-self.groups // self.shares)
+
+    @property
     def each(self) -> int:
         """Groups of one invocation, a workgroup apart."""
-        return EACH if self.writes and self.groups >= MANY else 1
+        if self.groups < MANY:
+            return 1
+        return EACH if self.writes else EACH_OF_LONG if self.is_long else 1
 
     @property
     def is_linear(self) -> bool:
@@ -452,7 +483,7 @@ def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Ada
     Its row is "add a transposed operand". A CPU's caches hold what is read again. Groups that go on
     in the next row need elements of it to be held with each row, so narrow tiles have small ones.
     """
-    if adapter.is_cpu or "merge" in shape.stores:
+    if "merge" in shape.stores:
         return shape
     if adapter.max_workgroup_size < across.MOST_INVOCATIONS:
         return shape
@@ -493,6 +524,21 @@ def _flat(shape: Shape, tensors: int) -> list[str]:
     return lines
 
 
+def _shares(shape: Shape) -> int:
+    """Parts of the work that workgroups take turns at.
+
+    Where an operand is read again with every step of the outermost loop, and caches hold it no more
+    by then, the steps are made side by side.
+    """
+    first, *inner = shape.loops
+    for t, operand in enumerate(shape.reading.operands):
+        reach = prod(loop.size for loop in inner if loop.steps[t]) * operand.bits // 8
+        if operand.field and not first.steps[t] and reach >= FORGOTTEN:
+            most = min(first.size, MOST_SHARES)
+            return next(n for n in range(most, 0, -1) if first.size % n == 0)
+    return 1
+
+
 def _ahead(reading: Reading, head: str, where: Sequence[str]) -> tuple[list[str], list[str]]:
     """A function that reads what a group needs ahead of its work, and what the work begins with."""
     found, first, loads = reading.parted()
@@ -508,16 +554,22 @@ def _ahead(reading: Reading, head: str, where: Sequence[str]) -> tuple[list[str]
     return lines, loads
 
 
-def _in_turn(each: int) -> list[str]:
-    """A function that makes `each` groups, from what is all read before the first is written."""
-    lines = ["fn make_groups(first: u32) {"]
+def _in_turn(shape: Shape) -> list[str]:
+    """A function that makes several groups, from what is all read before the first is written."""
+    each, shares = shape.each, shape.shares
+    lines = [
+        "fn make_groups(workgroup: u32, lane: u32) {",
+        f"  let begin = workgroup % {shares}u * params.share;",
+        "  let end = min(begin + params.share, params.count);",
+        f"  let first = begin + workgroup / {shares}u * (WG_SIZE * {each}u) + lane;",
+    ]
     if each == 1:
-        return [*lines, "  if (first < params.count) { make_group(first); }", "}"]
+        return [*lines, "  if (first < end) { make_group(first); }", "}"]
     return [
         *lines,
         f"  #repeat {each}: let number$ = first + $u * WG_SIZE;",
         f"  #repeat {each}: let ahead$ = read_ahead(min(number$, params.count - 1u));",
-        f"  #repeat {each}: if (number$ < params.count) {{ make_group(number$, ahead$); }}",
+        f"  #repeat {each}: if (number$ < end) {{ make_group(number$, ahead$); }}",
         "}",
     ]
 

@@ -36,6 +36,24 @@ CLASSES = {
     DataType.UINT64: "u64",
 }
 WGSL_TYPES = {"f32": "f32", "i32": "i32", "u32": "u32"}  # values of other classes are two words
+# Functions of the math library with a short form for most arguments, such as `math_exp_near`, and a
+# test for all others, `math_exp_strays`.
+STRAYING = (
+    "acosh",
+    "atanh",
+    "cos",
+    "cosh",
+    "exp",
+    "expm1",
+    "gelu",
+    "log",
+    "log1p",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "softplus",
+    "tan",
+)
 RAW = {8: DataType.UINT8, 16: DataType.UINT16, 32: DataType.UINT32, 64: DataType.UINT64}
 
 
@@ -573,6 +591,22 @@ def function(
     if expression.steps:
         lines.append(f"  {resolve(expression.steps, classes)}")
     return [*lines, f"  return {resolve(expression.result, classes)};", "}"]
+
+
+def quick(expression: Expression) -> tuple[Expression, list[str]]:
+    """The expression without branches, and the functions that it then calls.
+
+    A function of `STRAYING` has a branch for arguments that few elements have, and what is behind a
+    branch waits for it. Here such arguments only set `strayed`, and the values mean nothing then.
+    """
+    call = re.compile(rf"\bmath_({'|'.join(STRAYING)})(?=\()")
+    found = sorted(set(call.findall(f"{expression.steps} {expression.result}")))
+    lines = ["var<private> strayed: bool;"] if found else []
+    for name in found:
+        test = f"strayed = strayed | math_{name}_strays(x);"
+        lines.append(f"fn quick_{name}(x: f32) -> f32 {{ {test} return math_{name}_near(x); }}")
+    texts = [call.sub(r"quick_\1", text) for text in (expression.result, expression.steps)]
+    return Expression(*texts), lines
 
 
 def named(parameters: Sequence[Parameter], text: str) -> list[str]:

@@ -2,7 +2,6 @@
 // parameters, the bindings and `make_groups` are written by dmlgpu/plan/elementwise.py, because they
 // depend on how many tensors there are, of which types, and on the operator's expression.
 override WG_SIZE: u32 = 128;
-override EACH: u32 = 1; // groups of an invocation, a workgroup apart
 
 @compute @workgroup_size(WG_SIZE)
 fn main(
@@ -10,5 +9,5 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  make_groups((group.x + group.y * groups.x) * WG_SIZE * EACH + lane);
+  make_groups(group.x + group.y * groups.x, lane);
 }

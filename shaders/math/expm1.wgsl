@@ -1,6 +1,10 @@
 // e^x - 1 without cancellation near 0.
 fn math_expm1(x: f32) -> f32 {
-  if (f32_magnitude(x) > 0x42800000u) { return math_expm1_far(x); } // 64, or NaN
+  if (math_expm1_strays(x)) { return math_expm1_far(x); }
+  return math_expm1_near(x);
+}
+fn math_expm1_strays(x: f32) -> bool { return f32_magnitude(x) > 0x42800000u; } // 64, or NaN
+fn math_expm1_near(x: f32) -> f32 {
   // x is n * ln(2) + r; see math_exp_bounded.
   let bits = bitcast<u32>(x * 1.442695 + 12582912.0);
   let n = bitcast<f32>(bits & 0x4b7fffffu) - 12582912.0;

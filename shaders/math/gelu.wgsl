@@ -1,7 +1,11 @@
 // x / 2 * (1 + erf(x / sqrt(2))), which is x times the share of the normal distribution below x. The
 // share g beyond t = |x| has a logarithm near a parabola, and nothing cancels for negative x.
 fn math_gelu(x: f32) -> f32 {
-  if (f32_magnitude(x) > 0x40c00000u) { return math_gelu_far(x); } // 6, or NaN
+  if (math_gelu_strays(x)) { return math_gelu_far(x); }
+  return math_gelu_near(x);
+}
+fn math_gelu_strays(x: f32) -> bool { return f32_magnitude(x) > 0x40c00000u; } // 6, or NaN
+fn math_gelu_near(x: f32) -> f32 {
   let t = abs(x);
   var p = 4.1901313e-7;
   p = p * t - 8.220493e-6;

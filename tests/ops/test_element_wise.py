@@ -317,5 +317,58 @@ def test_several_groups_of_an_invocation_are_read_before_any_is_written(
             plans = [check(gpu, cast, [x], x.astype(np.float32)), check(gpu, added, seen, y + z)]
         for plan in plans:
             (made_by,) = plan.dispatches
-            assert made_by.constants["EACH"] == elementwise.EACH
-            assert made_by.code.index("read_ahead(min(") < made_by.code.index("{ make_group(")
+            ahead = f"#repeat {elementwise.EACH}: let ahead$ = read_ahead("
+            assert made_by.code.index(ahead) < made_by.code.index("{ make_group(")
+    packed = dml.TensorDesc(dml.DataType.FLOAT32, (3, 701))
+    v = rng.uniform(-3, 3, (3, 701)).astype(np.float32)
+    for n in (-3, 1.5):  # a long way to go for every element
+        power = dml.ElementWiseConstantPowDesc(
+            input_tensor=packed, output_tensor=packed, exponent=n
+        )
+        with as_gpu(device) as gpu:
+            op = gpu.compile(power)
+            assert "#repeat 2: let ahead$" in op.plan.dispatches[0].code
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_allclose(op(gpu.tensor(v)).numpy(), v**n, rtol=1e-6)
+
+
+def test_steps_that_read_the_same_are_made_side_by_side(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elementwise, "FORGOTTEN", 1)
+    rng = np.random.default_rng(6)
+    for dtype in ("uint8", "float32", "int64"):
+        for sizes, shares in (((2, 4099), 2), ((3, 1024), 3), ((34, 77), 2), ((19, 300), 1)):
+            kind = dml.DataType.from_numpy(dtype)
+            x = rng.integers(0, 50, sizes).astype(dtype)
+            y = np.broadcast_to(rng.integers(0, 50, sizes[1:]).astype(dtype), sizes)
+            packed, again = dml.TensorDesc(kind, sizes), dml.TensorDesc(kind, sizes, (0, 1))
+            desc = dml.ElementWiseAddDesc(a_tensor=packed, b_tensor=again, output_tensor=packed)
+            with as_gpu(device) as gpu:
+                plan = check(gpu, desc, [x, y], x + y)
+            assert f"workgroup % {shares}u" in plan.dispatches[0].code
+
+
+@pytest.mark.parametrize("name", ["Exp", "Log", "Tan", "Sinh", "Acosh", "Gelu"])
+def test_elements_that_need_a_branch_change_nothing_for_their_neighbours(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A group is made without branches, and made again where an element strays."""
+    edges = [np.nan, np.inf, -np.inf, 0, -0.0, 1e-40, -1, 1, 88.5, 200, -200, 1e30, -1e30]
+    x = np.linspace(0.5, 5, 4 * 40, dtype=np.float32)
+    for n, edge in enumerate(edges):
+        x[8 * n + n % 4] = edge
+    tensor = dml.TensorDesc(dml.DataType.FLOAT32, x.shape)
+    kind = "Activation" if name == "Gelu" else "ElementWise"
+    desc = getattr(dml, f"{kind}{name}Desc")(input_tensor=tensor, output_tensor=tensor)
+    found = []
+    for is_quick in (True, False):
+        if not is_quick:
+            monkeypatch.setattr(elementwise.ElementWise, "_is_quick", lambda self, shape: False)
+        with as_gpu(device) as gpu:
+            op = gpu.compile(desc)
+            assert ("strayed" in op.plan.dispatches[0].code) == is_quick
+            found.append(op(gpu.tensor(x)).numpy())
+    numbers = ~np.isnan(found[1])
+    np.testing.assert_array_equal(numbers, ~np.isnan(found[0]))
+    same_bits(found[0][numbers], found[1][numbers])
