@@ -22,24 +22,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from dmlgpu.plan.dispatch import funnel, of_eight
+from dmlgpu.plan.dispatch import Adapter, funnel, of_eight
 from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 
-MOST_INVOCATIONS = 256
+# Invocations of a workgroup at most: a tile has most groups where elements are bytes.
+MOST_INVOCATIONS, MOST_FOR_BYTES = 256, 512
 SUBGROUP = 32  # invocations that take their turns together, on most GPUs
 ALONG = 64  # elements of a tile along the output, where the other loop has enough steps
 ALONG_WORDS = 32  # the same in words, where these are held
 RUN = 1024  # bits that a tile reads side by side, at most ALONG elements of them
 FAR = 512  # bits: less than that side by side is read from sectors of its own
-FEWEST = 2
-FEW = 8  # steps of a loop from which it is one side of a tile; shorter rows take in more loops
+FEW = 8  # elements of a row that is one side of a tile, at least
 # Bytes of the output between neighbours of an operand from which on caches hold what was read no
 # more when the other part of it is used.
 FORGOTTEN = 1 << 22
 BANKS = 32  # words that workgroup memory gives at once, one from each of its banks
 FEW_TILES = 4  # tiles along a loop, up to which the last one could leave much undone
 MOST_GROUPS = 4  # groups that an invocation makes together
-# Elements of so many bits times their step are loaded one by one from too many lines of a cache.
+# Elements of so many bits times their step are loaded one by one from too many lines of a cache;
+# whole words are, however near.
 BITS_APART = 4
 
 
@@ -57,6 +58,7 @@ class Tile:
     operands: tuple[int, ...]  # that are held
     turned: tuple[int, ...]  # of these, the ones that are held as words
     aligned: tuple[int, ...]  # of those, the ones whose runs begin with words
+    most: int  # invocations of a workgroup
 
     @property
     def along(self) -> int:
@@ -100,13 +102,13 @@ class Tile:
     @property
     def at_once(self) -> int:
         """Groups that an invocation makes together, so that their loads are all under way."""
-        return min(MOST_GROUPS, -(-self.groups * self.steps // MOST_INVOCATIONS))
+        return min(MOST_GROUPS, -(-self.groups * self.steps // self.most))
 
     @property
     def invocations(self) -> int:
         """As many as share all groups evenly."""
         rounds = -(-self.groups * self.steps // self.at_once)
-        return min(MOST_INVOCATIONS, -(-rounds // SUBGROUP) * SUBGROUP)
+        return min(self.most, -(-rounds // SUBGROUP) * SUBGROUP)
 
     def counts(self, loops: Sequence[Loop]) -> list[int]:
         """Tiles along each loop; those along a row count at its outermost one."""
@@ -131,9 +133,9 @@ def _by_loop(loops: Sequence[Loop], operands: Sequence[Operand]) -> dict[int, li
 
 
 def tile_of(
-    loops: Sequence[Loop], operands: Sequence[Operand], group: int, beyond: int, storage: int
+    loops: Sequence[Loop], operands: Sequence[Operand], group: int, beyond: int, adapter: Adapter
 ) -> Tile | None:
-    """The tile for the operands that lie across, in `storage` bytes of workgroup memory."""
+    """The tile for the operands that lie across, as far as workgroup memory holds them."""
     last = len(loops) - 1
     far = _by_loop(loops, operands)
     if not far:
@@ -145,10 +147,8 @@ def tile_of(
     if len(turned) == len(far[loop]):
         columns = ALONG_WORDS * 32 // bits
     row, length = last, loops[-1].size
-    while row - 1 > loop and (
-        length < ALONG // 2 or length * loops[loop].size < columns * most // 2
-    ):
-        if length > ALONG:
+    while row - 1 > loop and length <= ALONG:
+        if length >= ALONG // 2 and length * loops[loop].size >= columns * most // 2:
             break
         row -= 1
         length *= loops[row].size
@@ -161,13 +161,14 @@ def tile_of(
     own = own if own == length or beyond else own // group * group
     if own == length:
         steps = _all_or(max(steps, columns * most // (own + beyond) // 4 * 4), loops[loop].size)
+    lanes = min(MOST_FOR_BYTES if bits == 8 else MOST_INVOCATIONS, adapter.max_workgroup_size)
     others = [d for n, d in enumerate(loops) if n != loop]
     starts = {t: [operands[t].start, *(d.steps[t] for d in others)] for t in turned}
     aligned = tuple(
         t for t in turned if not beyond and not any(n * operands[t].bits % 32 for n in starts[t])
     )
-    tile = Tile(loop, steps, row, inner, own, beyond, group, (), turned, aligned)
-    held, left = [], storage
+    tile = Tile(loop, steps, row, inner, own, beyond, group, (), turned, aligned, lanes)
+    held, left = [], adapter.max_workgroup_storage
     for t in far[loop]:
         left -= 4 * tile.words(t, operands[t].bits)
         if left >= 0:
@@ -199,14 +200,14 @@ def _side_by_side(loops: Sequence[Loop], t: int, operand: Operand) -> int | None
     else:
         is_far = run * operand.bits < FAR
     if is_far:
-        wanted = [n for n in wanted if 4 * steps[n] <= steps[d] and loops[n].size * run >= FEWEST]
+        wanted = [n for n in wanted if 4 * steps[n] <= steps[d]]
     else:  # each sector is used by several rows of the output
         wanted = [n for n in wanted if steps[n] < steps[last]]
     if not wanted:
         return None
     loop = min(wanted, key=lambda n: steps[n])
     apart = loops[loop].steps[-1] * operand.bits // 8
-    is_slow = BITS_APART * steps[last] >= operand.bits
+    is_slow = operand.bits >= 32 or BITS_APART * steps[last] >= operand.bits
     return loop if is_far or is_slow or apart >= FORGOTTEN else None
 
 

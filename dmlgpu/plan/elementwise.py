@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan import across
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.move import Move
@@ -36,10 +37,10 @@ from dmlgpu.plan.values import (
 
 WG_SIZE = 128
 EACH = 4  # groups of an invocation that writes more than it reads: workgroups start in turn
-# Groups where the work on one takes longer than reading it, and what such work calls. Elsewhere two
-# groups take longer than one.
+# Groups where the work on one takes longer than reading it, and what such work on FLOAT32 calls.
+# Elsewhere two groups take longer than one.
 EACH_OF_LONG = 2
-LONG = "math_pow("
+LONG = re.compile(r"\b(math_(atan2|pow|sinh)|T_mod)\(")
 MORE = 2  # bytes written for each that is read
 MANY = 1 << 16  # groups from which on there are enough workgroups nevertheless
 MOST_SHARES = 16  # steps of a loop that are made side by side
@@ -98,9 +99,10 @@ class ElementWise:
             moved_bytes = self.traffic()
             written = sum(moved_bytes[o.field] for o, _ in self.outputs)
             writes = sum(moved_bytes.values()) - written <= written // MORE
-            is_long = any(LONG in f"{e.steps} {e.result}" for _, e in self.outputs)
-            shape = replace(shape, writes=writes, is_long=is_long, shares=_shares(shape))
-            shape = replace(shape, is_quick=True)
+            shape = replace(shape, writes=writes, shares=_shares(shape), is_quick=True)
+            if all(o.data_type is DataType.FLOAT32 for o in self.operands):
+                is_long = any(LONG.search(f"{e.steps} {e.result}") for _, e in self.outputs)
+                shape = replace(shape, is_long=is_long)
         if largest > adapter.max_binding and alone:
             cut = untiled  # loops that are cut are not baked in, nor where their parts begin
             if shape.tile and not shape.tile.inner:
@@ -485,13 +487,11 @@ def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Ada
     """
     if "merge" in shape.stores:
         return shape
-    if adapter.max_workgroup_size < across.MOST_INVOCATIONS:
-        return shape
     least = max(1, *(32 // o.bits for o in operands[-outputs:]))
     linear, group, read = shape.is_linear, shape.group, shape.reading.operands
     while True:
         beyond = group - 1 if linear else 0
-        tile = across.tile_of(shape.loops, read, group, beyond, adapter.max_workgroup_storage)
+        tile = across.tile_of(shape.loops, read, group, beyond, adapter)
         if not tile or not tile.beyond or group == least or FOLLOWED * group <= tile.own:
             break
         group //= 2
