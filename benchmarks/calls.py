@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import neg
 from statistics import median
 from time import perf_counter, thread_time
 from typing import Any
@@ -20,6 +21,8 @@ ROUNDS = 7
 FEW = 32  # in a row, of what is slow or not submitted
 FEW_ROUNDS = 30
 BATCH = 64  # bare dispatches per submission, as many as the library takes
+LARGE = {"cpu": 1 << 20}  # bytes of a call that the GPU takes longer for than the host, by adapter
+LARGE_ELSEWHERE = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +198,9 @@ def measure_calls(device: dml.Device, others: list[Library], scale: float) -> It
     yield from in_turn(written, rounds)
     tensor = device.tensor(np.arange(64, dtype=np.float32))
     yield _alone("256 bytes read back", tensor.numpy, device, 10)
+    large = device.tensor(np.zeros(_large(device) // 4, np.float32))
+    (found,) = in_turn([_queued("", large, device.wait)], rounds)
+    yield HostTime(found.name, found.us)
     for rival in others:
         asked = _rival_calls(rival, small)
         if asked:
@@ -207,8 +213,25 @@ def _alone(name: str, call: Callable[[], Any], device: dml.Device, calls: int = 
     return HostTime(name, found.us)
 
 
+def _large(device: dml.Device) -> int:
+    return LARGE.get(device.adapter.kind, LARGE_ELSEWHERE)
+
+
+def _queued(whose: str, x: Any, wait: Callable[[], Any]) -> Asked:
+    """Calls in a row until the last is done: between them nobody should wait."""
+
+    def many() -> None:
+        for _ in range(BATCH):
+            neg(x)
+        wait()
+
+    name = f"{whose}-x of {x.nbytes >> 20} MiB, {BATCH} in a row until all are done"
+    return Asked(name, many, wait, 1, BATCH)
+
+
 def _rival_calls(rival: Library, small: Small) -> list[Asked]:
     calls: dict[str, Callable[[], Any]] = {}
+    zeros = np.zeros(_large(small.device) // 4, np.float32)
     if isinstance(rival, Torch):
         torch = rival.module
         x = torch.from_numpy(small.host).to(rival.where)
@@ -220,6 +243,7 @@ def _rival_calls(rival: Library, small: Small) -> list[Asked]:
         calls["x + y"] = lambda: rows + rows
         calls["x.sum(1)"] = lambda: rows.sum(1)
         calls["256 bytes x.cpu()"] = rows[0].cpu
+        large = torch.from_numpy(zeros).to(rival.where)
     elif isinstance(rival, Cupy):
         cupy = rival.module
         cx, crows = cupy.asarray(small.host), cupy.asarray(small.rows)
@@ -230,7 +254,9 @@ def _rival_calls(rival: Library, small: Small) -> list[Asked]:
         calls["x + y"] = lambda: crows + crows
         calls["x.sum(1)"] = lambda: crows.sum(1)
         calls["256 bytes x.get()"] = crows[0].get
-    return [
-        Asked(f"{rival.name} {rival.where}: {name}", call, rival.synchronize)
-        for name, call in calls.items()
-    ]
+        large = cupy.asarray(zeros)
+    else:
+        return []
+    whose = f"{rival.name} {rival.where}: "
+    asked = [Asked(f"{whose}{name}", call, rival.synchronize) for name, call in calls.items()]
+    return [*asked, _queued(whose, large, rival.synchronize)]
