@@ -15,6 +15,7 @@ import numpy as np
 import dmlgpu as dml
 from benchmarks.rivals import Cupy, Library, Torch
 from dmlgpu.measure.roofline import copy_kernel
+from dmlgpu.measure.timing import warm_up
 
 CALLS = 1024  # in a row, submissions included
 ROUNDS = 7
@@ -23,6 +24,7 @@ FEW_ROUNDS = 30
 BATCH = 64  # bare dispatches per submission, as many as the library takes
 LARGE = {"cpu": 1 << 20}  # bytes of a call that the GPU takes longer for than the host, by adapter
 LARGE_ELSEWHERE = 64 << 20
+WARM_SECONDS = 0.5  # of large calls, before they are timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,13 +200,15 @@ def measure_calls(device: dml.Device, others: list[Library], scale: float) -> It
     yield from in_turn(written, rounds)
     tensor = device.tensor(np.arange(64, dtype=np.float32))
     yield _alone("256 bytes read back", tensor.numpy, device, 10)
-    large = device.tensor(np.zeros(_large(device) // 4, np.float32))
-    (found,) = in_turn([_queued("", large, device.wait)], rounds)
-    yield HostTime(found.name, found.us)
+    size = LARGE.get(device.adapter.kind, LARGE_ELSEWHERE)
+    large = device.tensor(np.zeros(size // 4, np.float32))
+    yield _in_a_row("", large, device.wait, rounds)
     for rival in others:
         asked = _rival_calls(rival, small)
         if asked:
             yield from in_turn(asked, rounds)
+            zeros = rival.upload(large.numpy())
+            yield _in_a_row(f"{rival.name} {rival.where}: ", zeros, rival.synchronize, rounds)
 
 
 def _alone(name: str, call: Callable[[], Any], device: dml.Device, calls: int = FEW) -> HostTime:
@@ -213,12 +217,8 @@ def _alone(name: str, call: Callable[[], Any], device: dml.Device, calls: int = 
     return HostTime(name, found.us)
 
 
-def _large(device: dml.Device) -> int:
-    return LARGE.get(device.adapter.kind, LARGE_ELSEWHERE)
-
-
-def _queued(whose: str, x: Any, wait: Callable[[], Any]) -> Asked:
-    """Calls in a row until the last is done: between them nobody should wait."""
+def _in_a_row(whose: str, x: Any, wait: Callable[[], Any], rounds: int) -> HostTime:
+    """Large calls until the last is done: between them the GPU should not wait."""
 
     def many() -> None:
         for _ in range(BATCH):
@@ -226,12 +226,13 @@ def _queued(whose: str, x: Any, wait: Callable[[], Any]) -> Asked:
         wait()
 
     name = f"{whose}-x of {x.nbytes >> 20} MiB, {BATCH} in a row until all are done"
-    return Asked(name, many, wait, 1, BATCH)
+    warm_up(many, wait, WARM_SECONDS)
+    (found,) = in_turn([Asked(name, many, wait, 1, BATCH)], max(3, rounds))
+    return HostTime(name, found.us)
 
 
 def _rival_calls(rival: Library, small: Small) -> list[Asked]:
     calls: dict[str, Callable[[], Any]] = {}
-    zeros = np.zeros(_large(small.device) // 4, np.float32)
     if isinstance(rival, Torch):
         torch = rival.module
         x = torch.from_numpy(small.host).to(rival.where)
@@ -243,7 +244,6 @@ def _rival_calls(rival: Library, small: Small) -> list[Asked]:
         calls["x + y"] = lambda: rows + rows
         calls["x.sum(1)"] = lambda: rows.sum(1)
         calls["256 bytes x.cpu()"] = rows[0].cpu
-        large = torch.from_numpy(zeros).to(rival.where)
     elif isinstance(rival, Cupy):
         cupy = rival.module
         cx, crows = cupy.asarray(small.host), cupy.asarray(small.rows)
@@ -254,9 +254,7 @@ def _rival_calls(rival: Library, small: Small) -> list[Asked]:
         calls["x + y"] = lambda: crows + crows
         calls["x.sum(1)"] = lambda: crows.sum(1)
         calls["256 bytes x.get()"] = crows[0].get
-        large = cupy.asarray(zeros)
-    else:
-        return []
-    whose = f"{rival.name} {rival.where}: "
-    asked = [Asked(f"{whose}{name}", call, rival.synchronize) for name, call in calls.items()]
-    return [*asked, _queued(whose, large, rival.synchronize)]
+    return [
+        Asked(f"{rival.name} {rival.where}: {name}", call, rival.synchronize)
+        for name, call in calls.items()
+    ]
