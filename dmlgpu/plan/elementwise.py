@@ -84,7 +84,9 @@ class ElementWise:
         shape = _shape(loops, self.operands, len(self.outputs), adapter, most)
         named = [o for o in self.operands if o.field]
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
-        alone = not self.lookups and len({o.field for o in named}) == len(self.operands)
+        fields = {o.field for o in named}
+        alone = len({(o.field, o.bits, o.tensor) for o in named}) == len(fields)
+        alone = alone and fields.isdisjoint(o.field for o in self.lookups.values())
         untiled = shape
         if not self.lookups:
             shape = _tiled(shape, self.operands, len(self.outputs), adapter)
@@ -152,29 +154,38 @@ class ElementWise:
         group = shape.group
         sizes = [loop.size for loop in shape.loops]
         sizes[-1] = -(-sizes[-1] // group)  # whole groups are never cut
-        walks = []
+        walks = {}
+        steps = [[d.steps[t] for d in shape.loops] for t in range(len(self.operands))]
         for t, operand in enumerate(self.operands):
-            steps = [loop.steps[t] for loop in shape.loops]
-            steps[-1] *= group
-            walks.append(Walk(operand.field, operand.bits, operand.start, tuple(steps), based=True))
+            steps[t][-1] *= group
+            # Operands that begin further behind in a tensor are steps of a loop that is not cut.
+            begins = [o.start for o in self.operands if o.field == operand.field]
+            every = (*steps[t], max(begins) - min(begins))
+            walks[operand.field] = Walk(operand.field, operand.bits, min(begins), every, based=True)
+        walks.pop("", None)  # places
         # The last group of a part reaches beyond its own first element.
-        parts = split(sizes, walks, most - group * 8, len(sizes))
+        parts = split([*sizes, 2], list(walks.values()), most - group * 8, len(sizes))
         if parts is None:
             return None
         plans, spans = [], []
         for part in parts:
-            cut = list(part.sizes)
+            cut = list(part.sizes[:-1])
             whole = shape.loops[-1].size
-            first = part.first[-1] * group
+            first = part.first[-2] * group
             cut[-1] = min(cut[-1] * group, whole - first)
             loops = tuple(replace(d, size=n) for d, n in zip(shape.loops, cut, strict=True))
-            starts = [part.starts[o.field] for o in self.operands]
+            starts = [
+                o.start - walks[o.field].start + part.starts[o.field]
+                if o.field
+                else o.start + sum(n * step for n, step in zip(part.first, steps[t], strict=False))
+                for t, o in enumerate(self.operands)
+            ]
             plans.append(Plan((self._dispatch(replace(shape, loops=loops), starts),)))
             reach = {}
-            for t, operand in enumerate(self.operands):
-                begin, end = part.spans[operand.field]
-                extra = (group - 1) * abs(shape.loops[-1].steps[t]) * operand.bits // 8
-                reach[operand.field] = (begin, -(-(end + extra) // 16) * 16)
+            for name, walk in walks.items():
+                begin, end = part.spans[name]
+                extra = (group - 1) * abs(walk.steps[-2]) // group * walk.bits // 8
+                reach[name] = (begin, -(-(end + extra) // 16) * 16)
             spans.append(reach)
         return joined(plans, spans)
 

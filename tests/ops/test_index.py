@@ -51,7 +51,7 @@ def indices_of(rng: Rng, data_type: T, sizes: Sequence[int], n: int, *, wild: bo
 
 @pytest.mark.gpu
 @seeds
-def test_gather_takes_slices(device: dml.Device, seed: int) -> None:
+def test_gather_takes_slices(device_both: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
     data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
     rank = int(rng.integers(1, 5))
@@ -71,7 +71,7 @@ def test_gather_takes_slices(device: dml.Device, seed: int) -> None:
         axis=axis + whole - rank,
         index_dimensions=meant,
     )
-    same_bits(run(device, desc, [x, index], rng)[0], wanted)
+    same_bits(run(device_both, desc, [x, index], rng)[0], wanted)
 
 
 @pytest.mark.gpu
@@ -87,6 +87,14 @@ def test_the_function_gather_is_numpys_take(
     index = indices_of(rng, T.INT64, index_shape, shape[axis])
     got = np.asarray(dml.gather(device.tensor(x), index, axis))
     same_bits(got, np.take(x, index, axis))
+
+
+@pytest.mark.gpu
+def test_elements_are_picked_backwards(device_both: dml.Device) -> None:
+    rng = rng_of(2)
+    x, index = random_values(rng, T.FLOAT16, (5, 7, 33)), rng.integers(-33, 33, 21)
+    got = device_both.tensor(x)[::-1, ::-2, device_both.tensor(index)]
+    same_bits(np.asarray(got), x[::-1, ::-2, index])
 
 
 @pytest.mark.gpu
@@ -440,6 +448,14 @@ def test_tensors_larger_than_a_binding(device_both: dml.Device) -> None:
         wanted = np.take_along_axis(x, index, 0)
         where = small.tensor(index)
         same_bits(np.asarray(dml.gather_elements(small.tensor(x), where, 0)), wanted)
+        turned = index.T.astype(
+            np.int64
+        )  # cut into parts, in which rows of the source lie anywhere
+        got = dml.gather_elements(small.tensor(x.T), small.tensor(turned), 1)
+        same_bits(np.asarray(got), wanted.T)
+        pairs = np.stack([rng.integers(0, n, 2000) for n in x.shape], 1).astype(np.int32)
+        got = dml.gather_nd(small.tensor(x), small.tensor(pairs))
+        same_bits(np.asarray(got), x[tuple(pairs.T)])
         zeros = small.tensor(np.zeros_like(x))
         got = np.asarray(dml.scatter_elements(zeros, where, small.tensor(wanted), 0))
         again = np.zeros_like(x)
