@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import gcd, prod
 
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan import across
@@ -59,6 +59,7 @@ class ElementWise:
     outputs: tuple[tuple[Operand, Expression], ...]
     parameters: tuple[Parameter, ...] = ()
     lookups: Mapping[str, Operand] = field(default_factory=dict)
+    repeats: int = 1  # steps of the outermost loop that a GPU's invocation makes at once, at most
 
     def traffic(self) -> dict[str, int]:
         """Every element is moved once; one that is broadcast is read once."""
@@ -102,7 +103,23 @@ class ElementWise:
             if parts is not None:
                 return parts
         starts = [operand.start for operand in self.operands]
-        return Plan((self._dispatch(shape, starts),))
+        return Plan((self._dispatch(self._repeated(shape), starts),))
+
+    def _repeated(self, shape: Shape) -> Shape:
+        """The same work, `repeats` steps of the outermost loop at once where it moves nothing read.
+
+        What is read, and what follows from it, then serves all of them.
+        """
+        outer, *inner = shape.loops
+        moved = [outer.steps[t] for t, o in enumerate(self.inputs.values()) if o.field]
+        if self.repeats == 1 or not inner or any(moved):
+            return shape
+        beside = prod(loop.size for loop in inner)
+        whole = shape.group // gcd(beside, shape.group) if shape.is_linear else 1
+        steps = -(-outer.size // (self.repeats * whole)) * whole
+        if steps * beside < MANY * shape.group:
+            return shape
+        return replace(shape, loops=(Loop(steps, outer.steps), *inner), steps=outer.size)
 
     @property
     def operands(self) -> list[Operand]:
@@ -206,6 +223,12 @@ class ElementWise:
             "elements": prod(d.size for d in loops),
             "sizes": eight([d.size for d in loops]),
         }
+        if shape.steps:
+            params["elements"] = shape.steps * prod(d.size for d in loops[1:])
+            params["groups"] = -(-shape.steps * count // loops[0].size)
+            params |= {
+                f"hop{t}": loops[0].size * n & 0xFFFFFFFF for t, n in enumerate(loops[0].steps)
+            }
         if tile:
             params["counts"] = eight(tile.counts(loops))
         for t, start in enumerate(starts):
@@ -267,25 +290,60 @@ class ElementWise:
             walks = [(f"at{t}_{suffix}", f"params.start{t}", f"strides{t}") for t in tensors]
             lines += places(rank, "sizes", index, walks, 1 if shape.is_linear else group)
         lines += shape.reading.loads()
-        for n, (operand, _) in enumerate(self.outputs):
-            values = [f"y{n}_{k}" for k in range(group)]
-            for k, value in enumerate(values):
-                lines.append(f"  let {value} = operate{n}({shape.reading.values(k)});")
-            if shape.stores[n] != "merge":
-                words = encoded(operand.data_type, values)
-                lines += [f"  let z{n}_{w} = {word};" for w, word in enumerate(words)]
+        for r in range(shape.repeats):
+            lines += self._operated(shape, r)
         if shape.tile:
             lines += self._together(shape, shape.tile)
-        for n, (operand, _) in enumerate(self.outputs):
-            lines += _store(operand, len(self.inputs) + n, n, shape)
+        stores = [
+            line
+            for n, (operand, _) in enumerate(self.outputs)
+            for line in _store(operand, len(self.inputs) + n, n, shape)
+        ]
+        lines += stores
+        for r in range(1, shape.repeats):
+            moved = [f"at{t}_" for t in tensors[len(self.inputs) :]]
+            lines.append(f"  if (number_{r} < params.groups) {{ let number = number_{r};")
+            lines += [f"  let {at} = {at} + {r}u * params.hop{at[2:-1]};" for at in moved]
+            lines += [f"  let {name} = {name}_{r};" for name in self._results(shape)]
+            lines += [*stores, "  }"]
         return [*lines, "}"]
+
+    def _operated(self, shape: Shape, r: int) -> list[str]:
+        """Statements that make the results of a group's elements, at repeat `r` of it.
+
+        What would lie beyond the last step is that of the first again, and is not stored.
+        """
+        lines, end, hops = [], f"_{r}" if r else "", dict[int, str]()
+        if r:
+            lines.append(f"  let number_{r} = number + {r}u * params.count;")
+            hops = {t: f" + hop{t}_{r}" for t, o in enumerate(self.inputs.values()) if not o.field}
+        for t in hops:
+            hop = f"select(0u, {r}u * params.hop{t}, number_{r} < params.groups)"
+            lines.append(f"  let hop{t}_{r} = {hop};")
+        for n, (operand, _) in enumerate(self.outputs):
+            values = [f"y{n}_{k}{end}" for k in range(shape.group)]
+            for k, value in enumerate(values):
+                given = enumerate(shape.reading.values(k).split(", "))
+                read = ", ".join(f"{x}{hops.get(t, '')}" for t, x in given)
+                lines.append(f"  let {value} = operate{n}({read});")
+            if shape.stores[n] != "merge":
+                words = encoded(operand.data_type, values)
+                lines += [f"  let z{n}_{w}{end} = {word};" for w, word in enumerate(words)]
+        return lines
+
+    def _results(self, shape: Shape) -> list[str]:
+        """What is stored of a group: words, or the only element."""
+        names = []
+        for n, (operand, _) in enumerate(self.outputs):
+            words = [f"z{n}_{w}" for w in range(shape.group * operand.bits // 32)]
+            names += words if shape.stores[n] != "merge" else [f"y{n}_0"]
+        return names
 
     def _parts_of_group(self, shape: Shape) -> list[str]:
         """What is kept of a group until it is written: where, and its words."""
         first = len(self.inputs)
         where = [f"at{first + n}_" for n in range(len(self.outputs))]
-        counts = [shape.group * operand.bits // 32 for operand, _ in self.outputs]
-        return [*where, *(f"z{n}_{w}" for n, count in enumerate(counts) for w in range(count))]
+        return [*where, *self._results(shape)]
 
     def _made(self, shape: Shape) -> str:
         """The structure of a group that is not written yet."""
@@ -327,11 +385,17 @@ class Shape:
     hardware_halves: bool
     tile: across.Tile | None = None  # of what lies across, where the work is done in tiles
     writes: bool = False  # more than is read
+    steps: int = 0  # of the outermost loop in all, where its size is those between repeats
 
     @property
     def group(self) -> int:
         """Elements that one invocation makes."""
         return self.reading.group
+
+    @property
+    def repeats(self) -> int:
+        """How often a group is made, at steps of the outermost loop."""
+        return -(-self.steps // self.loops[0].size) if self.steps else 1
 
     @property
     def is_linear(self) -> bool:

@@ -14,6 +14,10 @@ from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import Layout, Move
 from dmlgpu.plan.values import RAW, Expression, Operand, Parameter
 
+# Rows of narrow elements that an invocation makes at once where all have the same tuples: reading
+# these takes longer than looking up. Of longer rows the caches hold fewer.
+REPEATS, REPEATED_BITS = 4, 8 * 2048
+
 
 class Picked(Move):
     """A move with a `gather`."""
@@ -49,7 +53,9 @@ class Picked(Move):
         made = Operand(self.output_field, _walked(self.output, dims, [d.out for d in dims]), raw)
         found = Expression(f"x_at({' + '.join(terms)})")
         lookups = {"x": Operand(self.source_field, self.source, raw)}
-        return ElementWise(inputs, ((made, found),), tuple(parameters), lookups)
+        row = dims[-1].size * layout.bits
+        repeats = REPEATS if layout.bits < 32 and row <= REPEATED_BITS else 1
+        return ElementWise(inputs, ((made, found),), tuple(parameters), lookups, repeats)
 
 
 def _walked(tensor: TensorDesc, dims: tuple[Dim, ...], steps: list[int]) -> TensorDesc:

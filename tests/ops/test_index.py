@@ -14,6 +14,7 @@ from support.plans import ADAPTERS, one
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops.scatter import work_scatter
+from dmlgpu.plan import elementwise
 
 Invalid = dml.InvalidDescError
 TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)
@@ -95,6 +96,42 @@ def test_elements_are_picked_backwards(device_both: dml.Device) -> None:
     x, index = random_values(rng, T.FLOAT16, (5, 7, 33)), rng.integers(-33, 33, 21)
     got = device_both.tensor(x)[::-1, ::-2, device_both.tensor(index)]
     same_bits(np.asarray(got), x[::-1, ::-2, index])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(13, 10), (1, 7, 33), (64, 64), (101, 7), (3, 1001)])
+@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.FLOAT32], ids=lambda t: t.name)
+def test_rows_that_share_their_indices(
+    device_both: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    data_type: T,
+    shape: tuple[int, ...],
+) -> None:
+    """On a GPU some rows are made at once, the last of which may be beyond the end."""
+    monkeypatch.setattr(elementwise, "MANY", 1)
+    rng = rng_of(3)
+    x, index = random_values(rng, data_type, shape), rng.integers(0, shape[-1], shape[-1] + 1)
+    with dml.Device(device_both.adapter) as made:
+        made.context.facts = device_both.context.facts
+        got = dml.gather(made.tensor(x), made.tensor(index), len(shape) - 1)
+        same_bits(np.asarray(got), np.take(x, index, -1))
+
+
+def test_a_gpu_reads_indices_once_for_several_rows_of_narrow_elements() -> None:
+    def gathered(data_type: T, *sizes: int) -> int:
+        desc = dml.GatherDesc(
+            input_tensor=dml.TensorDesc(data_type, sizes),
+            indices_tensor=dml.TensorDesc(T.INT64, (1, sizes[1])),
+            output_tensor=dml.TensorDesc(data_type, sizes),
+            axis=1,
+            index_dimensions=1,
+        )
+        return one(desc, ADAPTERS["discrete"]).code.count("store_out0(")
+
+    assert gathered(T.UINT8, 1 << 12, 1024) == 4
+    assert gathered(T.UINT8, 1 << 8, 1024) == 1  # too few to fill a GPU
+    assert gathered(T.FLOAT16, 1 << 12, 4096) == 1  # rows that leave the caches
+    assert gathered(T.FLOAT32, 1 << 12, 1024) == 1
 
 
 @pytest.mark.gpu
