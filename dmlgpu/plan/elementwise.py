@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import gcd, prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan import across
@@ -67,6 +67,7 @@ class ElementWise:
     outputs: tuple[tuple[Operand, Expression], ...]
     parameters: tuple[Parameter, ...] = ()
     lookups: Mapping[str, Operand] = field(default_factory=dict)
+    repeats: int = 1  # steps of the outermost loop that a GPU's invocation makes at once, at most
 
     def traffic(self) -> dict[str, int]:
         """Every element is moved once; one that is broadcast is read once."""
@@ -92,7 +93,9 @@ class ElementWise:
         shape = _shape(loops, self.operands, len(self.outputs), adapter, most)
         named = [o for o in self.operands if o.field]
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
-        alone = not self.lookups and len({o.field for o in named}) == len(self.operands)
+        fields = {o.field for o in named}
+        alone = len({(o.field, o.bits, o.tensor) for o in named}) == len(fields)
+        alone = alone and fields.isdisjoint(o.field for o in self.lookups.values())
         untiled = shape
         if not self.lookups and not adapter.is_cpu:
             shape = _tiled(shape, self.operands, len(self.outputs), adapter)
@@ -111,7 +114,23 @@ class ElementWise:
             if parts is not None:
                 return parts
         starts = [operand.start for operand in self.operands]
-        return Plan((self._dispatch(shape, starts),))
+        return Plan((self._dispatch(self._repeated(shape), starts),))
+
+    def _repeated(self, shape: Shape) -> Shape:
+        """The same work, `repeats` steps of the outermost loop at once where it moves nothing read.
+
+        What is read, and what follows from it, then serves all of them.
+        """
+        outer, *inner = shape.loops
+        moved = [outer.steps[t] for t, o in enumerate(self.inputs.values()) if o.field]
+        if self.repeats == 1 or not inner or any(moved):
+            return shape
+        beside = prod(loop.size for loop in inner)
+        whole = shape.group // gcd(beside, shape.group) if shape.is_linear else 1
+        steps = -(-outer.size // (self.repeats * whole)) * whole
+        if steps * beside < MANY * shape.group:
+            return shape
+        return replace(shape, loops=(Loop(steps, outer.steps), *inner), steps=outer.size)
 
     @property
     def operands(self) -> list[Operand]:
@@ -163,29 +182,38 @@ class ElementWise:
         group = shape.group
         sizes = [loop.size for loop in shape.loops]
         sizes[-1] = -(-sizes[-1] // group)  # whole groups are never cut
-        walks = []
+        walks = {}
+        steps = [[d.steps[t] for d in shape.loops] for t in range(len(self.operands))]
         for t, operand in enumerate(self.operands):
-            steps = [loop.steps[t] for loop in shape.loops]
-            steps[-1] *= group
-            walks.append(Walk(operand.field, operand.bits, operand.start, tuple(steps), based=True))
+            steps[t][-1] *= group
+            # Operands that begin further behind in a tensor are steps of a loop that is not cut.
+            begins = [o.start for o in self.operands if o.field == operand.field]
+            every = (*steps[t], max(begins) - min(begins))
+            walks[operand.field] = Walk(operand.field, operand.bits, min(begins), every, based=True)
+        walks.pop("", None)  # places
         # The last group of a part reaches beyond its own first element.
-        parts = split(sizes, walks, most - group * 8, len(sizes))
+        parts = split([*sizes, 2], list(walks.values()), most - group * 8, len(sizes))
         if parts is None:
             return None
         plans, spans = [], []
         for part in parts:
-            cut = list(part.sizes)
+            cut = list(part.sizes[:-1])
             whole = shape.loops[-1].size
-            first = part.first[-1] * group
+            first = part.first[-2] * group
             cut[-1] = min(cut[-1] * group, whole - first)
             loops = tuple(replace(d, size=n) for d, n in zip(shape.loops, cut, strict=True))
-            starts = [part.starts[o.field] for o in self.operands]
+            starts = [
+                o.start - walks[o.field].start + part.starts[o.field]
+                if o.field
+                else o.start + sum(n * step for n, step in zip(part.first, steps[t], strict=False))
+                for t, o in enumerate(self.operands)
+            ]
             plans.append(Plan((self._dispatch(replace(shape, loops=loops), starts),)))
             reach = {}
-            for t, operand in enumerate(self.operands):
-                begin, end = part.spans[operand.field]
-                extra = (group - 1) * abs(shape.loops[-1].steps[t]) * operand.bits // 8
-                reach[operand.field] = (begin, -(-(end + extra) // 16) * 16)
+            for name, walk in walks.items():
+                begin, end = part.spans[name]
+                extra = (group - 1) * abs(walk.steps[-2]) // group * walk.bits // 8
+                reach[name] = (begin, -(-(end + extra) // 16) * 16)
             spans.append(reach)
         return joined(plans, spans)
 
@@ -206,6 +234,12 @@ class ElementWise:
             "elements": prod(d.size for d in loops),
             "sizes": eight([d.size for d in loops]),
         }
+        if shape.steps:
+            params["elements"] = shape.steps * prod(d.size for d in loops[1:])
+            params["groups"] = -(-shape.steps * count // loops[0].size)
+            params |= {
+                f"hop{t}": loops[0].size * n & 0xFFFFFFFF for t, n in enumerate(loops[0].steps)
+            }
         if tile:
             params["counts"] = eight(tile.counts(loops))
         for t, start in enumerate(starts):
@@ -252,10 +286,9 @@ class ElementWise:
         return shape.is_quick and len(self.outputs) == 1 and bool(quick(self.outputs[0][1])[1])
 
     def _group(self, shape: Shape) -> list[str]:
-        group, rank, tensors = shape.group, len(shape.loops), self.operands
         where = self._places(shape)
         if shape.tile:
-            lines = across.code(shape.tile, shape.reading, rank, len(tensors))
+            lines = across.code(shape.tile, shape.reading, len(shape.loops), len(self.operands))
             kept = [self._made(shape)]
             head, result = "place: u32, tile: Tile", " -> Made"
         else:
@@ -271,23 +304,22 @@ class ElementWise:
             ]
         else:
             lines += [f"fn make_group({head}) {{", *where, *shape.reading.loads()]
-        for n, (operand, _) in enumerate(self.outputs):
-            values = [f"y{n}_{k}" for k in range(group)]
-            made = [f"{n}({shape.reading.values(k)})" for k in range(group)]
-            if self._is_quick(shape):
-                lines.append("  strayed = false;")
-                lines += [f"  var {v} = quick{m};" for v, m in zip(values, made, strict=True)]
-                again = (f"{v} = operate{m};" for v, m in zip(values, made, strict=True))
-                lines.append(f"  if (strayed) {{ {' '.join(again)} }}")
-            else:
-                lines += [f"  let {v} = operate{m};" for v, m in zip(values, made, strict=True)]
-            if shape.stores[n] != "merge":
-                words = encoded(operand.data_type, values)
-                lines += [f"  let z{n}_{w} = {word};" for w, word in enumerate(words)]
+        for r in range(shape.repeats):
+            lines += self._operated(shape, r)
         if shape.tile:
             lines += self._together(shape, shape.tile)
-        for n, (operand, _) in enumerate(self.outputs):
-            lines += _store(operand, len(self.inputs) + n, n, shape)
+        stores = [
+            line
+            for n, (operand, _) in enumerate(self.outputs)
+            for line in _store(operand, len(self.inputs) + n, n, shape)
+        ]
+        lines += stores
+        for r in range(1, shape.repeats):
+            moved = [f"at{t}_" for t in range(len(self.inputs), len(self.operands))]
+            lines.append(f"  if (number_{r} < params.groups) {{ let number = number_{r};")
+            lines += [f"  let {at} = {at} + {r}u * params.hop{at[2:-1]};" for at in moved]
+            lines += [f"  let {name} = {name}_{r};" for name in self._results(shape)]
+            lines += [*stores, "  }"]
         return [*lines, "}", *([] if shape.tile else _in_turn(shape))]
 
     def _places(self, shape: Shape) -> list[str]:
@@ -307,12 +339,50 @@ class ElementWise:
             lines += places(len(shape.loops), "sizes", index, walks, step)
         return lines
 
+    def _operated(self, shape: Shape, r: int) -> list[str]:
+        """Statements that make the results of a group's elements, at repeat `r` of it.
+
+        What would lie beyond the last step is that of the first again, and is not stored.
+        """
+        lines, end, hops = [], f"_{r}" if r else "", dict[int, str]()
+        if r:
+            lines.append(f"  let number_{r} = number + {r}u * params.count;")
+            hops = {t: f" + hop{t}_{r}" for t, o in enumerate(self.inputs.values()) if not o.field}
+        for t in hops:
+            hop = f"select(0u, {r}u * params.hop{t}, number_{r} < params.groups)"
+            lines.append(f"  let hop{t}_{r} = {hop};")
+        for n, (operand, _) in enumerate(self.outputs):
+            values = [f"y{n}_{k}{end}" for k in range(shape.group)]
+            made = []
+            for k in range(shape.group):
+                given = enumerate(shape.reading.values(k).split(", "))
+                read = ", ".join(x + hops.get(t, "") for t, x in given)
+                made.append(f"{n}({read})")
+            if self._is_quick(shape):
+                lines.append("  strayed = false;")
+                lines += [f"  var {v} = quick{m};" for v, m in zip(values, made, strict=True)]
+                again = (f"{v} = operate{m};" for v, m in zip(values, made, strict=True))
+                lines.append(f"  if (strayed) {{ {' '.join(again)} }}")
+            else:
+                lines += [f"  let {v} = operate{m};" for v, m in zip(values, made, strict=True)]
+            if shape.stores[n] != "merge":
+                words = encoded(operand.data_type, values)
+                lines += [f"  let z{n}_{w}{end} = {word};" for w, word in enumerate(words)]
+        return lines
+
+    def _results(self, shape: Shape) -> list[str]:
+        """What is stored of a group: words, or the only element."""
+        names = []
+        for n, (operand, _) in enumerate(self.outputs):
+            words = [f"z{n}_{w}" for w in range(shape.group * operand.bits // 32)]
+            names += words if shape.stores[n] != "merge" else [f"y{n}_0"]
+        return names
+
     def _parts_of_group(self, shape: Shape) -> list[str]:
         """What is kept of a group until it is written: where, and its words."""
         first = len(self.inputs)
         where = [f"at{first + n}_" for n in range(len(self.outputs))]
-        counts = [shape.group * operand.bits // 32 for operand, _ in self.outputs]
-        return [*where, *(f"z{n}_{w}" for n, count in enumerate(counts) for w in range(count))]
+        return [*where, *self._results(shape)]
 
     def _made(self, shape: Shape) -> str:
         """The structure of a group that is not written yet."""
@@ -369,6 +439,7 @@ class Shape:
     shares: int = 1  # parts of the work that workgroups take turns at
     is_long: bool = False  # the work on a group
     is_quick: bool = False  # branches are kept apart from what most elements need
+    steps: int = 0  # of the outermost loop in all, where its size is those between repeats
 
     @property
     def group(self) -> int:
@@ -394,6 +465,11 @@ class Shape:
         if self.groups < MANY:
             return 1
         return EACH if self.writes else EACH_OF_LONG if self.is_long else 1
+
+    @property
+    def repeats(self) -> int:
+        """How often a group is made, at steps of the outermost loop."""
+        return -(-self.steps // self.loops[0].size) if self.steps else 1
 
     @property
     def is_linear(self) -> bool:
