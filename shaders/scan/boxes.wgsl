@@ -22,7 +22,6 @@ override EXCLUSIVE: bool = false;
 #import partials
 #import fold
 #import elements
-#import put
 
 var<workgroup> wg_sums: array<Num, WG_SIZE>; // of each invocation's steps
 var<workgroup> wg_group_sums: array<Num, GROUP_SUMS>; // of PARTS_TOGETHER of those
