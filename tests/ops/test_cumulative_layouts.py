@@ -164,6 +164,19 @@ def test_elements_of_64_bits_are_read_and_written_in_one_piece() -> None:
         assert bound["output"] == ("write", "vec2<u32>")
 
 
+def test_boxes_of_32_bits_are_larger_where_one_pass_is_enough() -> None:
+    def elements(sizes: Sizes, order: Sizes, axis: int, data_type: T) -> int:
+        desc = running("sum", strided(data_type, sizes, order), axis)
+        work = operator_of(desc).work(desc)
+        return prod(boxes.boxes_of(work._between(work.source, work.output), 49152).box)
+
+    many = (1 << 16, 1 << 12), (1, 0), 1
+    few = (100, 1 << 18), (1, 0), 1
+    assert elements(*many, T.FLOAT32) == 4096
+    assert elements(*many, T.INT64) == elements(*many, T.FLOAT16) == 2048
+    assert elements(*few, T.FLOAT32) <= 2048 * 5 // 4
+
+
 def as_gpu(device: dml.Device) -> AbstractContextManager[dml.Device]:
     """A device that takes boxes; software adapters by themselves take none."""
     if "SwiftShader" in device.adapter.name:
