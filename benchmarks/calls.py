@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import neg
 from statistics import median
 from time import perf_counter, thread_time
 from typing import Any
@@ -14,12 +15,16 @@ import numpy as np
 import dmlgpu as dml
 from benchmarks.rivals import Cupy, Library, Torch
 from dmlgpu.measure.roofline import copy_kernel
+from dmlgpu.measure.timing import warm_up
 
 CALLS = 1024  # in a row, submissions included
 ROUNDS = 7
 FEW = 32  # in a row, of what is slow or not submitted
 FEW_ROUNDS = 30
 BATCH = 64  # bare dispatches per submission, as many as the library takes
+LARGE = {"cpu": 1 << 20}  # bytes of a call that the GPU takes longer for than the host, by adapter
+LARGE_ELSEWHERE = 64 << 20
+WARM_SECONDS = 0.5  # of large calls, before they are timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +200,34 @@ def measure_calls(device: dml.Device, others: list[Library], scale: float) -> It
     yield from in_turn(written, rounds)
     tensor = device.tensor(np.arange(64, dtype=np.float32))
     yield _alone("256 bytes read back", tensor.numpy, device, 10)
+    size = LARGE.get(device.adapter.kind, LARGE_ELSEWHERE)
+    large = device.tensor(np.zeros(size // 4, np.float32))
+    yield _in_a_row("", large, device.wait, rounds)
     for rival in others:
         asked = _rival_calls(rival, small)
         if asked:
             yield from in_turn(asked, rounds)
+            zeros = rival.upload(large.numpy())
+            yield _in_a_row(f"{rival.name} {rival.where}: ", zeros, rival.synchronize, rounds)
 
 
 def _alone(name: str, call: Callable[[], Any], device: dml.Device, calls: int = FEW) -> HostTime:
     """What waits or records nothing: its busy time says no more."""
     (found,) = in_turn([Asked(name, call, device.wait, calls)], FEW_ROUNDS)
+    return HostTime(name, found.us)
+
+
+def _in_a_row(whose: str, x: Any, wait: Callable[[], Any], rounds: int) -> HostTime:
+    """Large calls until the last is done: between them the GPU should not wait."""
+
+    def many() -> None:
+        for _ in range(BATCH):
+            neg(x)
+        wait()
+
+    name = f"{whose}-x of {x.nbytes >> 20} MiB, {BATCH} in a row until all are done"
+    warm_up(many, wait, WARM_SECONDS)
+    (found,) = in_turn([Asked(name, many, wait, 1, BATCH)], max(3, rounds))
     return HostTime(name, found.us)
 
 

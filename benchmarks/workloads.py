@@ -87,7 +87,7 @@ def quarter(shape: Shape) -> Shape:
     return (shape[0] * shape[1] // 4, 2)
 
 
-ALONG = Operand("i", dtype="int64", values="turned")
+ALONG, ALONG_32 = (Operand("i", dtype=t, values="turned") for t in ("int64", "uint32"))
 EVERY_ROW = order("uint32", lambda s: (s[0], 1))
 BATCHED = places("int32", lambda s: (s[0], s[1], 1), lambda s: s[1])
 LABELS = places("int64", lambda s: (s[0], 1), lambda s: s[1])
@@ -420,6 +420,9 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
         Workload("gather elements of rows", "GATHER_ELEMENTS", WIDE, MOVED,
                  "np.take_along_axis(x, i, 1)", "torch.gather(x, 1, i)",
                  inputs=(X, ALONG), attributes={"axis": 1}, piece=1),
+        Workload("gather elements by uint32", "GATHER_ELEMENTS", WIDE, MOVED,
+                 "np.take_along_axis(x, i, 1)", "torch.gather(x, 1, i)",
+                 inputs=(X, ALONG_32), attributes={"axis": 1}, piece=1),
         Workload("scatter rows of 1024", "SCATTER_ND", WIDE, MOVED,
                  "(r := x.copy(), r.__setitem__(columns, u))[0]",
                  ("x.index_copy(0, i[:, 0], u)", "(r := x.clone(), r.__setitem__(columns, u))[0]"),

@@ -36,7 +36,7 @@ BY_ROW = ("rows in units", "rows in elements")
 EVERY = ("copies", *BY_UNIT, "packed in units", *ANYHOW, *BY_ROW)
 BY_PIECE = ("short", "short in runs")
 BY_TUPLE = ("tuples", "tuples in runs")
-ALONE = ("sparse", "dense", "words", "dense in runs")  # elements with index tuples of their own
+ALONE = ("sparse", "dense", "elements", "dense in runs")  # with index tuples of their own
 WIDTHS = (8, 16, 32, 64)
 INDEX_TYPES = (T.INT64, T.UINT32, T.INT32, T.UINT64)
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -95,7 +95,7 @@ GATHERS: dict[str, tuple[Any, ...]] = {  # ways, sizes, index sizes, output stri
     "rows": (BY_UNIT + BY_ELEMENT + BY_ROW + BY_PIECE, (50, 32), (140, 1)),
     "blocks": (BY_UNIT + BY_ELEMENT + BY_ROW + BY_PIECE, (6, 5, 48), (7, 2)),
     "odd_rows": (BY_ELEMENT + BY_ROW, (50, 33), (140, 1)),
-    "short_rows": (BY_ELEMENT, (50, 7), (140, 1)),
+    "short_rows": ((*BY_ELEMENT, "words"), (50, 7), (140, 1)),
     "elements": (ALONE + BY_TUPLE, (50, 33), (700, 2)),
     "odd_elements": (ALONE + BY_TUPLE, (50, 33), (701, 2)),
     "singles": (ALONE + BY_TUPLE, (997, 1), (1203, 1)),
@@ -136,10 +136,10 @@ class Forced:
         self.patch = monkeypatch
 
     def compile(self, desc: Any, way: str) -> CompiledOperator:
-        """Pairs, words, tiles and packed are what a GPU does; all else is what a CPU does."""
+        """A GPU does pairs, words, tiles, packed and `elements`; all else is what a CPU does."""
         kernel, _, group = way.partition(" in ")
         special = kernel in ("rows", "short", "tuples")
-        on_cpu = group != "pairs" and kernel not in ("words", "tile", "packed")
+        on_cpu = group != "pairs" and kernel not in ("words", "tile", "packed", "elements")
         facts = replace(self.device.context.facts, is_cpu=on_cpu)
         if group == "32 bits":
             facts = replace(facts, wide_integers=False)
@@ -157,7 +157,9 @@ class Forced:
         op = CompiledOperator(self.device, operator_of(desc), desc)
         (dispatch,) = op.plan.dispatches
         assert bool(op.plan.copies) == (way == "copies")
-        assert way == "copies" or dispatch.slots.get("move", dispatch.shader[5:]) == kernel
+        assert (
+            way == "copies" or dispatch.slots.get("move", dispatch.shader.split("/")[1]) == kernel
+        )
         in_pairs = dispatch.constants.get("PAIRS") or dispatch.slots.get("main") == "dense_pairs"
         assert bool(in_pairs) == (group == "pairs")
         if special:

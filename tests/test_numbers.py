@@ -40,6 +40,7 @@ from dmlgpu.ops import BY_NAME
 from dmlgpu.ops.element_wise_unary import ElementWiseExpDesc
 from dmlgpu.ops.elements import FASTER, halved
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.values import STRAYING
 
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::RuntimeWarning")]  # of NumPy
 
@@ -313,7 +314,7 @@ MATH: dict[str, tuple[Callable[[Any], Any], float]] = {
     "gelu": (lambda x: x * 0.5 * np.vectorize(math.erfc)(x * -math.sqrt(0.5)), 4),
 }
 # Where the bound may be passed by this much, near 1 and in the tail of a bell.
-ABSOLUTE = {"tanh": 4e-7, "erf": 5e-7, "gelu": 3e-8}
+ABSOLUTE = {"tanh": 4e-7, "erf": 5e-7, "gelu": 1e-7}
 ROUNDING: dict[str, Callable[[Any], Any]] = {
     "floor": np.floor,
     "ceil": np.ceil,
@@ -381,6 +382,12 @@ def test_float16_results_are_made_by_the_functions_for_float16() -> None:
         work = BY_NAME["ELEMENT_WISE_EXP"].work(desc)
         assert isinstance(work, ElementWise)
         assert [expression.result for _, expression in work.outputs] == [f"{name}(x)"]
+
+
+def test_functions_that_stray_are_known() -> None:
+    texts = {path.stem: path.read_text() for path in (SHADERS / "math").glob("*.wgsl")}
+    for part in ("strays", "near"):
+        assert sorted(n for n in texts if f"fn math_{n}_{part}(" in texts[n]) == sorted(STRAYING)
 
 
 @pytest.mark.parametrize("name", ROUNDING)

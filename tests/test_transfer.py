@@ -50,6 +50,35 @@ def test_reading_back_submits_once(device: dml.Device, monkeypatch: pytest.Monke
     assert submitted == [1]
 
 
+@pytest.mark.parametrize("is_cpu", [True, False])
+def test_batches_grow_while_nobody_waits(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch, is_cpu: bool
+) -> None:
+    """A GPU idles between submissions; a CPU adapter has nothing to gain."""
+    sizes: list[int] = []
+    submit = recording.Recording._submit
+
+    def counted(self: recording.Recording, batch: recording.Batch) -> None:
+        sizes.append(len(batch.calls))
+        submit(self, batch)
+
+    x = device.tensor(np.ones(1 << 10, np.float32))
+    kept = -x
+    device.wait()
+    monkeypatch.setattr(device.context.gpu, "is_cpu", is_cpu)
+    monkeypatch.setattr(recording, "BATCH_BYTES", 2 * x.nbytes)
+    monkeypatch.setattr(recording, "MOST_BYTES", {True: 2 * x.nbytes, False: 8 * x.nbytes})
+    monkeypatch.setattr(recording.Recording, "_submit", counted)
+    device.wait()
+    for _ in range(12):
+        kept = -x
+    device.wait()
+    kept = -x
+    device.wait()
+    assert sizes == ([1] * 13 if is_cpu else [1, 2, 4, 4, 1, 1])
+    assert kept.numpy()[0] == -1
+
+
 def test_a_read_waits_for_as_long_as_it_takes(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:

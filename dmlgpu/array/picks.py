@@ -16,9 +16,10 @@ from dmlgpu.desc.catalogue import Entry
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
-from dmlgpu.plan.move import Gather, Move
+from dmlgpu.plan.move import Gather
 from dmlgpu.plan.nonzero import FLAGS, SUMS, Compress, Coordinates, Find, sums_of, words_of
 from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.scatter import Scatter, table_of
@@ -57,10 +58,10 @@ class Take(Picks):
         """What is picked."""
         return {"output_tensor": self.output}
 
-    def work(self) -> Move:
+    def work(self) -> Picked:
         """One gather."""
         gather = Gather(self.indices, self.index_step, self.sizes, self.strides, self.kept)
-        return Move(self.source, self.output, self.loops, self.start, gather)
+        return Picked(self.source, self.output, self.loops, self.start, gather)
 
 
 class Put(Picks):

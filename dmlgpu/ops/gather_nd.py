@@ -12,9 +12,10 @@ from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
 from dmlgpu.desc.views import padded
 from dmlgpu.errors import InvalidDescError
+from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
-from dmlgpu.plan.move import Gather, Move
+from dmlgpu.plan.move import Gather
 from dmlgpu.plan.operator import Given, Operator
 
 __all__ = ["GatherNd1Desc", "GatherNdDesc"]
@@ -209,7 +210,7 @@ def natural_sizes(d: AnyDesc) -> tuple[int, ...]:
     return d.output_tensor.sizes[d.output_tensor.rank - natural :] or (1,)
 
 
-def work(d: AnyDesc) -> Move:
+def work(d: AnyDesc) -> Picked:
     """One gather: position dimensions step through the tuples, kept ones through the input."""
     source, indices, output = d.input_tensor, d.indices_tensor, d.output_tensor
     rank, batch = source.rank, batch_count(d)
@@ -234,7 +235,7 @@ def work(d: AnyDesc) -> Move:
         strides=source.effective_strides[picked],
         kept=kept,
     )
-    return Move(source, output, tuple(loops), 0, gather)
+    return Picked(source, output, tuple(loops), 0, gather)
 
 
 def index_values(d: AnyDesc) -> IndexValues:

@@ -15,10 +15,11 @@ from dmlgpu.desc.views import padded
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.movement import check_axis, check_sizes, put, require
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.mapped import coordinate
-from dmlgpu.plan.move import Gather, Move
+from dmlgpu.plan.move import Gather
 from dmlgpu.plan.operator import Given, Operator
 from dmlgpu.plan.values import RAW, Expression, Operand, Parameter
 
@@ -196,7 +197,7 @@ def natural_gather(d: GatherDesc) -> tuple[int, ...]:
     return d.output_tensor.sizes[max(0, rank - count) :] or (1,)
 
 
-def work_gather(d: GatherDesc) -> Move:
+def work_gather(d: GatherDesc) -> Picked:
     """One move: dimensions of the indices step through these, the others through the input."""
     source, indices, output = d.input_tensor, d.indices_tensor, d.output_tensor
     rank, meant = source.rank, d.index_dimensions
@@ -214,7 +215,7 @@ def work_gather(d: GatherDesc) -> Move:
         strides=(source.effective_strides[d.axis],),
         kept=rank - 1 - d.axis,
     )
-    return Move(source, output, loops, 0, gather)
+    return Picked(source, output, loops, 0, gather)
 
 
 def index_values(d: GatherDesc | GatherElementsDesc) -> IndexValues:
@@ -237,7 +238,7 @@ def infer_gather_elements(given: Given) -> dict[str, TensorDesc]:
     return {"output_tensor": TensorDesc(given.input_tensor.data_type, given.indices_tensor.sizes)}
 
 
-def work_gather_elements(d: GatherElementsDesc) -> Move:
+def work_gather_elements(d: GatherElementsDesc) -> Picked:
     """One move in which every element has an index of its own."""
     source, indices, output = d.input_tensor, d.indices_tensor, d.output_tensor
     steps = zip(
@@ -254,7 +255,7 @@ def work_gather_elements(d: GatherElementsDesc) -> Move:
         strides=(source.effective_strides[d.axis],),
         kept=0,
     )
-    return Move(source, output, tuple(Dim(*step) for step in steps), 0, gather)
+    return Picked(source, output, tuple(Dim(*step) for step in steps), 0, gather)
 
 
 def _on(values: TensorDesc) -> int | None:

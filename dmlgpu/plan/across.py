@@ -22,23 +22,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from dmlgpu.plan.dispatch import funnel, of_eight
-from dmlgpu.plan.rows import Rows
+from dmlgpu.plan.dispatch import Adapter, funnel, of_eight
 from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 
-WG_SIZE = 256
+# Invocations of a workgroup at most: a tile has most groups where elements are bytes.
+MOST_INVOCATIONS, MOST_FOR_BYTES = 256, 512
+SUBGROUP = 32  # invocations that take their turns together, on most GPUs
 ALONG = 64  # elements of a tile along the output, where the other loop has enough steps
 ALONG_WORDS = 32  # the same in words, where these are held
 RUN = 1024  # bits that a tile reads side by side, at most ALONG elements of them
 FAR = 512  # bits: less than that side by side is read from sectors of its own
-FEW = 8  # steps of a loop from which it is one side of a tile; shorter rows take in more loops
+FEW = 8  # elements of a row that is one side of a tile, at least
 # Bytes of the output between neighbours of an operand from which on caches hold what was read no
 # more when the other part of it is used.
 FORGOTTEN = 1 << 22
 BANKS = 32  # words that workgroup memory gives at once, one from each of its banks
 FEW_TILES = 4  # tiles along a loop, up to which the last one could leave much undone
 MOST_GROUPS = 4  # groups that an invocation makes together
-# Elements of so many bits times their step are loaded one by one from too many lines of a cache.
+# Elements of so many bits times their step are loaded one by one from too many lines of a cache;
+# whole words are, however near.
 BITS_APART = 4
 
 
@@ -56,6 +58,7 @@ class Tile:
     operands: tuple[int, ...]  # that are held
     turned: tuple[int, ...]  # of these, the ones that are held as words
     aligned: tuple[int, ...]  # of those, the ones whose runs begin with words
+    most: int  # invocations of a workgroup
 
     @property
     def along(self) -> int:
@@ -96,21 +99,23 @@ class Tile:
         """Groups that can begin in a row of the tile."""
         return -(-self.own // self.group)
 
+    @property
+    def at_once(self) -> int:
+        """Groups that an invocation makes together, so that their loads are all under way."""
+        return min(MOST_GROUPS, -(-self.groups * self.steps // self.most))
+
+    @property
+    def invocations(self) -> int:
+        """As many as share all groups evenly."""
+        rounds = -(-self.groups * self.steps // self.at_once)
+        return min(self.most, -(-rounds // SUBGROUP) * SUBGROUP)
+
     def counts(self, loops: Sequence[Loop]) -> list[int]:
         """Tiles along each loop; those along a row count at its outermost one."""
         counts = [loop.size for loop in loops[: self.row]]
         counts[self.loop] = -(-counts[self.loop] // self.steps)
         length = prod(loop.size for loop in loops[self.row :])
         return [*counts, -(-length // self.own)] + [1] * len(self.inner)
-
-
-@dataclass(frozen=True, slots=True)
-class InTile(Rows):
-    """The rows of a tile: what is not held is addressed by its place in the tile."""
-
-    def address(self, t: int, k: int) -> str:
-        """The address of element `k` of a group that begins at `a` in row `b`."""
-        return f"spot{t}(tile, b, a + {k}u)"
 
 
 def lying(loops: Sequence[Loop], operands: Sequence[Operand]) -> list[list[int]]:
@@ -128,38 +133,42 @@ def _by_loop(loops: Sequence[Loop], operands: Sequence[Operand]) -> dict[int, li
 
 
 def tile_of(
-    loops: Sequence[Loop], operands: Sequence[Operand], group: int, beyond: int, storage: int
+    loops: Sequence[Loop], operands: Sequence[Operand], group: int, beyond: int, adapter: Adapter
 ) -> Tile | None:
-    """The tile for the operands that lie across, in `storage` bytes of workgroup memory."""
+    """The tile for the operands that lie across, as far as workgroup memory holds them."""
     last = len(loops) - 1
     far = _by_loop(loops, operands)
     if not far:
         return None
     loop = max(far, key=lambda d: len(far[d]))
-    row = last
-    while row - 1 > loop and prod(d.size for d in loops[row:]) < ALONG // 2:
-        row -= 1
-    length = prod(d.size for d in loops[row:])
-    inner = tuple(d.size for d in loops[row + 1 :])
-    if length < FEW or prod(inner) > ALONG:
-        return None
     bits = max(operands[t].bits for t in far[loop])
     turned = tuple(t for t in far[loop] if operands[t].bits < 32 and loops[loop].steps[t] == 1)
     columns, most = ALONG, min(ALONG, RUN // bits)
     if len(turned) == len(far[loop]):
         columns = ALONG_WORDS * 32 // bits
+    row, length = last, loops[-1].size
+    while row - 1 > loop and length <= ALONG:
+        if length >= ALONG // 2 and length * loops[loop].size >= columns * most // 2:
+            break
+        row -= 1
+        length *= loops[row].size
+    inner = tuple(d.size for d in loops[row + 1 :])
+    if length < FEW or prod(inner) > ALONG:
+        return None
+    beyond = beyond if length % group else 0
     steps = _all_or(most, loops[loop].size)
     own = _all_or(columns * most // steps - beyond, length)
     own = own if own == length or beyond else own // group * group
     if own == length:
-        steps = min(loops[loop].size, max(steps, columns * most // (own + beyond)))
+        steps = _all_or(max(steps, columns * most // (own + beyond) // 4 * 4), loops[loop].size)
+    lanes = min(MOST_FOR_BYTES if bits == 8 else MOST_INVOCATIONS, adapter.max_workgroup_size)
     others = [d for n, d in enumerate(loops) if n != loop]
     starts = {t: [operands[t].start, *(d.steps[t] for d in others)] for t in turned}
     aligned = tuple(
         t for t in turned if not beyond and not any(n * operands[t].bits % 32 for n in starts[t])
     )
-    tile = Tile(loop, steps, row, inner, own, beyond, group, (), turned, aligned)
-    held, left = [], storage
+    tile = Tile(loop, steps, row, inner, own, beyond, group, (), turned, aligned, lanes)
+    held, left = [], adapter.max_workgroup_storage
     for t in far[loop]:
         left -= 4 * tile.words(t, operands[t].bits)
         if left >= 0:
@@ -191,14 +200,14 @@ def _side_by_side(loops: Sequence[Loop], t: int, operand: Operand) -> int | None
     else:
         is_far = run * operand.bits < FAR
     if is_far:
-        wanted = [n for n in wanted if 4 * steps[n] <= steps[d] and loops[n].size * run >= FEW]
+        wanted = [n for n in wanted if 4 * steps[n] <= steps[d]]
     else:  # each sector is used by several rows of the output
         wanted = [n for n in wanted if steps[n] < steps[last]]
     if not wanted:
         return None
     loop = min(wanted, key=lambda n: steps[n])
     apart = loops[loop].steps[-1] * operand.bits // 8
-    is_slow = BITS_APART * steps[last] >= operand.bits
+    is_slow = operand.bits >= 32 or BITS_APART * steps[last] >= operand.bits
     return loop if is_far or is_slow or apart >= FORGOTTEN else None
 
 
@@ -209,24 +218,15 @@ def held_by(reading: Reading, tile: Tile) -> Reading:
     for t in range(len(access)):
         if t in tile.operands:
             access[t] = "held_run" if t in tile.turned else "held"
-        elif rows and rows.steps[t] is not None and access[t] != "place" and tile.inner:
-            access[t] = "each"
     if rows:
-        rows = InTile(rows.group, rows.rank, rows.length, rows.steps)
+        rows = replace(rows, is_whole=not tile.beyond)
     return replace(reading, access=tuple(access), rows=rows)
-
-
-def at_once(tile: Tile) -> int:
-    """Groups that an invocation makes together, so that their loads are all under way."""
-    return min(MOST_GROUPS, -(-tile.groups * tile.steps // WG_SIZE))
 
 
 def code(tile: Tile, reading: Reading, rank: int, tensors: int) -> list[str]:
     """The tile in WGSL: where it begins in each tensor, and how it is read."""
     starts = " ".join(f"at{t}: u32, next{t}: u32, turn{t}: u32," for t in range(tensors))
     lines = [
-        f"const GROUPS = {tile.groups * tile.steps}u;",
-        f"const AT_ONCE = {at_once(tile)}u;",
         f"struct Tile {{ {starts} first: u32, left: u32, own: u32, across: u32, end: u32, }}",
         *_tile_at(tile, tensors),
         *(line for t in range(tensors) for line in _spot(tile, t, rank)),
@@ -264,19 +264,19 @@ def _held(tile: Tile, t: int, bits: int, is_even: bool) -> list[str]:
 def _take_elements(tile: Tile, t: int, bits: int, load: str) -> list[str]:
     """Statements that take in an operand element by element, the other loop's neighbours first."""
     elements = tile.along * tile.steps
-    rounds = -(-elements // WG_SIZE)
+    rounds = -(-elements // tile.invocations)
     reach = f"tile.own + {tile.beyond}u" if tile.beyond else "tile.own"
     # What lies beyond the work is read as its last element, so that no load is in a branch.
     spot = f"spot{t}(tile, min(b{t}_$, tile.across - 1u), min(a{t}_$, {reach} - 1u))"
     lines = [
-        f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {WG_SIZE}u) / {tile.steps}u; "
-        f"let b{t}_$ = (lane + $u * {WG_SIZE}u) % {tile.steps}u;",
+        f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {tile.invocations}u) / {tile.steps}u; "
+        f"let b{t}_$ = (lane + $u * {tile.invocations}u) % {tile.steps}u;",
         f"  #repeat {rounds}: let at{t}_$ = {spot};",
         f"  #repeat {rounds}: let v{t}_$ = {element_at(bits, load, f'at{t}_$')};",
     ]
     for word, part in (("", "x"), ("_high", "y")) if bits == 64 else (("", "x"),):
         put = f"words{t}{word}[cell{t}(b{t}_$, a{t}_$)] = v{t}_$.{part};"
-        lines += _rounds(elements, put)
+        lines += _rounds(tile, elements, put)
     return lines
 
 
@@ -288,10 +288,10 @@ def _take_words(tile: Tile, t: int, bits: int, load: str) -> list[str]:
     per, pitch, is_aligned = 32 // bits, tile.pitch(t, bits), t in tile.aligned
     across = -(-tile.steps // per)
     squares = across * -(-tile.along // per)
-    rounds = -(-squares // WG_SIZE)
+    rounds = -(-squares // tile.invocations)
     lines = [
-        f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {WG_SIZE}u) / {across}u; "
-        f"let b{t}_$ = (lane + $u * {WG_SIZE}u) % {across}u;",
+        f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {tile.invocations}u) / {across}u; "
+        f"let b{t}_$ = (lane + $u * {tile.invocations}u) % {across}u;",
     ]
     for i in range(per):
         at = f"at{t}_{i}_$"
@@ -312,7 +312,7 @@ def _take_words(tile: Tile, t: int, bits: int, load: str) -> list[str]:
     lines.append(f"  #repeat {rounds}: let s{t}_$ = {square};")
     for row in range(per):
         put = f"words{t}[s{t}_$ + {row * tile.part(t, bits)}u] = t{t}_$[{row}];"
-        lines += _rounds(squares, put)
+        lines += _rounds(tile, squares, put)
     return lines
 
 
@@ -347,12 +347,12 @@ def _mend(tile: Tile, reading: Reading) -> list[str]:
     return lines
 
 
-def _rounds(count: int, text: str) -> list[str]:
+def _rounds(tile: Tile, count: int, text: str) -> list[str]:
     """A statement for each of `count` things that the invocations take in turn."""
-    lines = [f"  #repeat {count // WG_SIZE}: {text}"]
-    if count % WG_SIZE:
-        end = text.replace("$", str(count // WG_SIZE))
-        lines.append(f"  if (lane < {count % WG_SIZE}u) {{ {end} }}")
+    whole, rest = divmod(count, tile.invocations)
+    lines = [f"  #repeat {whole}: {text}"]
+    if rest:
+        lines.append(f"  if (lane < {rest}u) {{ {text.replace('$', str(whole))} }}")
     return lines
 
 
@@ -437,8 +437,10 @@ def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
             f"  let number = (begin + {group - 1}u) / {group}u + place % {per_row}u;",
             f"  let first = number * {group}u;",
             "  let a = first - begin;",
-            "  let left = tile.left - a;",
         ]
+        inner = f"{tile.inner[-1]}u" if tile.inner else ""
+        left = f"{inner} - (tile.first + a) % {inner}" if inner else "tile.left - a"
+        lines.append(f"  let left = {left};")
     lines.append("  let inside = a < tile.own && b < tile.across;")
     for t in tile.operands:
         first = f"a / {tile.per_cell(t, reading.operands[t].bits)}u"
@@ -451,8 +453,10 @@ def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
             lines.append(f"  let at{t}_ = first;")
         elif rows.steps[t] is None:
             lines.append(f"  let at{t}_ = params.start{t} + first * {rows.stride(t)};")
-        elif reading.access[t].startswith(("run", "row")):
-            back = f" - left * {rows.steps[t]}u" if rows.steps[t] else ""
+        elif t not in tile.operands:
             lines.append(f"  let row{t}_0 = spot{t}(tile, b, a);")
-            lines.append(f"  let row{t}_1 = spot{t}(tile, b, tile.left){back};")
+            for i in range(1, rows.count):
+                ahead = f"(left + {(i - 1) * rows.length}u)"
+                back = f" - {ahead} * {rows.stride(t)}" if rows.steps[t] else ""
+                lines.append(f"  let row{t}_{i} = spot{t}(tile, b, a + {ahead}){back};")
     return lines

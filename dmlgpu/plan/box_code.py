@@ -5,7 +5,7 @@ How a scan is cut into boxes is said in boxes.py; the kernel around this code is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -38,8 +38,8 @@ def dispatch(boxes: Boxes, entry: str, partials: str) -> Dispatch:
         "partial_strides": eight(partial_strides(boxes)),
         **fold_params(scan),
     }
-    slots = {**arithmetic(scan), "put": "put_half" if scan.bits == 16 else "put_whole"}
-    constants = {"WG_SIZE": WG_SIZE, "BITS": scan.bits, "EXCLUSIVE": int(scan.exclusive)}
+    slots = {**arithmetic(scan), "elements": f"elements_of_{scan.bits}"}
+    constants = {"WG_SIZE": WG_SIZE, "EXCLUSIVE": int(scan.exclusive)}
     code = "\n".join(_code(boxes))
     return Dispatch("scan/boxes", count, params, bindings, slots, constants, entry, code=code)
 
@@ -142,25 +142,26 @@ class Spots:
             f"  let at = {_sum(at)};",
         ]
 
-    def coordinates(self) -> list[str]:
-        """Coordinates of the lane, and where its first element is held."""
+    def lanes(self) -> list[str]:
+        """Coordinates of the lane."""
         loops = self.order.loops
         times = f" * {self.wide}u" if self.wide > 1 else ""
         return [
-            *(
-                f"  let c{d} = {self.order.of_lane(d)}{times if d == loops[0] else ''};"
-                for d in loops
-            ),
-            f"  let spot = {_sum([f'c{d} * {self.held[d]}u' for d in loops])};",
+            f"  let c{d} = {self.order.of_lane(d)}{times if d == loops[0] else ''};" for d in loops
         ]
 
-    def _more(self, d: int, item: int) -> int:
+    def coordinates(self) -> list[str]:
+        """Coordinates of the lane, and where its first element is held."""
+        at = [f"c{d} * {self.held[d]}u" for d in self.order.loops]
+        return [*self.lanes(), f"  let spot = {_sum(at)};"]
+
+    def more(self, d: int, item: int) -> int:
         """What an item adds to the coordinate along a loop."""
         return self.order.of_item(d, item) * (self.wide if d == self.order.loops[0] else 1)
 
     def along(self, d: int, item: int) -> str:
         """The coordinate of an item along a loop."""
-        return f"c{d} + {self._more(d, item)}u"
+        return f"c{d} + {self.more(d, item)}u"
 
     def is_inside(self, item: int) -> str:
         """Whether an item is an element of the tensor."""
@@ -186,12 +187,12 @@ class Spots:
 
     def address(self, item: int) -> str:
         """Where an item is in the tensor."""
-        adds = [(self._more(d, item), d) for d in self.order.loops]
+        adds = [(self.more(d, item), d) for d in self.order.loops]
         return _sum(["at", *(f"{n}u * {of_eight(self.strides, d)}" for n, d in adds if n)])
 
     def spot(self, item: int) -> str:
         """Where an item is held."""
-        return f"spot + {sum(self._more(d, item) * self.held[d] for d in self.order.loops)}u"
+        return f"spot + {sum(self.more(d, item) * self.held[d] for d in self.order.loops)}u"
 
 
 def _all(conditions: Sequence[str]) -> str:
@@ -203,38 +204,12 @@ def _when(condition: str, statement: str) -> str:
 
 
 def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
-    """Reads a box in the order of the input: its words first, which are understood when needed.
-
-    Outside of the tensor the box's first element is read, so that no load is in a branch, and
-    identities are held.
-    """
+    """Reads a box in the order of the input, and holds it in workgroup memory."""
     if boxes.is_direct:
         return []
     wide, near, order = boxes.wide, boxes.by_input[0], boxes.reads
-    every = range(order.items)
-    reads = [_words(boxes, wide, i) for i in every]
-    loads, values = {}, {}
-    for whole in (True, False):
-        spots = Spots(boxes, order, held, "in_strides", wide, whole)
-        here = [spots.is_inside(i) for i in every]
-        at = [spots.address(i) for i in every]
-        found = [
-            *spots.declared(f"box.source + done * {of_eight('in_strides', boxes.axis)}"),
-            *(f"  let here{i} = {here[i]};" for i in every if here[i]),
-            *(
-                f"  let at{i} = {f'select(box.source, {at[i]}, here{i})' if here[i] else at[i]};"
-                for i in every
-            ),
-        ]
-        loads[whole] = [*found, f"  return Loaded({', '.join(words for _, words, _ in reads)});"]
-        taken = [value for _, _, pair in reads for value in pair]
-        if not whole:
-            inside = [
-                f"here{i}{_next(spots, near, i) if k else ''}" for i in every for k in range(wide)
-            ]
-            taken = [f"select(identity(), {v}, {c})" for v, c in zip(taken, inside, strict=True)]
-        values[whole] = [*found, f"  return Values({', '.join(taken)});"]
     spots = Spots(boxes, order, held, "in_strides", wide)
+    every = range(order.items)
     stores = [
         _when(
             spots.is_held(i),
@@ -246,9 +221,7 @@ def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
         for i in every
     ]
     return [
-        *_taken(reads[0][0], len(every), len(every) * wide),
-        *_either("load_box(box: Box, done: u32, lane: u32) -> Loaded", loads),
-        *_either("values_of(loaded: Loaded, box: Box, done: u32, lane: u32) -> Values", values),
+        *_read(boxes, spots.lanes(), [{d: spots.more(d, i) for d in order.loops} for i in every]),
         "fn hold(values: Values, lane: u32) {",
         *spots.coordinates(),
         *stores,
@@ -256,20 +229,45 @@ def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     ]
 
 
-def _next(spots: Spots, near: int, item: int) -> str:
-    """That the element behind an item is inside, too."""
-    return f" && {spots.along(near, item)} + 1u < {spots.left(near)}"
+def _read(boxes: Boxes, lanes: list[str], items: Sequence[Mapping[int, int]]) -> list[str]:
+    """Words of a box that an invocation reads, and the elements in them, taken when needed.
 
-
-def _taken(kind: str, words: int, elements: int) -> list[str]:
-    """What an invocation has read of a box: words as they are, and the elements in them."""
-    every = range(elements)
+    `lanes` declares its coordinates, to which `items` add along each loop. Beyond the tensor the
+    last element of a loop is read again: no load is in a branch, and what comes behind the end of
+    an axis, or in lines that are not there, goes nowhere.
+    """
+    axis, wide = boxes.axis, 1 if boxes.is_direct else boxes.wide
+    found = list(lanes)
+    for d in sorted({axis, *items[0]}):
+        along = [f"c{d}"] if d in items[0] else []
+        last = f"box.n{d} - 1u"
+        if d == axis:
+            along, last = ["done", *along], "box.steps - 1u"
+        found += [
+            f"  let a{d}_{n} = min({' + '.join([*along, f'{n}u'])}, {last})"
+            f" * {of_eight('in_strides', d)};"
+            for n in sorted({item.get(d, 0) for item in items})
+        ]
+    for i, item in enumerate(items):
+        adds = (f"a{d}_{item.get(d, 0)}" for d in sorted({axis, *item}))
+        found.append(f"  let at{i} = {_sum(['box.source', *adds])};")
+    reads = [_words(boxes, wide, i) for i in range(len(items))]
+    values = [value for _, _, elements in reads for value in elements]
+    every = range(len(values))
     return [
-        f"struct Loaded {{ {' '.join(f'w{i}: {kind},' for i in range(words))} }}",
+        f"struct Loaded {{ {' '.join(f'w{i}: {reads[0][0]},' for i in range(len(reads)))} }}",
         f"struct Values {{ {' '.join(f'v{i}: Num,' for i in every)} }}",
         f"fn no_values() -> Values {{ return Values({', '.join('identity()' for _ in every)}); }}",
         "fn added(a: Values, b: Values) -> Values {",
         f"  return Values({', '.join(f'combine(a.v{i}, b.v{i})' for i in every)});",
+        "}",
+        "fn load_box(box: Box, done: u32, lane: u32) -> Loaded {",
+        *found,
+        f"  return Loaded({', '.join(words for _, words, _ in reads)});",
+        "}",
+        "fn values_of(loaded: Loaded, box: Box, done: u32, lane: u32) -> Values {",
+        *(found if boxes.scan.bits == 16 else []),
+        f"  return Values({', '.join(values)});",
         "}",
     ]
 
@@ -290,8 +288,7 @@ def _either(head: str, bodies: dict[bool, list[str]]) -> list[str]:
 def _words(boxes: Boxes, wide: int, i: int) -> tuple[str, str, list[str]]:
     """How item `i` is read: the type of its words, these words, and the elements in them."""
     if boxes.scan.bits == 64:
-        words = f"vec2<u32>(load_input(2u * at{i}), load_input(2u * at{i} + 1u))"
-        return "vec2<u32>", words, [f"decode(loaded.w{i})"]
+        return "vec2<u32>", f"load_input(at{i})", [f"decode(loaded.w{i})"]
     if boxes.scan.bits == 32:
         return "u32", f"load_input(at{i})", [f"decode(vec2<u32>(loaded.w{i}, 0u))"]
     first = f"load_input(at{i} / 2u)"
@@ -386,58 +383,27 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
             [is_held(j), *(f"c{d} + {order.of_item(d, j)}u < box.n{d}" for d in own)]
         )
 
-    def address(start: str, strides: str, j: int, t: int) -> str:
+    def address(j: int, t: int) -> str:
         adds = [*((order.of_item(d, j), d) for d in own), (t, axis)]
-        return _sum([start, *(f"{n}u * {of_eight(strides, d)}" for n, d in adds if n)])
+        return _sum(["to", *(f"{n}u * {of_eight('out_strides', d)}" for n, d in adds if n)])
 
-    def begin(start: str, strides: str) -> str:
-        at = [f"c{d} * {of_eight(strides, d)}" for d in own]
-        return _sum([start, f"first * {of_eight(strides, axis)}", *at])
-
-    # Steps of the invocation's part, from the first one on, that are inside.
-    found = [
-        *declared,
-        f"  let first = done + c{axis} * {steps}u;",
-        "  let left = max(box.steps, first) - first;",
-        *(f"  let here{j} = {is_inside(j)};" for j in number),
-    ]
     at = [f"c{d} * {held[d]}u" for d in own]
     # An idle invocation reads what the last part does, and writes nothing.
     at.append(f"min(c{axis}, {parts - 1}u) * {steps * held[axis]}u")
     spot = f"  let spot = {_sum(at)};"
+    to = ["box.target_", f"first * {of_eight('out_strides', axis)}"]
+    to += [f"c{d} * {of_eight('out_strides', d)}" for d in own]
     every = [(j, t, j * steps + t) for j in number for t in range(steps)]
     lines = []
     values = {(j, t): f"values.v{i}" if boxes.is_direct else where(j, t) for j, t, i in every}
     if boxes.is_direct:
-        places = [
-            f"  let at = {begin('box.source', 'in_strides')};",
-            *(
-                f"  let at{i} = select(box.source, {address('at', 'in_strides', j, t)},"
-                f" here{j} && {t}u < left);"
-                for j, t, i in every
-            ),
-        ]
-        reads = [_words(boxes, 1, i) for _, _, i in every]
-        taken = [
-            f"select(identity(), {reads[i][2][0]}, here{j} && {t}u < left)" for j, t, i in every
-        ]
-        lines += [
-            *_taken(reads[0][0], len(every), len(every)),
-            "fn load_box(box: Box, done: u32, lane: u32) -> Loaded {",
-            *found,
-            *places,
-            f"  return Loaded({', '.join(words for _, words, _ in reads)});",
-            "}",
-            "fn values_of(loaded: Loaded, box: Box, done: u32, lane: u32) -> Values {",
-            *found,
-            f"  return Values({', '.join(taken)});",
-            "}",
-            "fn hold(values: Values, lane: u32) { }",
-        ]
+        lanes = [*declared[:-1], f"  let c{axis} = {order.of_lane(axis)} * {steps}u;"]
+        items = [{**{d: order.of_item(d, j) for d in own}, axis: t} for j, t, _ in every]
+        lines += [*_read(boxes, lanes, items), "fn hold(values: Values, lane: u32) { }"]
 
     def put(j: int, t: int, result: str) -> str:
         if boxes.is_direct:
-            stored = f"put({address('to', 'out_strides', j, t)}, {result});"
+            stored = f"put({address(j, t)}, {result});"
             return f"    if ({t}u < left) {{ {stored} }}"
         return f"    {where(j, t)} = {result};"
 
@@ -454,9 +420,13 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
         "  return carries;",
         "}",
         f"fn scan_lines{taking} {{",
-        *found,
+        *declared,
+        # Steps of the invocation's part, from the first one on, that are inside.
+        f"  let first = done + c{axis} * {steps}u;",
+        "  let left = max(box.steps, first) - first;",
+        *(f"  let here{j} = {is_inside(j)};" for j in number),
         spot,
-        f"  let to = {begin('box.target_', 'out_strides')};",
+        f"  let to = {_sum(to)};",
         "  var carries = before;",
     ]
     for j in number:

@@ -27,6 +27,7 @@ PADS = (0, 1, 2, 4, 8)  # elements that may be left free behind the steps of a l
 
 # How large boxes are, by what is known of GPUs.
 ELEMENTS = 2048  # of a box: with more, fewer run at once
+LARGE = {32: 4096}  # of a box where one pass is enough, by bits
 FEW_PIECES = 4  # to cut a loop into evenly; of more pieces the last may be shorter
 RUN = 2048  # bits side by side that a box should have on both sides
 LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
@@ -156,23 +157,26 @@ class Boxes:
 def boxes_of(scan: Scan, storage: int) -> Boxes:
     """The boxes of a scan in `storage` bytes of workgroup memory."""
     dims = (*scan.lines, Dim(scan.axis_size, scan.out_step, scan.in_step))
-    most, width = ELEMENTS, 8 if scan.bits == 64 else 4
-    while most * 5 // 4 > storage // width - WG_SIZE - GROUP_SUMS:
-        most //= 2
-    room = most * 5 // 4
-    made = [
-        Boxes(scan, dims, _box(dims, most, run // scan.bits, room), 1, room)
-        for run in (RUN, LEAST_RUN)
-    ]
-    for boxes in made:
+    large = LARGE.get(scan.bits, ELEMENTS)
+    for most, run in ((large, RUN), (ELEMENTS, RUN), (ELEMENTS, LEAST_RUN)):
+        boxes = _cut(scan, dims, most, run, storage)
         if boxes.side_by_side >= FILL or FEW_BOXES * boxes.box[-1] >= scan.axis_size:
             return boxes
-    first = made[0]
+    first = _cut(scan, dims, ELEMENTS, RUN, storage)
     least = max(first.box[-1], SEGMENT_STEPS)
     wanted = min(-(-SEGMENTED // first.side_by_side), max(1, scan.axis_size // least))
     return replace(
         first, segments=-(-scan.axis_size // replace(first, segments=wanted).segment_steps)
     )
+
+
+def _cut(scan: Scan, dims: tuple[Dim, ...], most: int, run: int, storage: int) -> Boxes:
+    """Boxes of about `most` elements, if `storage` bytes hold them, with so many bits in a run."""
+    width = 8 if scan.bits == 64 else 4
+    while most * 5 // 4 > storage // width - WG_SIZE - GROUP_SUMS:
+        most //= 2
+    room = most * 5 // 4
+    return Boxes(scan, dims, _box(dims, most, run // scan.bits, room), 1, room)
 
 
 def _steps(size: int, wanted: int) -> int:

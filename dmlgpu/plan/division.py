@@ -23,15 +23,17 @@ from dmlgpu.plan.dispatch import Adapter
 from dmlgpu.plan.values import UNIT, Loop, Operand, Reading, folded
 
 WG_SIZE = 256
+LARGE_WG_SIZE = 512  # of few workgroups, so that still fewer meet
 CPU_WG_SIZE = 64
 ROUND_BYTES = 1024  # of one segment that an invocation of a GPU loads
 CPU_ROUNDS = 1024
 AT_ONCE = 8  # loads that an invocation has under way before it combines any
 AT_ONCE_OF_UNITS = 4  # of 16 bytes each; and of those of a CPU adapter
-IN_FLIGHT = 1 << 23  # bytes under way that keep a GPU's memory busy
+GROUPS = 512  # workgroups that a large GPU has at once and that still keep it busy
 CPU_ENOUGH = 64
 HELD_UNITS = 4  # of whole lines that an invocation reduces by itself
 FEW = 32  # neighbours below which a row is too short for a whole subgroup
+ROW_BYTES = 128  # of a row that is read at once without its neighbours
 SHORT = 256  # elements side by side that a line is joined from in workgroup memory
 SHORT_BYTES = 4096  # of the accumulators of a few lines that are joined there together
 PLACE, LAYOUT, FIRST = 0, 1, 2  # steps of a loop: the place among those reduced, then tensors
@@ -60,7 +62,7 @@ class Shape:
     run: int = 0  # elements of a run that begins or ends inside of a unit; 0: none do
     run_units: int = 0  # units that such a run touches at most
     thin: bool = False  # a group is several steps of all lines side by side
-    ragged: bool = False  # the last of these groups goes beyond the end of the lines
+    ragged: bool = False  # one more group goes beyond the end of a line
     pieces: int = 1  # neighbours, `apart` from each other, that a tile joins for one line
     apart: int = 1
     is_ordered: bool = True  # later steps are later places
@@ -69,7 +71,7 @@ class Shape:
     lanes: int = 1  # invocations that share one position
     side: int = 1  # positions side by side in a workgroup
     per_group: int = 1  # positions of a workgroup
-    segment: int = 1  # groups of a line that one workgroup reduces
+    segments: int = 1  # of a line, each of which one workgroup reduces
     # Loads are written as a loop, not one by one: compilers of CPU adapters take long otherwise.
     looped: bool = False
     meets: bool = False  # the last workgroup of a line joins the segments of all
@@ -80,9 +82,9 @@ class Shape:
         return prod(d.size for d in self.kept)
 
     @property
-    def segments(self) -> int:
-        """Segments of a line."""
-        return -(-self.length // self.segment)
+    def rounds(self) -> int:
+        """Rounds of loads of a line; a segment has as many as the others, or one more."""
+        return -(-self.length // (self.lanes * self.at_once))
 
     @property
     def blocks(self) -> int:
@@ -110,7 +112,8 @@ class Shape:
             self.wg,
             is_ordered=self.is_ordered,
         )
-        return made.divided(4 * words, adapter)
+        made = made.divided(4 * words, adapter)
+        return made if adapter.is_cpu else replace(made, segments=1)
 
     def divided(self, loaded: int, adapter: Adapter, granule: int = 1, beside: int = FEW) -> Shape:
         """The same with as many lanes and segments as keep the adapter busy.
@@ -120,29 +123,34 @@ class Shape:
         """
         if adapter.is_cpu:
             segment = max(64, min(CPU_ROUNDS, -(-self.length * self.threads // CPU_ENOUGH)))
-            segment = min(segment, self.length)
-            return replace(self, side=self.wg, per_group=self.wg, segment=segment)
+            segments = -(-self.length // segment)
+            return replace(self, side=self.wg, per_group=self.wg, segments=segments)
         at_once = AT_ONCE_OF_UNITS if loaded >= UNIT // 8 else AT_ONCE
         at_once = max(1, min(at_once, AT_ONCE_OF_UNITS * UNIT // 8 // loaded))
-        enough = IN_FLIGHT // (at_once * loaded)
-        slots = 1
-        if self.kind != "along":
+        slots, along, tile = 1, self.kind == "along", self.kind == "tile"
+        if not along:
             while slots * 2 * self.length <= at_once and slots * 2 * self.wg <= self.threads:
                 slots *= 2
             slots = max(slots, -(-granule // self.wg))
         lanes, side = 1, self.wg
         few = beside < FEW and self.kind == "across"
-        least = beside if few else max(16, 4 * FEW // loaded)
-        least = 1 if self.kind == "along" else -(-least // granule) * granule
+        if beside * loaded >= ROW_BYTES and self.threads >= GROUPS * WG_SIZE:
+            few = False  # there are so many rows that no lanes need to take the steps behind them
+        least = beside if few else max(16, (2 - tile) * ROW_BYTES // loaded)
+        least = 1 if along else -(-least // granule) * granule
         each = at_once * 4  # loads that are worth another lane
         while (
             slots == 1
             and lanes < self.length
             and lanes * 2 * least <= self.wg
-            and (lanes * each < self.length or lanes * self.threads < enough)
+            and (
+                lanes * each < self.length
+                or lanes * self.threads < GROUPS * WG_SIZE
+                or (along and lanes * loaded < ROW_BYTES and lanes * 4 <= self.length + (lanes > 1))
+            )
         ):
             lanes *= 2
-        if self.kind == "along":
+        if along:
             side = self.wg // lanes
         elif slots == 1:
             granules = -(-self.threads // granule)
@@ -150,14 +158,16 @@ class Shape:
             side = -(-granules // -(-granules // most)) * granule  # the last one as full as others
             lanes = min(self.wg // side, self.length)
         per_group = side * slots // granule * granule
-        wanted = -(-enough * slots // max(1, self.threads * lanes))  # segments
-        step = lanes * max(1, at_once // slots)
-        segment = lanes * ROUND_BYTES // loaded
-        if wanted > 1:
-            segment = max(step, min(segment, -(-self.length // wanted)))
-        segment = -(-segment // step) * step
         at_once = max(1, at_once // slots)
-        if segment >= self.length:  # about as many loads in each round, and none in vain
+        rounds = -(-self.length // (lanes * at_once))
+        # All at once, or many more: a few that come late would run alone.
+        blocks = -(-self.threads // per_group)
+        groups = 2 * GROUPS if self.kind == "across" else GROUPS
+        segments = groups // blocks if self.wg > WG_SIZE else -(-groups // blocks)
+        if blocks > GROUPS:
+            segments = -(-rounds * at_once * loaded // ROUND_BYTES)
+        segments = min(rounds, segments)
+        if segments == 1:  # about as many loads in each round, and none in vain
             own = -(-self.length // lanes)
             at_once = -(-own // -(-own * 4 // (at_once * 5)))
         return replace(
@@ -167,7 +177,7 @@ class Shape:
             lanes=lanes,
             side=side,
             per_group=per_group,
-            segment=segment,
+            segments=segments,
         )
 
 
@@ -201,44 +211,55 @@ def shape_of(
     beside, pieces, short = _innermost(sorted_axes)
     unit = UNIT // layout.data_type.bits
     thin = not (adapter.is_cpu or placed) and _is_thin(sorted_axes, beside, pieces, short, unit)
-    if adapter.is_cpu or pieces == 1 or thin:
+    if pieces == 1 or thin:
         short = 0
     elif beside == 1:
         short = short if pieces <= SHORT else 0
     elif beside * layout.data_type.bits >= FEW * 32 or beside * pieces * 4 * words > SHORT_BYTES:
         short = 0
-    outside = len(sorted_axes) - short
-    held = [a for n, a in enumerate(sorted_axes) if not a.reduced or n >= outside]
-    rest = [a for a in sorted_axes[:outside] if a.reduced]
-    width = FIRST + len(operands)
-    positions, reduces = _folded(held, width), _folded(rest, width)
-    kept = folded([Loop(a.loop.size, (a.out,)) for a in held if not a.reduced]) or (Loop(1, (0,)),)
-    last = sorted_axes[-1] if sorted_axes else None
-    along = not short and last is not None and last.reduced
-    wg = CPU_WG_SIZE if adapter.is_cpu else WG_SIZE
-    made = Shape(
-        "tile" if short else "along" if along else "across",
-        kept,
-        positions,
-        reduces,
-        (positions if not along else reduces)[-1].steps,
-        None,
-        1,
-        1,
-        prod(d.size for d in positions),
-        prod(d.size for d in reduces),
-        wg,
-        pieces=pieces if short else 1,
-        apart=beside if short else 1,
-        is_ordered=is_ordered and not short,
-        looped=looped,
-        thin=thin,
-        ragged=thin and pieces % (lcm(beside, unit) // beside) > 0,
-    )
-    if along:
-        return _along(made, rest, held, operands, unit, adapter)
-    whole = short and beside == 1 and pieces % unit == 0
-    return _across(made, held, rest, operands, unit, words, adapter, bool(whole), beside)
+
+    def divided(short: int, wg: int) -> Shape:
+        outside = len(sorted_axes) - short
+        held = [a for n, a in enumerate(sorted_axes) if not a.reduced or n >= outside]
+        rest = [a for a in sorted_axes[:outside] if a.reduced]
+        width = FIRST + len(operands)
+        positions, reduces = _folded(held, width), _folded(rest, width)
+        kept = folded([Loop(a.loop.size, (a.out,)) for a in held if not a.reduced])
+        along = not short and sorted_axes != [] and sorted_axes[-1].reduced
+        made = Shape(
+            "tile" if short else "along" if along else "across",
+            kept or (Loop(1, (0,)),),
+            positions,
+            reduces,
+            (positions if not along else reduces)[-1].steps,
+            None,
+            1,
+            1,
+            prod(d.size for d in positions),
+            prod(d.size for d in reduces),
+            wg,
+            pieces=pieces if short else 1,
+            apart=beside if short else 1,
+            is_ordered=is_ordered and not short,
+            looped=looped,
+            thin=thin,
+            ragged=thin and pieces % (lcm(beside, unit) // beside) > 0,
+        )
+        if along:
+            return _along(made, rest, held, operands, unit, adapter)
+        whole = short > 0 and beside == 1 and pieces % unit == 0
+        return _across(made, held, rest, operands, unit, words, adapter, whole, beside)
+
+    if adapter.is_cpu:
+        return divided(0, CPU_WG_SIZE)
+    shape = divided(short, WG_SIZE)
+    if shape.kind == "tile" and beside == shape.length == 1:
+        short = 0  # each line is read by a few lanes
+        shape = divided(short, WG_SIZE)
+    large = min(LARGE_WG_SIZE, adapter.max_workgroup_size)
+    room = adapter.max_workgroup_storage // (4 * words * shape.columns)
+    is_large = shape.blocks <= GROUPS and shape.rounds > 1 and large <= room
+    return divided(short, large) if is_large and not short and not shape.run else shape
 
 
 def _in_memory(
@@ -324,15 +345,17 @@ def _along(
     aligned = not any(s % unit for s in strides)
     is_whole = aligned and inner.size % unit == 0
     group = unit if beside and (is_whole or not adapter.is_cpu) else 1
-    run = 0 if is_whole or group == 1 else inner.size
+    ragged = group > 1 and aligned and not is_whole and not outer and inner.size > unit
+    run = 0 if is_whole or ragged or group == 1 else inner.size
     run_units = -(-(inner.size + (0 if aligned else unit - 1)) // unit) if run else 0
-    order: tuple[Loop, ...] = (*made.positions, *made.reduces)
+    whole = Loop(-(-last.size // group) * group, last.steps)
+    order: tuple[Loop, ...] = (*made.positions, *made.reduces[:-1], whole)
     if run:
         same = [all(d.steps[t + FIRST] == d.steps[LAYOUT] for d in order) for t in _range(operands)]
         # Units of what lies as the layout does begin where the layout's do.
         shift = tuple(int(not s) for s in same)
         order = (Loop(2, (0, 0, *shift)), Loop(group, last.steps))
-    fits = last.size == inner.size if run else last.size % group == 0
+    fits = last.size == inner.size if run or ragged else last.size % group == 0
     reading = _reading(operands, order, group, fits, shifts=not run)
     reduces = made.reduces
     if reading.is_scattered:
@@ -342,9 +365,8 @@ def _along(
     else:
         reduces = _grouped(made.reduces, group)
     length = made.length // group if not run else made.length // inner.size * run_units
-    made = replace(
-        made, reading=reading, group=group, run=run, run_units=run_units, reduces=reduces
-    )
+    made = replace(made, reading=reading, group=group, reduces=reduces)
+    made = replace(made, run=run, run_units=run_units, ragged=ragged)
     loaded = max(4, group * UNIT // unit // 8)
     return replace(made, length=length).divided(loaded, adapter)
 
@@ -366,8 +388,6 @@ def _across(
     aligned = inner.steps[LAYOUT] == 1 and not any(d % unit for d in strides if d)
     bits = UNIT // unit
     columns, group, granule = 1, 1, made.pieces * made.apart
-    # Workgroups that take many short lines take as many as fill whole words of results.
-    filled = 32 // bits if bits < 32 and granule * 32 // bits <= 2 * SHORT else 1
     tile = made.kind == "tile"
     if made.thin:
         return _thin(made, operands, unit, beside, adapter)
@@ -380,12 +400,13 @@ def _across(
         made = replace(made, kind="across", pieces=1)
     elif is_whole and aligned:
         group, made = unit, replace(made, pieces=made.pieces // unit)
-        granule = filled * made.pieces
+        granule = made.pieces
     else:
-        granule = lcm(granule, filled * made.pieces)
         choices = [unit] if aligned else []
-        if inner.steps[LAYOUT] == 1 and bits < 32 and not adapter.is_cpu:
-            choices += [64 // bits, 32 // bits]
+        if inner.steps[LAYOUT] == 1 and not adapter.is_cpu:
+            in_halves = not (tile or any(d % (unit // 2) for d in strides))
+            choices += [unit // 2] if bits < 32 or in_halves else []
+            choices += [32 // bits] if bits < 32 else []
         room = adapter.max_workgroup_storage // (4 * words)
         for c in choices:
             ragged = inner.size % c and (outer or adapter.is_cpu)
@@ -422,14 +443,12 @@ def _thin(
     group = lcm(beside, unit) // beside
     *kept, row = made.positions
     *outer, run = made.reduces
-    length = made.length // run.size * -(-run.size // group)
+    length = made.length // group  # without the last one that goes beyond the end
     fits = row.size == beside and run.steps == tuple(beside * s for s in row.steps)
     fits = fits and not (outer and run.size % group)
     size = group * beside
     reading = _reading(operands, (*outer, *kept, Loop(size, row.steps)), size, fits)
-    if reading.is_scattered:
-        length = -(-made.length // group)
-    else:
+    if not reading.is_scattered:
         groups = Loop(-(-run.size // group), tuple(s * group for s in run.steps))
         rows = tuple(kept) or (Loop(1, (0,) * len(row.steps)),)
         made = replace(made, positions=rows, reduces=(*outer, groups))

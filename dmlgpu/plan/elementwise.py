@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import gcd, prod
 
-from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan import across
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.move import Move
@@ -29,14 +30,21 @@ from dmlgpu.plan.values import (
     param_lines,
     parameter_words,
     places,
+    quick,
     wgsl_type,
     word_type,
 )
 
 WG_SIZE = 128
 EACH = 4  # groups of an invocation that writes more than it reads: workgroups start in turn
+# Groups where the work on one takes longer than reading it, and what such work on FLOAT32 calls.
+# Elsewhere two groups take longer than one.
+EACH_OF_LONG = 2
+LONG = re.compile(r"\b(math_(atan2|pow|sinh)|T_mod)\(")
 MORE = 2  # bytes written for each that is read
 MANY = 1 << 16  # groups from which on there are enough workgroups nevertheless
+MOST_SHARES = 16  # steps of a loop that are made side by side
+FORGOTTEN = 1 << 24  # bytes from which on caches hold what is read again no more
 MOST_UNITS = 4  # units of one tensor that an invocation handles at most
 # Elements of a group whose expression looks others up; more where all of them are as few lookups.
 # It is long: written out for more elements, or for more than a word's on CPU adapters, it would
@@ -59,6 +67,7 @@ class ElementWise:
     outputs: tuple[tuple[Operand, Expression], ...]
     parameters: tuple[Parameter, ...] = ()
     lookups: Mapping[str, Operand] = field(default_factory=dict)
+    repeats: int = 1  # steps of the outermost loop that a GPU's invocation makes at once, at most
 
     def traffic(self) -> dict[str, int]:
         """Every element is moved once; one that is broadcast is read once."""
@@ -84,14 +93,19 @@ class ElementWise:
         shape = _shape(loops, self.operands, len(self.outputs), adapter, most)
         named = [o for o in self.operands if o.field]
         largest = max(o.tensor.total_tensor_size_in_bytes for o in named)
-        alone = not self.lookups and len({o.field for o in named}) == len(self.operands)
+        fields = {o.field for o in named}
+        alone = len({(o.field, o.bits, o.tensor) for o in named}) == len(fields)
+        alone = alone and fields.isdisjoint(o.field for o in self.lookups.values())
         untiled = shape
-        if not self.lookups:
+        if not self.lookups and not adapter.is_cpu:
             shape = _tiled(shape, self.operands, len(self.outputs), adapter)
             moved_bytes = self.traffic()
             written = sum(moved_bytes[o.field] for o, _ in self.outputs)
-            writes = not adapter.is_cpu and sum(moved_bytes.values()) - written <= written // MORE
-            shape = replace(shape, writes=writes)
+            writes = sum(moved_bytes.values()) - written <= written // MORE
+            shape = replace(shape, writes=writes, shares=_shares(shape), is_quick=True)
+            if all(o.data_type is DataType.FLOAT32 for o in self.operands):
+                is_long = any(LONG.search(f"{e.steps} {e.result}") for _, e in self.outputs)
+                shape = replace(shape, is_long=is_long)
         if largest > adapter.max_binding and alone:
             cut = untiled  # loops that are cut are not baked in, nor where their parts begin
             if shape.tile and not shape.tile.inner:
@@ -100,7 +114,23 @@ class ElementWise:
             if parts is not None:
                 return parts
         starts = [operand.start for operand in self.operands]
-        return Plan((self._dispatch(shape, starts),))
+        return Plan((self._dispatch(self._repeated(shape), starts),))
+
+    def _repeated(self, shape: Shape) -> Shape:
+        """The same work, `repeats` steps of the outermost loop at once where it moves nothing read.
+
+        What is read, and what follows from it, then serves all of them.
+        """
+        outer, *inner = shape.loops
+        moved = [outer.steps[t] for t, o in enumerate(self.inputs.values()) if o.field]
+        if self.repeats == 1 or not inner or any(moved):
+            return shape
+        beside = prod(loop.size for loop in inner)
+        whole = shape.group // gcd(beside, shape.group) if shape.is_linear else 1
+        steps = -(-outer.size // (self.repeats * whole)) * whole
+        if steps * beside < MANY * shape.group:
+            return shape
+        return replace(shape, loops=(Loop(steps, outer.steps), *inner), steps=outer.size)
 
     @property
     def operands(self) -> list[Operand]:
@@ -152,49 +182,64 @@ class ElementWise:
         group = shape.group
         sizes = [loop.size for loop in shape.loops]
         sizes[-1] = -(-sizes[-1] // group)  # whole groups are never cut
-        walks = []
+        walks = {}
+        steps = [[d.steps[t] for d in shape.loops] for t in range(len(self.operands))]
         for t, operand in enumerate(self.operands):
-            steps = [loop.steps[t] for loop in shape.loops]
-            steps[-1] *= group
-            walks.append(Walk(operand.field, operand.bits, operand.start, tuple(steps), based=True))
+            steps[t][-1] *= group
+            # Operands that begin further behind in a tensor are steps of a loop that is not cut.
+            begins = [o.start for o in self.operands if o.field == operand.field]
+            every = (*steps[t], max(begins) - min(begins))
+            walks[operand.field] = Walk(operand.field, operand.bits, min(begins), every, based=True)
+        walks.pop("", None)  # places
         # The last group of a part reaches beyond its own first element.
-        parts = split(sizes, walks, most - group * 8, len(sizes))
+        parts = split([*sizes, 2], list(walks.values()), most - group * 8, len(sizes))
         if parts is None:
             return None
         plans, spans = [], []
         for part in parts:
-            cut = list(part.sizes)
+            cut = list(part.sizes[:-1])
             whole = shape.loops[-1].size
-            first = part.first[-1] * group
+            first = part.first[-2] * group
             cut[-1] = min(cut[-1] * group, whole - first)
             loops = tuple(replace(d, size=n) for d, n in zip(shape.loops, cut, strict=True))
-            starts = [part.starts[o.field] for o in self.operands]
+            starts = [
+                o.start - walks[o.field].start + part.starts[o.field]
+                if o.field
+                else o.start + sum(n * step for n, step in zip(part.first, steps[t], strict=False))
+                for t, o in enumerate(self.operands)
+            ]
             plans.append(Plan((self._dispatch(replace(shape, loops=loops), starts),)))
             reach = {}
-            for t, operand in enumerate(self.operands):
-                begin, end = part.spans[operand.field]
-                extra = (group - 1) * abs(shape.loops[-1].steps[t]) * operand.bits // 8
-                reach[operand.field] = (begin, -(-(end + extra) // 16) * 16)
+            for name, walk in walks.items():
+                begin, end = part.spans[name]
+                extra = (group - 1) * abs(walk.steps[-2]) // group * walk.bits // 8
+                reach[name] = (begin, -(-(end + extra) // 16) * 16)
             spans.append(reach)
         return joined(plans, spans)
 
     def _dispatch(self, shape: Shape, starts: Sequence[int]) -> Dispatch:
         loops, tile = shape.loops, shape.tile
-        count = prod(d.size for d in loops[:-1]) * -(-loops[-1].size // shape.group)
-        if shape.is_linear:
-            count = -(-prod(d.size for d in loops) // shape.group)
-        each = EACH if shape.writes and count >= MANY else 1
-        kernel, groups, wg_size = "elementwise/elements", -(-count // (WG_SIZE * each)), WG_SIZE
-        constants, slots = {"EACH": each}, dict[str, str]()
+        kernel, count, slots, wg_size = "elementwise/elements", shape.groups, {}, WG_SIZE
+        groups = shape.shares * -(-shape.share // (WG_SIZE * shape.each))
         if tile:
-            constants, slots = {}, {"turned": "move/turned"}
-            count = prod(tile.counts(loops))
-            kernel, groups, wg_size = "elementwise/tiles", count, across.WG_SIZE
+            kernel, slots, wg_size = (
+                "elementwise/tiles",
+                {"turned": "move/turned"},
+                tile.invocations,
+            )
+            count = groups = prod(tile.counts(loops))
         params: dict[str, Value] = {
             "count": count,
+            "share": shape.share,
             "elements": prod(d.size for d in loops),
             "sizes": eight([d.size for d in loops]),
         }
+        if shape.steps:
+            params["elements"] = shape.steps * prod(d.size for d in loops[1:])
+            params["groups"] = -(-shape.steps * count // loops[0].size)
+            params |= {
+                f"hop{t}": loops[0].size * n & 0xFFFFFFFF for t, n in enumerate(loops[0].steps)
+            }
         if tile:
             params["counts"] = eight(tile.counts(loops))
         for t, start in enumerate(starts):
@@ -211,7 +256,7 @@ class ElementWise:
             params,
             bindings,
             {**half_slots(every, shape.hardware_halves), **slots},
-            {"WG_SIZE": wg_size, **constants},
+            {"WG_SIZE": wg_size},
             code="\n".join([*param_lines(params), *self._code(shape)]),
         )
 
@@ -227,54 +272,117 @@ class ElementWise:
         first = next((o.data_type for o in self.inputs.values()), made)
         classes = {"T": first, "R": made}
         for n, (operand, expression) in enumerate(self.outputs):
-            lines += function(
-                f"operate{n}",
-                self.inputs,
-                self.parameters,
-                expression,
-                operand.data_type,
-                classes,
-            )
+            given = self.inputs, self.parameters, expression, operand.data_type, classes
+            lines += function(f"operate{n}", *given)
+        if self._is_quick(shape):
+            (operand, expression), *_ = self.outputs
+            expression, functions = quick(expression)
+            given = self.inputs, self.parameters, expression, operand.data_type, classes
+            lines += [*functions, *function("quick0", *given)]
         return lines + self._group(shape)
 
+    def _is_quick(self, shape: Shape) -> bool:
+        """Whether groups are made without branches, and again where an element needs one."""
+        return shape.is_quick and len(self.outputs) == 1 and bool(quick(self.outputs[0][1])[1])
+
     def _group(self, shape: Shape) -> list[str]:
-        group, rank = shape.group, len(shape.loops)
-        tensors = range(len(self.operands))
-        lines = ["fn make_group(number: u32) {"]
+        where = self._places(shape)
         if shape.tile:
-            lines = across.code(shape.tile, shape.reading, rank, len(tensors))
-            lines += [self._made(shape), "fn make_group(place: u32, tile: Tile) -> Made {"]
-            lines += across.places(shape.tile, shape.reading, len(tensors))
-        elif shape.reading.rows:
-            lines += _flat(shape, len(tensors))
-        separate = group if shape.is_linear else 1
-        for k in range(0 if shape.tile or shape.reading.rows else separate):
-            index, suffix = "number", ""
-            if shape.is_linear:
-                index = f"min(number * {group}u + {k}u, params.elements - 1u)"
-                suffix = str(k)
-            walks = [(f"at{t}_{suffix}", f"params.start{t}", f"strides{t}") for t in tensors]
-            lines += places(rank, "sizes", index, walks, 1 if shape.is_linear else group)
-        lines += shape.reading.loads()
-        for n, (operand, _) in enumerate(self.outputs):
-            values = [f"y{n}_{k}" for k in range(group)]
-            for k, value in enumerate(values):
-                lines.append(f"  let {value} = operate{n}({shape.reading.values(k)});")
-            if shape.stores[n] != "merge":
-                words = encoded(operand.data_type, values)
-                lines += [f"  let z{n}_{w} = {word};" for w, word in enumerate(words)]
+            lines = across.code(shape.tile, shape.reading, len(shape.loops), len(self.operands))
+            kept = [self._made(shape)]
+            head, result = "place: u32, tile: Tile", " -> Made"
+        else:
+            lines, kept, head, result = [], [], "number: u32", ""
+        if shape.tile or shape.each > 1:
+            ahead, loads = _ahead(shape.reading, head, where)
+            lines += [
+                *ahead,
+                *kept,
+                f"fn make_group({head}, ahead: Ahead){result} {{",
+                *where,
+                *loads,
+            ]
+        else:
+            lines += [f"fn make_group({head}) {{", *where, *shape.reading.loads()]
+        for r in range(shape.repeats):
+            lines += self._operated(shape, r)
         if shape.tile:
             lines += self._together(shape, shape.tile)
+        stores = [
+            line
+            for n, (operand, _) in enumerate(self.outputs)
+            for line in _store(operand, len(self.inputs) + n, n, shape)
+        ]
+        lines += stores
+        for r in range(1, shape.repeats):
+            moved = [f"at{t}_" for t in range(len(self.inputs), len(self.operands))]
+            lines.append(f"  if (number_{r} < params.groups) {{ let number = number_{r};")
+            lines += [f"  let {at} = {at} + {r}u * params.hop{at[2:-1]};" for at in moved]
+            lines += [f"  let {name} = {name}_{r};" for name in self._results(shape)]
+            lines += [*stores, "  }"]
+        return [*lines, "}", *([] if shape.tile else _in_turn(shape))]
+
+    def _places(self, shape: Shape) -> list[str]:
+        """Statements from the number of a group, or its place in a tile, to its addresses."""
+        tensors = range(len(self.operands))
+        if shape.tile:
+            return across.places(shape.tile, shape.reading, len(tensors))
+        if shape.reading.rows:
+            return _flat(shape, len(tensors))
+        lines = []
+        for k in range(shape.group if shape.is_linear else 1):
+            index, suffix, step = "number", "", shape.group
+            if shape.is_linear:
+                index = f"min(number * {step}u + {k}u, params.elements - 1u)"
+                suffix, step = str(k), 1
+            walks = [(f"at{t}_{suffix}", f"params.start{t}", f"strides{t}") for t in tensors]
+            lines += places(len(shape.loops), "sizes", index, walks, step)
+        return lines
+
+    def _operated(self, shape: Shape, r: int) -> list[str]:
+        """Statements that make the results of a group's elements, at repeat `r` of it.
+
+        What would lie beyond the last step is that of the first again, and is not stored.
+        """
+        lines, end, hops = [], f"_{r}" if r else "", dict[int, str]()
+        if r:
+            lines.append(f"  let number_{r} = number + {r}u * params.count;")
+            hops = {t: f" + hop{t}_{r}" for t, o in enumerate(self.inputs.values()) if not o.field}
+        for t in hops:
+            hop = f"select(0u, {r}u * params.hop{t}, number_{r} < params.groups)"
+            lines.append(f"  let hop{t}_{r} = {hop};")
         for n, (operand, _) in enumerate(self.outputs):
-            lines += _store(operand, len(self.inputs) + n, n, shape)
-        return [*lines, "}"]
+            values = [f"y{n}_{k}{end}" for k in range(shape.group)]
+            made = []
+            for k in range(shape.group):
+                given = enumerate(shape.reading.values(k).split(", "))
+                read = ", ".join(x + hops.get(t, "") for t, x in given)
+                made.append(f"{n}({read})")
+            if self._is_quick(shape):
+                lines.append("  strayed = false;")
+                lines += [f"  var {v} = quick{m};" for v, m in zip(values, made, strict=True)]
+                again = (f"{v} = operate{m};" for v, m in zip(values, made, strict=True))
+                lines.append(f"  if (strayed) {{ {' '.join(again)} }}")
+            else:
+                lines += [f"  let {v} = operate{m};" for v, m in zip(values, made, strict=True)]
+            if shape.stores[n] != "merge":
+                words = encoded(operand.data_type, values)
+                lines += [f"  let z{n}_{w}{end} = {word};" for w, word in enumerate(words)]
+        return lines
+
+    def _results(self, shape: Shape) -> list[str]:
+        """What is stored of a group: words, or the only element."""
+        names = []
+        for n, (operand, _) in enumerate(self.outputs):
+            words = [f"z{n}_{w}" for w in range(shape.group * operand.bits // 32)]
+            names += words if shape.stores[n] != "merge" else [f"y{n}_0"]
+        return names
 
     def _parts_of_group(self, shape: Shape) -> list[str]:
         """What is kept of a group until it is written: where, and its words."""
         first = len(self.inputs)
         where = [f"at{first + n}_" for n in range(len(self.outputs))]
-        counts = [shape.group * operand.bits // 32 for operand, _ in self.outputs]
-        return [*where, *(f"z{n}_{w}" for n, count in enumerate(counts) for w in range(count))]
+        return [*where, *self._results(shape)]
 
     def _made(self, shape: Shape) -> str:
         """The structure of a group that is not written yet."""
@@ -282,19 +390,31 @@ class ElementWise:
         return f"struct Made {{ inside: bool, number: u32, {fields} }}"
 
     def _together(self, shape: Shape, tile: across.Tile) -> list[str]:
-        """The end of `make_group`, several groups at once, and the beginning of what writes one.
+        """The end of `make_group`, all groups of a tile, and the beginning of what writes one.
 
-        What a loop would read would wait for what it wrote before.
+        What a loop would read would wait for what it wrote before. What is not held is read before
+        the others are waited for.
         """
         parts = self._parts_of_group(shape)
-        count = across.at_once(tile)
-        place = f"place + $u * {across.WG_SIZE}u"
+        count, lanes = tile.at_once, tile.invocations
+        place = f"place + $u * {lanes}u"
+        ahead = f"  #repeat {count}: let ahead$ = read_ahead({place}, tile);"
+        make = [
+            f"  #repeat {count}: let made$ = make_group({place}, tile, ahead$);",
+            f"  #repeat {count}: put_group(made$);",
+        ]
+        every, first = tile.groups * tile.steps, count * lanes
+        again = f"  for (var place = lane + {first}u; place < {every}u; place += {first}u) {{"
         return [
             f"  return Made(inside, number, {', '.join(parts)});",
             "}",
-            "fn make_groups(place: u32, tile: Tile) {",
-            f"  #repeat {count}: let made$ = make_group({place}, tile);",
-            f"  #repeat {count}: put_group(made$);",
+            "fn make_tile(tile: Tile, lane: u32) {",
+            "  let place = lane;",
+            ahead,
+            "  take_in(tile, lane);",
+            "  workgroupBarrier();",
+            *make,
+            *([again, ahead, *make, "  }"] if first < every else []),
             "}",
             "fn put_group(made: Made) {",
             "  if (!made.inside) { return; }",
@@ -316,11 +436,40 @@ class Shape:
     hardware_halves: bool
     tile: across.Tile | None = None  # of what lies across, where the work is done in tiles
     writes: bool = False  # more than is read
+    shares: int = 1  # parts of the work that workgroups take turns at
+    is_long: bool = False  # the work on a group
+    is_quick: bool = False  # branches are kept apart from what most elements need
+    steps: int = 0  # of the outermost loop in all, where its size is those between repeats
 
     @property
     def group(self) -> int:
         """Elements that one invocation makes."""
         return self.reading.group
+
+    @property
+    def groups(self) -> int:
+        """How many there are."""
+        rows, length = prod(d.size for d in self.loops[:-1]), self.loops[-1].size
+        if self.is_linear:
+            rows, length = 1, rows * length
+        return rows * -(-length // self.group)
+
+    @property
+    def share(self) -> int:
+        """Groups of a part that workgroups take turns at."""
+        return -(-self.groups // self.shares)
+
+    @property
+    def each(self) -> int:
+        """Groups of one invocation, a workgroup apart."""
+        if self.groups < MANY:
+            return 1
+        return EACH if self.writes else EACH_OF_LONG if self.is_long else 1
+
+    @property
+    def repeats(self) -> int:
+        """How often a group is made, at steps of the outermost loop."""
+        return -(-self.steps // self.loops[0].size) if self.steps else 1
 
     @property
     def is_linear(self) -> bool:
@@ -412,14 +561,14 @@ def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Ada
     Its row is "add a transposed operand". A CPU's caches hold what is read again. Groups that go on
     in the next row need elements of it to be held with each row, so narrow tiles have small ones.
     """
-    if adapter.is_cpu or adapter.max_workgroup_size < across.WG_SIZE or "merge" in shape.stores:
+    if "merge" in shape.stores:
         return shape
     least = max(1, *(32 // o.bits for o in operands[-outputs:]))
     linear, group, read = shape.is_linear, shape.group, shape.reading.operands
     while True:
         beyond = group - 1 if linear else 0
-        tile = across.tile_of(shape.loops, read, group, beyond, adapter.max_workgroup_storage)
-        if not tile or not linear or group == least or FOLLOWED * group <= tile.own:
+        tile = across.tile_of(shape.loops, read, group, beyond, adapter)
+        if not tile or not tile.beyond or group == least or FOLLOWED * group <= tile.own:
             break
         group //= 2
     if tile is None:
@@ -449,6 +598,56 @@ def _flat(shape: Shape, tensors: int) -> list[str]:
         elif rows.steps[t] is None:
             lines.append(f"  let at{t}_ = params.start{t} + first * {rows.stride(t)};")
     return lines
+
+
+def _shares(shape: Shape) -> int:
+    """Parts of the work that workgroups take turns at.
+
+    Where an operand is read again with every step of the outermost loop, and caches hold it no more
+    by then, the steps are made side by side.
+    """
+    first, *inner = shape.loops
+    for t, operand in enumerate(shape.reading.operands):
+        reach = prod(loop.size for loop in inner if loop.steps[t]) * operand.bits // 8
+        if operand.field and not first.steps[t] and reach >= FORGOTTEN:
+            most = min(first.size, MOST_SHARES)
+            return next(n for n in range(most, 0, -1) if first.size % n == 0)
+    return 1
+
+
+def _ahead(reading: Reading, head: str, where: Sequence[str]) -> tuple[list[str], list[str]]:
+    """A function that reads what a group needs ahead of its work, and what the work begins with."""
+    found, first, loads = reading.parted()
+    fields = ", ".join(f"{name}: {kind}" for name, kind in found.items()) or "none: u32"
+    lines = [
+        f"struct Ahead {{ {fields} }}",
+        f"fn read_ahead({head}) -> Ahead {{",
+        *where,
+        *first,
+        f"  return Ahead({', '.join(found)});",
+        "}",
+    ]
+    return lines, loads
+
+
+def _in_turn(shape: Shape) -> list[str]:
+    """A function that makes several groups, from what is all read before the first is written."""
+    each, shares = shape.each, shape.shares
+    lines = [
+        "fn make_groups(workgroup: u32, lane: u32) {",
+        f"  let begin = workgroup % {shares}u * params.share;",
+        "  let end = min(begin + params.share, params.count);",
+        f"  let first = begin + workgroup / {shares}u * (WG_SIZE * {each}u) + lane;",
+    ]
+    if each == 1:
+        return [*lines, "  if (first < end) { make_group(first); }", "}"]
+    return [
+        *lines,
+        f"  #repeat {each}: let number$ = first + $u * WG_SIZE;",
+        f"  #repeat {each}: let ahead$ = read_ahead(min(number$, params.count - 1u));",
+        f"  #repeat {each}: if (number$ < end) {{ make_group(number$, ahead$); }}",
+        "}",
+    ]
 
 
 def _lookup(name: str, operand: Operand, t: int) -> str:

@@ -263,6 +263,5 @@ def along_lines(scan: Scan) -> tuple[dict[str, str], dict[str, int]]:
     if fits_packed(scan):
         shifted = {"SHIFTED": int(count(scan.lines) > 1 or scan.in_step < 0)}
         return {**arithmetic(scan), "io": "io_packed"}, constants | backward | shifted
-    put = "put_half" if scan.bits == 16 else "put_whole"
-    constants["BITS"] = scan.bits
-    return {**arithmetic(scan), "io": "io_elements", "put": put}, constants
+    elements = f"elements_of_{scan.bits}"
+    return {**arithmetic(scan), "io": "io_elements", "elements": elements}, constants

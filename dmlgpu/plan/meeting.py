@@ -7,8 +7,7 @@ depend on who was last.
 
 WGSL does not say in which order a workgroup sees another's words. So every word carries a flag
 beside 31 bits of a value, and the last workgroup looks until all are there, which is at once or as
-long as a store takes to arrive. It takes each word away as it looks, so that zeros are left for the
-next call: atomic operations are what its time goes to, one for each word.
+long as a store takes to arrive. Then it wipes them, so that zeros are left for the next call.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from dmlgpu.plan.accumulators import Accumulator, paired
 from dmlgpu.plan.division import Shape
 
 PARTIALS = "partials"  # the shared memory: a count for each block of lines, then the words
-MOST_WORDS = 1 << 12  # that one workgroup reads; more are joined by a pass of their own
+MOST_WORDS = 1 << 13  # that one workgroup reads; more are joined by a pass of their own
 MOST_BOUND = 6  # bindings of inputs, of the eight that every adapter has
-AT_ONCE = 3  # partial results of a line that an invocation takes together, at most
+AT_ONCE = 8  # partial results of a line that an invocation takes together, at most
 FLAG, BITS = "0x80000000u", "0x7fffffffu"
 
 
 def words(shape: Shape, acc: Accumulator) -> int:
-    """Words that one block of lines is published in."""
-    return shape.segments * shape.lines_per_group * (acc.words + 1)
+    """Words that one segment of a block of lines is published in."""
+    return shape.lines_per_group * (acc.words + 1)
 
 
 def _divided(shape: Shape) -> tuple[int, int, int]:
@@ -67,11 +66,14 @@ def functions(shape: Shape, acc: Accumulator) -> list[str]:
         lines += [f"  var {name} = select({FLAG}, 0u, there{k});" for name in names[k]]
     lines.append("  loop {")
     for k in range(at_once):
-        takes = [f"{name} |= take_{PARTIALS}(at{k} + {i}u);" for i, name in enumerate(names[k])]
+        takes = [f"{name} |= load_{PARTIALS}(at{k} + {i}u);" for i, name in enumerate(names[k])]
         lines.append(f"    if (there{k}) {{ {' '.join(takes)} }}")
     all_of = " & ".join(name for each in names for name in each)
     lines.append(f"    if (({all_of} & {FLAG}) != 0u) {{ break; }}")
     lines.append("  }")
+    for k in range(at_once):
+        wipes = [f"store_{PARTIALS}(at{k} + {i}u, 0u);" for i in range(count)]
+        lines.append(f"  if (there{k}) {{ {' '.join(wipes)} }}")
     terms = []
     for k in range(at_once):
         for w in range(acc.words):

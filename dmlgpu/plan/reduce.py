@@ -42,8 +42,8 @@ from dmlgpu.plan.values import (
 
 INNER = 32  # groups that an invocation combines one after the other before it starts a new sum
 WRITTEN_OUT = 32  # pieces of a line that an invocation joins without a loop
-WORTH_MOVING = 1 << 20  # bytes of results from which on another pass to order them costs less
-WORTH_MOVING_PARTS = 1 << 16  # of results that are parts of words, each of which is merged alone
+WORTH_MOVING = 1 << 18  # results from which on another pass to order them costs less
+WORTH_MOVING_PARTS = 1 << 16  # results that are parts of words, each of which is merged alone
 RESULTS = "results"  # the memory that holds results before they are moved
 LONG = 160  # characters of an expression that CPU adapters take long to compile several times
 
@@ -111,13 +111,15 @@ class Reduction:
         if adapter.is_cpu and acc.has_place:
             shape = replace(shape, at_once=1)  # SwiftShader never finishes dozens of choices
         words = meeting.words(shape, acc)
+        few = min(shape.segments, meeting.MOST_WORDS // words)
         sizes = [o.tensor.total_tensor_size_in_bytes for o in self.inputs.values() if o.field]
         bound = sum(-(-size // adapter.max_binding) for size in sizes)
-        fits = words <= meeting.MOST_WORDS and bound <= meeting.MOST_BOUND
+        fits = 2 * few >= shape.segments and bound <= meeting.MOST_BOUND
         if shape.segments > 1 and fits and not adapter.is_cpu:
-            target = into or self.output_field
-            only = self._dispatch(replace(shape, meets=True), "", target, adapter)
-            return Plan((only,), shared={meeting.PARTIALS: 4 * shape.blocks * (1 + words)})
+            shape = replace(shape, segments=few, meets=True)
+            only = self._dispatch(shape, "", into or self.output_field, adapter)
+            size = 4 * shape.blocks * (1 + few * words)
+            return Plan((only,), shared={meeting.PARTIALS: size})
         passes = [(shape, "")]
         scratch: dict[str, int] = {}
         while passes[-1][0].segments > 1:
@@ -139,10 +141,9 @@ class Reduction:
         kept = [d for d, n in enumerate(self.output.sizes) if n > 1]
         steps, own = self.layout.effective_strides, self.output.effective_strides
         wanted = sorted(kept, key=lambda d: (steps[d] != 0, -steps[d], -own[d]))
-        kind = self.output.data_type
-        nbytes = self.output.element_count * kind.bits // 8
+        kind, count = self.output.data_type, self.output.element_count
         least = WORTH_MOVING if kind.bits >= 32 else WORTH_MOVING_PARTS
-        if not least <= nbytes <= adapter.max_binding:
+        if count < least or count * kind.bits // 8 > adapter.max_binding:
             return None
         if wanted == sorted(kept, key=lambda d: -own[d]):
             return None
@@ -158,7 +159,8 @@ class Reduction:
             "lines": shape.lines,
             "threads": shape.threads,
             "segments": shape.segments,
-            "segment": shape.segment,
+            "rounds": shape.rounds // shape.segments,
+            "more": shape.rounds % shape.segments,
             "length": shape.length,
             "elements": prod(self.layout.sizes[a] for a in self.axes),
             "kept": eight([d.size for d in shape.kept]),
@@ -186,6 +188,8 @@ class Reduction:
             params["run_units"] = shape.run_units
             params["elements_read"] = prod(d.size for d in shape.positions)
         params |= parameter_words(self.parameters)
+        room = 0 if adapter.is_cpu else adapter.max_workgroup_storage // 4
+        code = self._code(shape, source, target, room)
         return Dispatch(
             "reduce/lines",
             shape.blocks * shape.segments,
@@ -193,7 +197,7 @@ class Reduction:
             bindings,
             half_slots(halves, adapter.exact_halves),
             {"WG_SIZE": shape.wg},
-            code="\n".join([*param_lines(params), *self._code(shape, source, target)]),
+            code="\n".join([*param_lines(params), *code]),
         )
 
     def _walks(self, shape: Shape) -> list[tuple[str, int, int]]:
@@ -207,7 +211,7 @@ class Reduction:
             made.append(("_layout", 0, LAYOUT))
         return made
 
-    def _code(self, shape: Shape, source: str, target: str) -> list[str]:
+    def _code(self, shape: Shape, source: str, target: str, room: int) -> list[str]:
         ends = target == self.output_field
         lines = ["#bind read source: u32"]
         if shape.reading is not None:
@@ -215,7 +219,7 @@ class Reduction:
         wide = ends and self._in_words(shape)
         whole = wide and shape.lines % shape.columns == 0
         narrow = ends and self.output.data_type.bits < 32 and not whole
-        packs = narrow and shape.kind == "tile" and self._fills_words(shape)
+        packs = narrow and not wide and self._side_by_side(shape, room)
         lines.append(f"#bind {'atomic' if narrow else 'write'} made: u32")
         lines += self.accumulator.functions(shape.is_ordered)
         lines += self._store(shape, target)
@@ -243,15 +247,14 @@ class Reduction:
             and not any(d.steps[0] % count for d in outer)
         )
 
-    def _fills_words(self, shape: Shape) -> bool:
-        """Whether the lines of one workgroup fill whole words of the output, save the last one."""
-        per = 32 // self.output.data_type.bits
-        (*outer, last) = shape.kept
+    def _side_by_side(self, shape: Shape, room: int) -> bool:
+        """Whether the results of a workgroup lie side by side, and its memory has room for them."""
+        words = 1 << (self.accumulator.words - 1).bit_length()  # as workgroup memory aligns them
+        values = shape.wg * (shape.slots * shape.columns + 1) * words
         return (
-            not outer
+            [d.steps for d in shape.kept] == [(1,)]
             and not shape.meets
-            and last.steps == (1,)
-            and shape.lines_per_group % per == 0
+            and shape.lines_per_group <= min(room // 4, room - values)
         )
 
     def _finished(self, names: Sequence[str]) -> list[str]:
@@ -299,28 +302,28 @@ class Reduction:
 
     def _store_results(self, shape: Shape) -> list[str]:
         """Writes the results that a workgroup holds, which are parts of words, word by word."""
-        acc, bits = self.accumulator, self.output.data_type.bits
-        per = 32 // bits
-        size = shape.lines_per_group
-        word = " | ".join(f"(wg_made[{per}u * w + {k}u] << {k * bits}u)" for k in range(per))
-        merge = merged("made", bits, "line", "y")
-        return [
+        bits, size = self.output.data_type.bits, shape.lines_per_group
+        per, mask = 32 // bits, (1 << bits) - 1
+        lines = [
             f"var<workgroup> wg_made: array<u32, {size}>;",
-            f"fn encoded(a: {acc.type}) -> u32 {{",
+            f"fn encoded(a: {self.accumulator.type}) -> u32 {{",
             *self._finished([""]),
             "  return y.x;",
             "}",
-            "fn finish_results(first: u32, invocation: u32) {",
-            f"  for (var w = invocation; w < {shape.lines_per_group // per}u; w += {shape.wg}u) {{",
-            f"    let start = first + {per}u * w;",
-            f"    if (start + {per}u <= params.lines) {{",
-            f"      store_made(start / {per}u, {word});",
-            "    } else {",
-            "      for (var line = start; line < params.lines; line += 1u) {",
-            "        let y = vec2<u32>(wg_made[line - first], 0u);",
-            f"        {merge}",
-            "      }",
-            "    }",
+            "fn finish_results(first: u32, end: u32, invocation: u32) {",
+            f"  for (var w = first / {per}u + invocation; {per}u * w < end; w += {shape.wg}u) {{",
+        ]
+        for k in range(per):
+            lines.append(f"    let own{k} = {per}u * w + {k}u - first;")
+            lines.append(f"    let there{k} = own{k} < end - first;")
+            lines.append(f"    let part{k} = wg_made[min(own{k}, {size - 1}u)] << {k * bits}u;")
+        for name, part in (("word", "part{}"), ("mask", f"{mask}u << {bits}u * {{0}}u")):
+            each = (f"select(0u, {part.format(k)}, there{k})" for k in range(per))
+            lines.append(f"    let {name} = {' | '.join(each)};")
+        return [
+            *lines,
+            "    if (mask == 0xffffffffu) { store_made(w, word); }",
+            "    else { merge_made(w, mask, word); }",
             "  }",
             "}",
         ]
@@ -337,27 +340,32 @@ class Reduction:
         kind = wgsl_type(self.data_type)
         lines = [f"fn lift(x: {kind}, i: u32) -> {acc.type} {{ return {acc.lift}; }}"]
         lines += function("value_of", self.inputs, self.parameters, self.value, self.data_type, {})
+        lines += self._load(shape, reading, head, "")
+        if shape.ragged:  # the group behind all whole ones
+            head = head.replace("load_group", "load_rest")
+            last = f"j * {shape.group}u + {{}}u < params.elements"
+            lines += self._load(shape, reading, head, last)
+        return lines
+
+    def _load(self, shape: Shape, reading: Reading, head: str, inside: str) -> list[str]:
+        """The function that loads and combines a group, of which all steps are there or some."""
+        acc = self.accumulator
         several = f"array<{acc.type}, {shape.columns}>"
-        lines.append(f"{head}{several if shape.columns > 1 else acc.type} {{")
+        lines = [f"{head}{several if shape.columns > 1 else acc.type} {{"]
         lines += self._places(shape, reading)
         lines += reading.loads()
-        terms = []
+        terms, keys, near = [], [], acc.near
         for k in range(reading.group):
             place = (
                 f"at_place_{k}" if reading.is_scattered else f"at_place_ + {k}u * params.step_place"
             )
             term = f"lift(value_of({reading.values(k)}), {place if acc.has_place else '0u'})"
-            there = f"before + {k}u < params.run" if shape.run else ""
-            if shape.ragged:
-                there = f"j * {shape.group}u + {k // shape.apart}u < params.elements"
+            there = f"before + {k}u < params.run" if shape.run else inside.format(k // shape.apart)
             terms.append(f"if_there({term}, {there})" if there else term)
-        near = acc.near
-        if near and shape.columns == 1 < reading.group <= NEAR and not reading.is_scattered:
-            keys = []
-            for k in range(reading.group):
+            if near:
                 key = near.lift.format(f"value_of({reading.values(k)})", k, NEAR - 1 - k)
-                there = f"select({near.none}, {key}, before + {k}u < params.run)"
-                keys.append(there if shape.run else key)
+                keys.append(f"select({near.none}, {key}, {there})" if there else key)
+        if near and shape.columns == 1 < reading.group <= NEAR and not reading.is_scattered:
             lines.append(f"  let key = {paired(keys, near.choose)};")
             lines.append(f"  let at = at_place_ + {near.place} * params.step_place;")
             made = f"{acc.type}({near.value}, at)"
@@ -406,7 +414,7 @@ class Reduction:
                 position = f"position + {column}u"
                 place = f"min(j * {group}u + {step_of}u, params.elements - 1u)"
             elif shape.kind == "along" and group > 1:
-                place = f"j * {group}u + {k}u"
+                place = f"min(j * {group}u + {k}u, params.elements - 1u)"
             elif shape.kind != "along":
                 position = f"min(position + {k}u, params.elements_read - 1u)"
             walks = [(f"start{n}_{k}", f"params.start{n}", f"strides{n}") for n in walked]
@@ -461,9 +469,9 @@ def _segment(
 ) -> list[str]:
     """What one invocation of a workgroup does."""
     columns, slots = shape.columns, range(shape.slots)
-    joins = shape.lanes > 1
+    joins = shape.lanes > 1 or shape.kind == "tile" or shape.meets
     lines = []
-    if joins or shape.kind == "tile" or shape.meets:
+    if joins:
         size = shape.wg * shape.slots * columns
         lines.append(f"var<workgroup> wg_values: array<{acc.type}, {size}>;")
     if shape.kind == "tile":
@@ -489,13 +497,14 @@ def _segment(
         else:
             to = [(f"start{n}{m}", f"params.start{n}", f"strides{n}") for n, _, _ in walks]
             lines += places(len(shape.positions), "positions", f"nearest{m}", to)
-    lines.append("  let first = segment * params.segment;")
+    lines.append(f"  let step = {shape.lanes * shape.at_once}u;")
+    lines.append("  let first = (segment * params.rounds + min(segment, params.more)) * step;")
+    lines.append("  let rounds = params.rounds + select(0u, 1u, segment < params.more);")
+    lines.append("  let last = min(first + rounds * step, params.length);")
     anywhere = " || ".join(f"inside{m}" for m in slots)
-    lines.append("  let last = min(first + params.segment, params.length);")
     lines.append(f"  let end = select(0u, last, {anywhere});")
     accs = [(f"{m}_{c}", f"[{c}]" if columns > 1 else "") for m in slots for c in range(columns)]
     lines += [f"  var acc{k} = identity();" for k, _ in accs]
-    lines.append(f"  let step = {shape.lanes * shape.at_once}u;")
     lines.append(f"  for (var from_ = first + lane; from_ < end; from_ += step * {INNER}u) {{")
     lines += [f"    var inner{k} = identity();" for k, _ in accs]
     lines.append(f"    let stop = min(end, from_ + step * {INNER}u);")
@@ -524,18 +533,30 @@ def _segment(
     lines.append("    }")
     lines += [f"    acc{k} = combine(acc{k}, inner{k});" for k, _ in accs]
     lines.append("  }")
-    if joins or shape.kind == "tile":
+    if shape.ragged:
+        lines.append("  if (lane == 0u && segment == params.segments - 1u) {")
+        for m in slots:
+            given = ", ".join(_given(shape, walks, str(m)))
+            lines.append(f"    var rest{m} = load_rest({given}, params.length);")
+        for k, pick in accs:
+            lines.append(f"    acc{k} = combine(acc{k}, rest{k.partition('_')[0]}{pick});")
+        lines.append("  }")
+    if joins:
         lines += _shared(shape)
     if shape.kind == "tile":
         return [*lines, *_joined_pieces(shape, packs), *_met(shape), "}"]
+    if shape.meets:
+        return [*lines, *_published(shape), *_met(shape), "}"]
+    if packs:
+        lines.append(f"  let first_line = {_first(shape, f'(block * {shape.per_group}u)')};")
     for m in slots:
         names = [f"acc{m}_{c}" for c in range(columns)]
         end = f"(line{m} / params.row + 1u) * params.row" if shape.row else "params.lines"
         puts = []
         for c, name in enumerate(names):
             put = f"finish_line(line{m} + {c}u, segment, {name});"
-            if shape.meets:
-                put = f"publish(number, local{m} * {columns}u + {c}u, {name});"
+            if packs:
+                put = f"wg_made[line{m} + {c}u - first_line] = encoded({name});"
             puts.append(f"if (line{m} + {c}u < {end}) {{ {put} }}" if columns > 1 else put)
         if wide:
             whole = f"finish_lines(line{m}, {', '.join(names)});"
@@ -548,24 +569,44 @@ def _segment(
         lines.append(f"    let line{m} = {_first(shape, f'thread{m}')};")
         lines += [f"    {put}" for put in puts]
         lines.append("  }")
-    return [*lines, *_met(shape), "}"]
+    if packs:
+        beyond = _first(shape, f"((block + 1u) * {shape.per_group}u)")
+        lines.append("  workgroupBarrier();")
+        lines.append(f"  finish_results(first_line, min({beyond}, params.lines), invocation);")
+    return [*lines, "}"]
+
+
+def _published(shape: Shape) -> list[str]:
+    """All invocations publish what the first lanes have found."""
+    at = f"own * {shape.lanes}u"
+    if shape.kind != "along":
+        plane = shape.wg * shape.slots
+        at = f"own % {shape.columns}u * {plane}u + own / {shape.columns}u"
+    return [
+        f"  for (var own = invocation; own < {shape.lines_per_group}u; own += {shape.wg}u) {{",
+        *_line_of(shape),
+        f"    if (is_line) {{ publish(number, own, wg_values[{at}]); }}",
+        "  }",
+    ]
 
 
 def _met(shape: Shape) -> list[str]:
     """The last workgroup finishes what all that reduce the same lines have published."""
-    if not shape.meets:
-        return []
+    return meeting.joins(shape, _line_of(shape)) if shape.meets else []
+
+
+def _line_of(shape: Shape) -> list[str]:
+    """Statements that find the number of the line `own` of a block, and whether there is one."""
     if shape.kind == "tile":
         line = [f"      let line = block * {shape.lines_per_group}u + own;"]
-        return meeting.joins(shape, [*line, "      let is_line = line < params.lines;"])
+        return [*line, "      let is_line = line < params.lines;"]
     end = "(first_line / params.row + 1u) * params.row" if shape.row else "params.lines"
-    line = [
+    return [
         f"      let thread = block * {shape.per_group}u + own / {shape.columns}u;",
         f"      let first_line = {_first(shape, 'thread')};",
         f"      let line = first_line + own % {shape.columns}u;",
         f"      let is_line = thread < params.threads && line < {end};",
     ]
-    return meeting.joins(shape, line)
 
 
 def _own(terms: Sequence[str], column: int, shape: Shape) -> Sequence[str]:
@@ -626,7 +667,8 @@ def _joined_pieces(shape: Shape, packs: bool) -> list[str]:
         lines += [f"    if ({last}) {{ {finish} }}", "  }"]
     if packs:
         lines.append("  workgroupBarrier();")
-        lines.append(f"  finish_results(block * {count}u, invocation);")
+        end = f"min((block + 1u) * {count}u, params.lines)"
+        lines.append(f"  finish_results(block * {count}u, {end}, invocation);")
     return lines
 
 

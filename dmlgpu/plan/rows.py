@@ -54,6 +54,7 @@ class Rows:
     steps: tuple[int | None, ...]  # of each tensor along a row; None: it is not reached by rows
     in_one: bool = False  # a group never goes on in another row
     by_product: bool = False  # quotients are products, which takes 64-bit integers
+    is_whole: bool = False  # groups begin where what is held of the rows begins, or groups on
 
     @classmethod
     def of(

@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import UnsupportedError
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
+from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.loops import Dim, count, fold
-from dmlgpu.plan.move import Gather, Move
+from dmlgpu.plan.move import Gather
 from dmlgpu.plan.parts import in_turn
 from dmlgpu.plan.scan import plan_counts
 from dmlgpu.plan.traffic import all_read, bytes_written
@@ -92,7 +93,7 @@ class Sort:
             self.index_field: bytes_written(self.index),
         }
 
-    def _gather(self, values: TensorDesc) -> Move:
+    def _gather(self, values: TensorDesc) -> Picked:
         """The elements at the places."""
         steps = self.source.effective_strides
         loops = zip(
@@ -110,7 +111,7 @@ class Sort:
             kept=0,
             field=self.index_field,
         )
-        return Move(
+        return Picked(
             self.source,
             values,
             tuple(Dim(*loop) for loop in loops),

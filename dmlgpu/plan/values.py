@@ -36,6 +36,24 @@ CLASSES = {
     DataType.UINT64: "u64",
 }
 WGSL_TYPES = {"f32": "f32", "i32": "i32", "u32": "u32"}  # values of other classes are two words
+# Functions of the math library with a short form for most arguments, such as `math_exp_near`, and a
+# test for all others, `math_exp_strays`.
+STRAYING = (
+    "acosh",
+    "atanh",
+    "cos",
+    "cosh",
+    "exp",
+    "expm1",
+    "gelu",
+    "log",
+    "log1p",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "softplus",
+    "tan",
+)
 RAW = {8: DataType.UINT8, 16: DataType.UINT16, 32: DataType.UINT32, 64: DataType.UINT64}
 
 
@@ -269,10 +287,31 @@ class Reading:
             lines.append("  }")
         return lines + [x for k in range(self.group) for t in runs for x in self._load(t, k)]
 
+    def parted(self) -> tuple[dict[str, str], list[str], list[str]]:
+        """What is loaded with its types, the statements that load it, and all that follow.
+
+        What is held is not read by the former, so that they can run before it is there. The latter
+        find what was loaded in a structure `ahead`.
+        """
+        lines = self.loads()
+        branch = next((n for n, line in enumerate(lines) if line.startswith("  if (")), len(lines))
+        found, loads, rest = dict[str, str](), [], list[str]()
+        for n, line in enumerate(lines):
+            loaded = re.fullmatch(r"  let (\w+) = load_in(\d+)\(.*\);", line)
+            if loaded and n < branch:
+                found[loaded[1]] = self._bound(int(loaded[2]))
+                line_behind = f"  let {loaded[1]} = ahead.{loaded[1]};"
+            else:
+                line_behind = line
+            if n < branch and (loaded or re.match(r"  let (first|at)\d+_", line)):
+                loads.append(line)
+            rest.append(line_behind)
+        return found, loads, rest
+
     def is_even(self, t: int) -> bool:
         """Whether groups begin with words where words of tensor `t` are held."""
         whole = self.access[t] != "held_run" or self.group * self.operands[t].bits % 32 == 0
-        return self.rows is None and whole
+        return (self.rows is None or self.rows.is_whole) and whole
 
     def _held(self, t: int) -> list[str]:
         """Statements that take words from workgroup memory, shifted to where the group begins."""
@@ -360,10 +399,12 @@ class Reading:
             held = f"r{t}_{word}"
         elif access == "row" and self.rows:
             if k == 0:
+                rows = [f"row{t}_{i}" for i in range(self.rows.count)]
                 lines = [
-                    f"  let v{t}_{i} = {name}_decode({element_at(bits, load, f'row{t}_{i}')});"
-                    for i in range(self.rows.count)
+                    f"  let e{t}_{i} = {_word_at(bits, load, at)};" for i, at in enumerate(rows)
                 ]
+                taken = [_bits_at(bits, f"e{t}_{i}", at) for i, at in enumerate(rows)]
+                lines += [f"  let v{t}_{i} = {name}_decode({v});" for i, v in enumerate(taken)]
             row, beyond = self.rows.row_of(k)
             picked = f"select(v{t}_{row}, v{t}_{row + 1}, {beyond})" if beyond else f"v{t}_{row}"
             return [*lines, f"  let {value} = {picked};"]
@@ -394,7 +435,8 @@ class Reading:
                 at = f"(at{t}_{step})"
             if access == "place":
                 return [*lines, f"  let {value} = {at};"]
-            decoded = element_at(bits, load, at)
+            lines.append(f"  let e{t}_{k} = {_word_at(bits, load, at)};")
+            decoded = _bits_at(bits, f"e{t}_{k}", at)
         if held and operand.data_type is DataType.FLOAT16:
             return [*lines, f"  let {value} = float16_pair({held})[{element % 2}];"]
         if held and bits < 64:
@@ -444,12 +486,22 @@ def word_type(bits: int) -> str:
 
 def element_at(bits: int, load: str, at: str) -> str:
     """The bits of the element at an address."""
+    return _bits_at(bits, _word_at(bits, load, at), at)
+
+
+def _word_at(bits: int, load: str, at: str) -> str:
+    """A load of the word that holds the element at an address, or of both its words."""
+    return f"{load}({at} / {32 // bits}u)" if bits < 32 else f"{load}({at})"
+
+
+def _bits_at(bits: int, word: str, at: str) -> str:
+    """The bits of the element at an address, in what `_word_at` has loaded."""
     if bits == 64:
-        return f"{load}({at})"
+        return word
     if bits == 32:
-        return f"vec2<u32>({load}({at}), 0u)"
+        return f"vec2<u32>({word}, 0u)"
     per, mask = 32 // bits, (1 << bits) - 1
-    return f"vec2<u32>(({load}({at} / {per}u) >> ({at} % {per}u * {bits}u)) & {mask}u, 0u)"
+    return f"vec2<u32>(({word} >> ({at} % {per}u * {bits}u)) & {mask}u, 0u)"
 
 
 def words_of(bits: int, values: Sequence[str]) -> list[str]:
@@ -539,6 +591,22 @@ def function(
     if expression.steps:
         lines.append(f"  {resolve(expression.steps, classes)}")
     return [*lines, f"  return {resolve(expression.result, classes)};", "}"]
+
+
+def quick(expression: Expression) -> tuple[Expression, list[str]]:
+    """The expression without branches, and the functions that it then calls.
+
+    A function of `STRAYING` has a branch for arguments that few elements have, and what is behind a
+    branch waits for it. Here such arguments only set `strayed`, and the values mean nothing then.
+    """
+    call = re.compile(rf"\bmath_({'|'.join(STRAYING)})(?=\()")
+    found = sorted(set(call.findall(f"{expression.steps} {expression.result}")))
+    lines = ["var<private> strayed: bool;"] if found else []
+    for name in found:
+        test = f"strayed = strayed | math_{name}_strays(x);"
+        lines.append(f"fn quick_{name}(x: f32) -> f32 {{ {test} return math_{name}_near(x); }}")
+    texts = [call.sub(r"quick_\1", text) for text in (expression.result, expression.steps)]
+    return Expression(*texts), lines
 
 
 def named(parameters: Sequence[Parameter], text: str) -> list[str]:

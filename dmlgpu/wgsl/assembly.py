@@ -1,10 +1,10 @@
 """Assembles shaders: storage bindings and the functions that reach the tensors behind them.
 
 `#bind read input: u32` in a shader declares `load_input(i)` and, for `write`,
-`store_output(i, value)`; for `atomic` also `merge_output(i, mask, bits)`, `max_output(i, value)`,
-`add_output(i, value)` and `take_output(i)`, which leaves 0. How the words are reached (its own
-binding, the output's when the call is in place, an offset, several bindings for one large tensor)
-is the `Access` of each name, so no kernel knows of it.
+`store_output(i, value)`; for `atomic` also `merge_output(i, mask, bits)`, `max_output(i, value)`
+and `add_output(i, value)`. How the words are reached (its own binding, the output's when the call
+is in place, an offset, several bindings for one large tensor) is the `Access` of each name, so no
+kernel knows of it.
 """
 
 from __future__ import annotations
@@ -137,8 +137,6 @@ def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
         parts.append(function(f"raw_max_{name}(i: u32, v: u32)", most))
         more = "return atomicAdd(&{array}[{i}], v);"
         parts.append(function(f"raw_add_{name}(i: u32, v: u32) -> u32", more, zero))
-        taken = "return atomicExchange(&{array}[{i}], 0u);"
-        parts.append(function(f"raw_take_{name}(i: u32) -> u32", taken, zero))
     return " ".join(parts)
 
 
@@ -180,7 +178,6 @@ def _reached(
             f"fn merge_{name}(i: u32, mask: u32, bits: u32) "
             f"{{ raw_merge_{target}({i}, mask, bits); }} "
             f"fn max_{name}(i: u32, v: u32) {{ raw_max_{target}({i}, v); }} "
-            f"fn add_{name}(i: u32, v: u32) -> u32 {{ return raw_add_{target}({i}, v); }} "
-            f"fn take_{name}(i: u32) -> u32 {{ return raw_take_{target}({i}); }}"
+            f"fn add_{name}(i: u32, v: u32) -> u32 {{ return raw_add_{target}({i}, v); }}"
         )
     return " ".join(parts)

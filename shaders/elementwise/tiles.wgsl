@@ -1,6 +1,6 @@
 // Element-wise work with operands that lie across the output: a workgroup reads a tile of them into
 // workgroup memory, then makes the groups of the tile. The parameters, the bindings, the tile and
-// `make_groups` are written by dmlgpu/plan/elementwise.py and dmlgpu/plan/across.py.
+// `make_tile` are written by dmlgpu/plan/elementwise.py and dmlgpu/plan/across.py.
 #import turned
 override WG_SIZE: u32 = 256;
 
@@ -11,9 +11,5 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
 ) {
   let number = group.x + group.y * groups.x;
-  if (number >= params.count) { return; }
-  let tile = tile_at(number);
-  take_in(tile, lane);
-  workgroupBarrier();
-  for (var g = lane; g < GROUPS; g += WG_SIZE * AT_ONCE) { make_groups(g, tile); }
+  if (number < params.count) { make_tile(tile_at(number), lane); }
 }

@@ -1,6 +1,10 @@
 // The cosine.
 fn math_cos(x: f32) -> f32 {
-  if (f32_magnitude(x) > 0x45000000u) { return math_cos_far(x); } // 2^11, or NaN
+  if (math_cos_strays(x)) { return math_cos_far(x); }
+  return math_cos_near(x);
+}
+fn math_cos_strays(x: f32) -> bool { return f32_magnitude(x) > 0x45000000u; } // 2^11, or NaN
+fn math_cos_near(x: f32) -> f32 {
   // x is (n + 1/2) * pi - r. Adding 1.5 * 2^15 keeps eight bits behind the point; they become 1/2.
   let bits = bitcast<u32>(x * 0.31830987 + 49152.0);
   let n = bitcast<f32>((bits & 0xffffff00u) | 0x80u) - 49152.0;

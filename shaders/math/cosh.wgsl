@@ -1,7 +1,10 @@
 // The hyperbolic cosine.
 fn math_cosh(x: f32) -> f32 {
-  let magnitude = f32_magnitude(x);
-  if (magnitude > 0x42ae0000u) { return math_exp_scaled(bitcast<f32>(magnitude), -1); } // 87, or NaN
-  let e = math_exp_bounded(bitcast<f32>(magnitude));
+  if (math_cosh_strays(x)) { return math_exp_scaled(f32_abs(x), -1); }
+  return math_cosh_near(x);
+}
+fn math_cosh_strays(x: f32) -> bool { return f32_magnitude(x) > 0x42ae0000u; } // 87, or NaN
+fn math_cosh_near(x: f32) -> f32 {
+  let e = math_exp_bounded(f32_abs(x));
   return 0.5 * e + 0.5 / e;
 }

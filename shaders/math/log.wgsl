@@ -1,7 +1,11 @@
 // The natural logarithm.
 fn math_log(x: f32) -> f32 {
+  if (math_log_strays(x)) { return math_log_scaled(x, 0); }
+  return math_log_near(x);
+}
+fn math_log_strays(x: f32) -> bool { return f32_magnitude(x) - 0x800000u > 0x7effffffu; } // not normal
+fn math_log_near(x: f32) -> f32 {
   let magnitude = f32_magnitude(x);
-  if (magnitude - 0x800000u > 0x7effffffu) { return math_log_scaled(x, 0); } // not a normal number
   // |x| is 2^k * (1 + f), with 1 + f from sqrt(1/2) to sqrt(2).
   let k = (magnitude - 0x3f3504f3u) & 0xff800000u; // times 2^23
   let f = bitcast<f32>(magnitude - k) - 1.0;

@@ -1,6 +1,10 @@
 // The tangent.
 fn math_tan(x: f32) -> f32 {
-  if (f32_magnitude(x) > 0x45000000u) { return math_tan_far(x); } // 2^11, or NaN
+  if (math_tan_strays(x)) { return math_tan_far(x); }
+  return math_tan_near(x);
+}
+fn math_tan_strays(x: f32) -> bool { return f32_magnitude(x) > 0x45000000u; } // 2^11, or NaN
+fn math_tan_near(x: f32) -> f32 {
   // x is n * pi/2 + r; for n see math_sin.
   let bits = bitcast<u32>(x * 0.63661975 + 12582912.0);
   let n = bitcast<f32>(bits & 0x4b7fffffu) - 12582912.0;
@@ -22,5 +26,5 @@ fn math_tan_turned(r: f32, quadrant: u32) -> f32 {
   p = p * z + 0.13332672;
   p = p * z + 0.3333335;
   let tangent = p * z * r + r;
-  return select(tangent, f32_quotient(-1.0, tangent), (quadrant & 1u) == 1u);
+  return select(tangent, -1.0 / tangent, (quadrant & 1u) == 1u);
 }

@@ -9,7 +9,6 @@ override TUPLE: u32 = 1; // coordinates per tuple
 #param gather_strides: array<vec4<u32>, 2>
 #import loops
 #import move
-#import index
 #import indices
 #import resolve
 

@@ -1,6 +1,6 @@
-// Gathers elements that each have an index tuple of their own, on a GPU: one invocation makes up to
-// four words of the output, gaps between elements included, or elements of 64 bits, a workgroup apart.
-// Neighbours read neighbouring tuples, and all loads of an invocation are under way at once.
+// Moves elements one by one, where runs are shorter than a unit: one invocation makes up to four words
+// of the output, gaps between elements included, or elements of 64 bits, a workgroup apart. Neighbours
+// read neighbours, and all loads of an invocation are under way at once.
 // Needs tuple_stride and resolve.
 #bind read input: u32
 #bind write output: u32

@@ -18,11 +18,11 @@ override EXCLUSIVE: bool = false;
 #param in_strides: array<vec4<u32>, 2>
 #param out_strides: array<vec4<u32>, 2>
 #param partial_strides: array<vec4<u32>, 2> // from one line, or one segment, to the next
+#import invocation
 #import num
 #import partials
 #import fold
 #import elements
-#import put
 
 var<workgroup> wg_sums: array<Num, WG_SIZE>; // of each invocation's steps
 var<workgroup> wg_group_sums: array<Num, GROUP_SUMS>; // of PARTS_TOGETHER of those
@@ -52,47 +52,35 @@ fn scan_boxes(box: Box, before: Carries, lane: u32) {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn scan(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn scan(at: Invocation) {
+  let number = group_of(at);
   if (number >= params.count) { return; }
-  scan_boxes(box_at(number), no_carries(), lane);
+  scan_boxes(box_at(number), no_carries(), at.lane);
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn scan_carried(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn scan_carried(at: Invocation) {
+  let number = group_of(at);
   if (number >= params.count) { return; }
   // From the end: what was read last may still be in a cache.
   let box = box_at(params.count - 1u - number);
-  scan_boxes(box, load_carries(box, lane), lane);
+  scan_boxes(box, load_carries(box, at.lane), at.lane);
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn reduce(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn reduce(at: Invocation) {
+  let number = group_of(at);
   if (number >= params.count) { return; }
   let box = box_at(number);
   // Of all boxes side by side first: one step of each line and box is a sum, then those of a line.
   var sums = no_values();
-  var next = load_box(box, 0u, lane);
+  var next = load_box(box, 0u, at.lane);
   for (var done = 0u; done < box.steps; done += STEPS) {
     let loaded = next;
-    if (!IS_ONE) { next = load_box(box, done + STEPS, lane); }
-    sums = added(sums, values_of(loaded, box, done, lane));
+    if (!IS_ONE) { next = load_box(box, done + STEPS, at.lane); }
+    sums = added(sums, values_of(loaded, box, done, at.lane));
   }
-  hold(sums, lane);
+  hold(sums, at.lane);
   workgroupBarrier();
-  store_sums(sums, box, lane);
+  store_sums(sums, box, at.lane);
 }

@@ -8,6 +8,7 @@ const ROUNDS = 4u;
 #param segments: u32
 #param segment_units: u32
 #param axis_units: u32
+#import invocation_in_subgroup
 #import num
 #import partials
 #import fold
@@ -79,41 +80,23 @@ fn scan_segment(work: Work, start: Num, lanes: Lanes) {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn scan(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(subgroup_invocation_id) lane: u32,
-  @builtin(subgroup_size) subgroup_size: u32,
-  @builtin(subgroup_id) subgroup: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn scan(at: Invocation) {
+  let number = group_of(at);
   if (number >= params.lines * params.segments) { return; }
-  scan_segment(work_of(number), identity(), Lanes(lane, lanes_in(subgroup_size), subgroup));
+  scan_segment(work_of(number), identity(), lanes_of(at));
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn scan_carried(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(subgroup_invocation_id) lane: u32,
-  @builtin(subgroup_size) subgroup_size: u32,
-  @builtin(subgroup_id) subgroup: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn scan_carried(at: Invocation) {
+  let number = group_of(at);
   if (number >= params.lines * params.segments) { return; }
-  scan_segment(work_of(number), load_partial(number), Lanes(lane, lanes_in(subgroup_size), subgroup));
+  scan_segment(work_of(number), load_partial(number), lanes_of(at));
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn reduce(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(subgroup_invocation_id) lane: u32,
-  @builtin(subgroup_size) subgroup_size: u32,
-  @builtin(subgroup_id) subgroup: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn reduce(at: Invocation) {
+  let number = group_of(at);
   if (number >= params.lines * params.segments) { return; }
-  let sum = sum_segment(work_of(number), Lanes(lane, lanes_in(subgroup_size), subgroup));
-  if (lane == 0u && subgroup == 0u) { store_partial(number, sum); }
+  let sum = sum_segment(work_of(number), lanes_of(at));
+  if (at.lane == 0u && at.subgroup == 0u) { store_partial(number, sum); }
 }

@@ -1,6 +1,5 @@
 // Element by element, for lines of any layout. Needs num.
 #import elements
-#import put
 const SHIFTED = false; // no unit is shared
 
 alias Held = Nums;

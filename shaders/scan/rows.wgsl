@@ -8,6 +8,7 @@ const ROUNDS = 4u;
 
 #param lines: u32
 #param axis_units: u32
+#import invocation_in_subgroup
 #import num
 #import fold
 #import io
@@ -16,27 +17,21 @@ const ROUNDS = 4u;
 #import tile
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(subgroup_invocation_id) lane: u32,
-  @builtin(subgroup_size) subgroup_size: u32,
-  @builtin(subgroup_id) subgroup: u32,
-) {
-  let lane_count = lanes_in(subgroup_size);
+fn main(at: Invocation) {
+  let lane_count = lanes_in(at.subgroup_size);
   let end = params.axis_units;
   var beside = 1u; // lines of one round
   var which = 0u; // the one that this lane holds a unit of
   if (LINE_ROUNDS == 1u) {
     beside = lane_count / end;
-    which = lane / end;
+    which = at.lane / end;
   }
-  let lanes = Lanes(lane - which * end, lane_count, subgroup); // numbered within the line
+  let lanes = Lanes(at.lane - which * end, lane_count, at.subgroup); // numbered within the line
   // The grid is made for the largest subgroups; smaller ones take further lines.
   let subgroups = WG_SIZE / lane_count;
   let at_once = beside * (ROUNDS / LINE_ROUNDS);
-  let step = groups.x * groups.y * subgroups * at_once;
-  for (var first = ((group.x + group.y * groups.x) * subgroups + subgroup) * at_once;
+  let step = at.groups.x * at.groups.y * subgroups * at_once;
+  for (var first = (group_of(at) * subgroups + at.subgroup) * at_once;
     first < params.lines; first += step) {
     #repeat 4: let number$ = first + $u / LINE_ROUNDS * beside + which; let line$ = line_at(min(number$, params.lines - 1u));
     #repeat 4: let end$ = select(0u, end, which < beside && number$ < params.lines);

@@ -8,6 +8,7 @@ override EXCLUSIVE: bool = false;
 #param segments: u32
 #param segment_units: u32
 #param axis_units: u32
+#import invocation
 #import num
 #import partials
 #import fold
@@ -43,34 +44,22 @@ fn walk(run: Run, start: Num) {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn scan(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let id = (group.x + group.y * groups.x) * WG_SIZE + lane;
+fn scan(at: Invocation) {
+  let id = group_of(at) * WG_SIZE + at.lane;
   if (id >= params.lines * params.segments) { return; }
   walk(run_of(id), identity());
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn scan_carried(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let id = (group.x + group.y * groups.x) * WG_SIZE + lane;
+fn scan_carried(at: Invocation) {
+  let id = group_of(at) * WG_SIZE + at.lane;
   if (id >= params.lines * params.segments) { return; }
   walk(run_of(id), load_partial(id));
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn reduce(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let id = (group.x + group.y * groups.x) * WG_SIZE + lane;
+fn reduce(at: Invocation) {
+  let id = group_of(at) * WG_SIZE + at.lane;
   if (id >= params.lines * params.segments) { return; }
   let run = run_of(id);
   var sum = identity();

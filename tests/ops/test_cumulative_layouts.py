@@ -19,6 +19,7 @@ from dmlgpu.ops import operator_of
 from dmlgpu.plan import box_code, boxes, scan
 from dmlgpu.plan.dispatch import Adapter, Plan
 from dmlgpu.plan.lines import Scan
+from dmlgpu.wgsl.assembly import binds
 
 GPU = Adapter(subgroup_min=32, subgroup_max=32, forward_progress=True, max_binding=1 << 31)
 TYPES = ("FLOAT32", "FLOAT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64")
@@ -140,6 +141,40 @@ def test_boxes_cover_a_scan_and_fit_workgroup_memory(storage: int) -> None:
         held = int(code.split("held: array<Num, ")[1].split(">")[0])
         width = 8 if asked.bits == 64 else 4
         assert (held + boxes.WG_SIZE + boxes.GROUP_SUMS) * width <= storage
+
+
+@pytest.mark.parametrize("data_type", TYPES)
+def test_boxes_are_read_without_conditions(data_type: str) -> None:
+    """Loads in a branch would wait for each other; what is beyond an end is read as its last."""
+    views = (((1000, 999), (1, 0), 0), ((70, 40_001), (0, 1), 0), ((1 << 20, 3), (1, 0), 1))
+    for sizes, order, axis in views:
+        for dispatch in planned(sizes, order, axis, data_type=T[data_type]).dispatches:
+            if dispatch.shader == "scan/boxes":
+                loads = dispatch.code.split("fn load_box")[1].split("\n}")[0]
+                assert "load_input" in loads
+                assert "if (" not in loads
+                assert "select(" not in loads
+
+
+def test_elements_of_64_bits_are_read_and_written_in_one_piece() -> None:
+    for sizes, order, axis in (((1 << 16, 99), (1, 0), 1), ((1500, 5, 3), (0, 1, 2), 1)):
+        (one,) = planned(sizes, order, axis, data_type=T.INT64).dispatches
+        bound = binds(one.shader, one.slots, one.code)
+        assert bound["input"] == ("read", "vec2<u32>")
+        assert bound["output"] == ("write", "vec2<u32>")
+
+
+def test_boxes_of_32_bits_are_larger_where_one_pass_is_enough() -> None:
+    def elements(sizes: Sizes, order: Sizes, axis: int, data_type: T) -> int:
+        desc = running("sum", strided(data_type, sizes, order), axis)
+        work = operator_of(desc).work(desc)
+        return prod(boxes.boxes_of(work._between(work.source, work.output), 49152).box)
+
+    many = (1 << 16, 1 << 12), (1, 0), 1
+    few = (100, 1 << 18), (1, 0), 1
+    assert elements(*many, T.FLOAT32) == 4096
+    assert elements(*many, T.INT64) == elements(*many, T.FLOAT16) == 2048
+    assert elements(*few, T.FLOAT32) <= 2048 * 5 // 4
 
 
 def as_gpu(device: dml.Device) -> AbstractContextManager[dml.Device]:

@@ -13,11 +13,12 @@ from support.layouts import as_gpu, same_bits
 import dmlgpu as dml
 from dmlgpu.plan import across, elementwise
 from dmlgpu.plan.across import BANKS
+from dmlgpu.plan.dispatch import Adapter
 from dmlgpu.plan.values import Loop, Operand
 
 pytestmark = pytest.mark.gpu
 
-SHAPES = [(64, 64), (8, 8), (100, 36), (33, 65), (3, 40, 24), (2, 9, 5, 16)]
+SHAPES = [(64, 64), (8, 8), (100, 36), (33, 65), (700, 48), (3, 40, 24), (2, 9, 5, 16)]
 
 
 def add(data_type: dml.DataType, sizes: tuple[int, ...], *across: bool) -> dml.ElementWiseAddDesc:
@@ -54,7 +55,7 @@ def test_a_tile_is_made_where_neighbours_are_far_apart(device: dml.Device) -> No
         for sizes, across, kernel in [
             ((64, 64), (False, True), "tiles"),
             ((64, 64), (False, False), "elements"),
-            ((4, 64), (True, True), "elements"),  # too few steps to read side by side
+            ((64, 4), (False, True), "elements"),  # rows are too short
         ]:
             op = gpu.compile(add(dml.DataType.FLOAT32, sizes, *across))
             assert [d.shader for d in op.plan.dispatches] == [f"elementwise/{kernel}"]
@@ -260,7 +261,7 @@ def test_words_side_by_side_lie_in_different_banks(bits: int) -> None:
     operands = [Operand.of(name, tensor) for name, tensor in square.inputs().items()]
     loops = (Loop(512, (512, 1)), Loop(512, (1, 512)))
     group = 128 // bits
-    tile = across.tile_of(loops, operands, group, 0, 1 << 15)
+    tile = across.tile_of(loops, operands, group, 0, Adapter(max_workgroup_storage=1 << 15))
     assert tile is not None
     rows, pitch = BANKS // min(BANKS, tile.groups), tile.pitch(1, bits)
     per, part = tile.per_cell(1, bits), tile.part(1, bits)
@@ -289,3 +290,86 @@ def test_short_rows_across_are_made_in_parts(device: dml.Device) -> None:
             gpu.context.facts = replace(gpu.context.facts, max_binding=most)
             plan = check(gpu, desc, [x, y], x + y)
         assert {d.shader for d in plan.dispatches} == {f"elementwise/{kernel}"}
+
+
+def test_several_groups_of_an_invocation_are_read_before_any_is_written(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where more is written than read; groups behind the last are not made."""
+    monkeypatch.setattr(elementwise, "MANY", 1)
+    rng = np.random.default_rng(5)
+    for sizes in ((3, 701), (5, 128), (4, 4097)):
+        x = rng.integers(0, 50, sizes).astype(np.uint8)
+        made = dml.TensorDesc(dml.DataType.FLOAT32, sizes)
+        cast = dml.CastDesc(
+            input_tensor=dml.TensorDesc(dml.DataType.UINT8, sizes), output_tensor=made
+        )
+        y = rng.integers(0, 50, (sizes[0], 1)).astype(np.int64)
+        rows = dml.TensorDesc(dml.DataType.INT64, sizes, (1, 0))
+        columns = dml.TensorDesc(dml.DataType.INT64, sizes, (0, 1))
+        z = rng.integers(0, 50, (1, sizes[1])).astype(np.int64)
+        added = dml.ElementWiseAddDesc(
+            a_tensor=rows,
+            b_tensor=columns,
+            output_tensor=dml.TensorDesc(dml.DataType.INT64, sizes),
+        )
+        seen = [np.broadcast_to(v, sizes) for v in (y, z)]
+        with as_gpu(device) as gpu:
+            plans = [check(gpu, cast, [x], x.astype(np.float32)), check(gpu, added, seen, y + z)]
+        for plan in plans:
+            (made_by,) = plan.dispatches
+            ahead = f"#repeat {elementwise.EACH}: let ahead$ = read_ahead("
+            assert made_by.code.index(ahead) < made_by.code.index("{ make_group(")
+    packed = dml.TensorDesc(dml.DataType.FLOAT32, (3, 701))
+    v = rng.uniform(-3, 3, (3, 701)).astype(np.float32)
+    for n in (-3, 1.5):  # a long way to go for every element
+        power = dml.ElementWiseConstantPowDesc(
+            input_tensor=packed, output_tensor=packed, exponent=n
+        )
+        with as_gpu(device) as gpu:
+            op = gpu.compile(power)
+            assert "#repeat 2: let ahead$" in op.plan.dispatches[0].code
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_allclose(op(gpu.tensor(v)).numpy(), v**n, rtol=1e-6)
+
+
+def test_steps_that_read_the_same_are_made_side_by_side(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elementwise, "FORGOTTEN", 1)
+    rng = np.random.default_rng(6)
+    for dtype in ("uint8", "float32", "int64"):
+        for sizes, shares in (((2, 4099), 2), ((3, 1024), 3), ((34, 77), 2), ((19, 300), 1)):
+            kind = dml.DataType.from_numpy(dtype)
+            x = rng.integers(0, 50, sizes).astype(dtype)
+            y = np.broadcast_to(rng.integers(0, 50, sizes[1:]).astype(dtype), sizes)
+            packed, again = dml.TensorDesc(kind, sizes), dml.TensorDesc(kind, sizes, (0, 1))
+            desc = dml.ElementWiseAddDesc(a_tensor=packed, b_tensor=again, output_tensor=packed)
+            with as_gpu(device) as gpu:
+                plan = check(gpu, desc, [x, y], x + y)
+            assert f"workgroup % {shares}u" in plan.dispatches[0].code
+
+
+@pytest.mark.parametrize("name", ["Exp", "Log", "Tan", "Sinh", "Acosh", "Gelu"])
+def test_elements_that_need_a_branch_change_nothing_for_their_neighbours(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A group is made without branches, and made again where an element strays."""
+    edges = [np.nan, np.inf, -np.inf, 0, -0.0, 1e-40, -1, 1, 88.5, 200, -200, 1e30, -1e30]
+    x = np.linspace(0.5, 5, 4 * 40, dtype=np.float32)
+    for n, edge in enumerate(edges):
+        x[8 * n + n % 4] = edge
+    tensor = dml.TensorDesc(dml.DataType.FLOAT32, x.shape)
+    kind = "Activation" if name == "Gelu" else "ElementWise"
+    desc = getattr(dml, f"{kind}{name}Desc")(input_tensor=tensor, output_tensor=tensor)
+    found = []
+    for is_quick in (True, False):
+        if not is_quick:
+            monkeypatch.setattr(elementwise.ElementWise, "_is_quick", lambda self, shape: False)
+        with as_gpu(device) as gpu:
+            op = gpu.compile(desc)
+            assert ("strayed" in op.plan.dispatches[0].code) == is_quick
+            found.append(op(gpu.tensor(x)).numpy())
+    numbers = ~np.isnan(found[1])
+    np.testing.assert_array_equal(numbers, ~np.isnan(found[0]))
+    same_bits(found[0][numbers], found[1][numbers])

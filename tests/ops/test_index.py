@@ -14,6 +14,7 @@ from support.plans import ADAPTERS, one
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops.scatter import work_scatter
+from dmlgpu.plan import elementwise
 
 Invalid = dml.InvalidDescError
 TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)
@@ -51,7 +52,7 @@ def indices_of(rng: Rng, data_type: T, sizes: Sequence[int], n: int, *, wild: bo
 
 @pytest.mark.gpu
 @seeds
-def test_gather_takes_slices(device: dml.Device, seed: int) -> None:
+def test_gather_takes_slices(device_both: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
     data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
     rank = int(rng.integers(1, 5))
@@ -71,7 +72,7 @@ def test_gather_takes_slices(device: dml.Device, seed: int) -> None:
         axis=axis + whole - rank,
         index_dimensions=meant,
     )
-    same_bits(run(device, desc, [x, index], rng)[0], wanted)
+    same_bits(run(device_both, desc, [x, index], rng)[0], wanted)
 
 
 @pytest.mark.gpu
@@ -87,6 +88,50 @@ def test_the_function_gather_is_numpys_take(
     index = indices_of(rng, T.INT64, index_shape, shape[axis])
     got = np.asarray(dml.gather(device.tensor(x), index, axis))
     same_bits(got, np.take(x, index, axis))
+
+
+@pytest.mark.gpu
+def test_elements_are_picked_backwards(device_both: dml.Device) -> None:
+    rng = rng_of(2)
+    x, index = random_values(rng, T.FLOAT16, (5, 7, 33)), rng.integers(-33, 33, 21)
+    got = device_both.tensor(x)[::-1, ::-2, device_both.tensor(index)]
+    same_bits(np.asarray(got), x[::-1, ::-2, index])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(13, 10), (1, 7, 33), (64, 64), (101, 7), (3, 1001)])
+@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.FLOAT32], ids=lambda t: t.name)
+def test_rows_that_share_their_indices(
+    device_both: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    data_type: T,
+    shape: tuple[int, ...],
+) -> None:
+    """On a GPU some rows are made at once, the last of which may be beyond the end."""
+    monkeypatch.setattr(elementwise, "MANY", 1)
+    rng = rng_of(3)
+    x, index = random_values(rng, data_type, shape), rng.integers(0, shape[-1], shape[-1] + 1)
+    with dml.Device(device_both.adapter) as made:
+        made.context.facts = device_both.context.facts
+        got = dml.gather(made.tensor(x), made.tensor(index), len(shape) - 1)
+        same_bits(np.asarray(got), np.take(x, index, -1))
+
+
+def test_a_gpu_reads_indices_once_for_several_rows_of_narrow_elements() -> None:
+    def gathered(data_type: T, *sizes: int) -> int:
+        desc = dml.GatherDesc(
+            input_tensor=dml.TensorDesc(data_type, sizes),
+            indices_tensor=dml.TensorDesc(T.INT64, (1, sizes[1])),
+            output_tensor=dml.TensorDesc(data_type, sizes),
+            axis=1,
+            index_dimensions=1,
+        )
+        return one(desc, ADAPTERS["discrete"]).code.count("store_out0(")
+
+    assert gathered(T.UINT8, 1 << 12, 1024) == 4
+    assert gathered(T.UINT8, 1 << 8, 1024) == 1  # too few to fill a GPU
+    assert gathered(T.FLOAT16, 1 << 12, 4096) == 1  # rows that leave the caches
+    assert gathered(T.FLOAT32, 1 << 12, 1024) == 1
 
 
 @pytest.mark.gpu
@@ -440,6 +485,14 @@ def test_tensors_larger_than_a_binding(device_both: dml.Device) -> None:
         wanted = np.take_along_axis(x, index, 0)
         where = small.tensor(index)
         same_bits(np.asarray(dml.gather_elements(small.tensor(x), where, 0)), wanted)
+        turned = index.T.astype(
+            np.int64
+        )  # cut into parts, in which rows of the source lie anywhere
+        got = dml.gather_elements(small.tensor(x.T), small.tensor(turned), 1)
+        same_bits(np.asarray(got), wanted.T)
+        pairs = np.stack([rng.integers(0, n, 2000) for n in x.shape], 1).astype(np.int32)
+        got = dml.gather_nd(small.tensor(x), small.tensor(pairs))
+        same_bits(np.asarray(got), x[tuple(pairs.T)])
         zeros = small.tensor(np.zeros_like(x))
         got = np.asarray(dml.scatter_elements(zeros, where, small.tensor(wanted), 0))
         again = np.zeros_like(x)

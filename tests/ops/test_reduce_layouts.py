@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -265,6 +266,45 @@ def test_more_than_one_workgroup_can_join_takes_another_pass() -> None:
     assert not planned.shared
 
 
+@pytest.mark.parametrize("more", [0, 1, 1169])
+def test_a_long_line_is_cut_into_as_many_segments_as_run_at_once(more: int) -> None:
+    source, output = dml.TensorDesc(T.FLOAT32, ((1 << 24) + more,)), dml.TensorDesc(T.FLOAT32, (1,))
+    desc = reduction(source, output, (0,), F.SUM)
+    for adapter, size in ((GPU, 256), (replace(GPU, max_workgroup_size=1024), 512)):
+        (only,) = operator_of(desc).work(desc).plan(adapter).dispatches
+        assert (only.workgroups, only.constants["WG_SIZE"]) == (512, size)
+        rounds, parts = only.params["rounds"], only.params["more"]
+        assert isinstance(rounds, int)
+        assert isinstance(parts, int)
+        assert (512 * rounds + parts) * 4 * size >= only.params["length"]
+
+
+def test_segments_are_as_many_as_one_workgroup_can_join() -> None:
+    source, output = dml.TensorDesc(T.FLOAT16, (65536, 4096)), dml.TensorDesc(T.FLOAT16, (1, 4096))
+    desc = reduction(source, output, (0,), F.SUM)
+    (only,) = operator_of(desc).work(desc).plan(GPU).dispatches
+    assert only.workgroups == 1024
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.INT16], ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    ("sizes", "axes"), [((57, 9, 71), (1,)), ((301, 5), (1,)), ((9, 777), (1,))]
+)
+def test_parts_of_words_are_put_together_before_they_are_written(
+    gpu: dml.Device, data_type: T, sizes: tuple[int, ...], axes: tuple[int, ...]
+) -> None:
+    """Also where the results of a workgroup begin and end inside of a word."""
+    rng = np.random.default_rng(3)
+    x = values(rng, data_type, sizes)
+    made = tuple(1 if d in axes else n for d, n in enumerate(sizes))
+    desc = reduction(dml.TensorDesc(data_type, sizes), dml.TensorDesc(data_type, made), axes, F.MAX)
+    (only,) = operator_of(desc).work(desc).plan(GPU).dispatches
+    assert "finish_results(first" in only.code
+    (got,) = run(gpu, desc, [x], rng)
+    np.testing.assert_array_equal(got, x.max(axes, keepdims=True))
+
+
 def test_bindings_that_every_adapter_has_are_enough() -> None:
     """Of 4 MiB each here; the memory in which workgroups meet is one more."""
     for mebibytes, dispatches in ((24, 1), (28, 2)):
@@ -302,8 +342,8 @@ def test_places_among_equals(gpu: dml.Device, data_type: T, length: int) -> None
 def test_results_in_another_order(gpu: dml.Device, data_type: T) -> None:
     """They are written in the order of the input, and moved where there are many."""
     rng = np.random.default_rng(11)
-    sizes, order, axes = (5, 300, 1000), (0, 2, 1), (0,)
-    source, output = tensor(data_type, sizes, order), dml.TensorDesc(data_type, (1, 300, 1000))
+    sizes, order, axes = (3, 600, 1000), (0, 2, 1), (0,)
+    source, output = tensor(data_type, sizes, order), dml.TensorDesc(data_type, (1, 600, 1000))
     x = values(rng, data_type, sizes)
     desc = reduction(source, output, axes, F.MAX)
     made = operator_of(desc).work(desc).plan(GPU)
@@ -381,7 +421,7 @@ def test_fused_values_combine_in_the_same_order(
         ((6370, 2634), (1, 0), (1,), "across"),
         ((1 << 20, 3), (0, 1), (0,), "across"),
         ((1 << 20, 3), (0, 1), (1,), "across"),  # whole lines in registers
-        ((1 << 20, 5), (0, 1), (1,), "tile"),
+        ((1 << 20, 5), (0, 1), (1,), "along"),
         ((134, 3, 83469), (2, 0, 1), (1, 2), "tile"),
         ((1 << 16, 20, 3), (0, 1, 2), (1,), "tile"),
     ],

@@ -1,0 +1,65 @@
+"""Gathers: moves in which index tuples say where elements come from.
+
+Pieces that a tuple picks are moved like the runs of other moves. Elements that each have a tuple of
+their own are element-wise work on a GPU: the coordinates of a tuple are operands, and the source is
+looked up where they lead.
+"""
+
+from __future__ import annotations
+
+from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.plan.dispatch import Adapter, Plan
+from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.move import Layout, Move
+from dmlgpu.plan.values import RAW, Expression, Operand, Parameter
+
+# Rows of narrow elements that an invocation makes at once where all have the same tuples: reading
+# these takes longer than looking up. Of longer rows the caches hold fewer.
+REPEATS, REPEATED_BITS = 4, 8 * 2048
+
+
+class Picked(Move):
+    """A move with a `gather`."""
+
+    __slots__ = ()
+
+    def plan(self, adapter: Adapter) -> Plan:
+        """Element-wise work where elements have tuples of their own, or a move like others."""
+        layout = self.layout(adapter)
+        if layout.on_cpu or not layout.by_tuples:
+            return Move.plan(self, adapter)
+        return self._elements(layout).plan(adapter)
+
+    def _elements(self, layout: Layout) -> ElementWise:
+        """The element that a place and the coordinates of its tuple lead to."""
+        gather, dims = layout.gather, layout.dims
+        assert gather is not None
+        sizes = [d.size for d in dims]
+        # A place only goes forwards: steps backwards are taken off.
+        inputs = {"base": Operand.place(sizes, [max(0, d.source) for d in dims], layout.base)}
+        terms = ["base"]
+        if any(d.source < 0 for d in dims):
+            inputs["back"] = Operand.place(sizes, [max(0, -d.source) for d in dims])
+            terms.append("0u - back")
+        tuples = _walked(gather.indices, dims, [d.tuple_ for d in dims])
+        parameters = []
+        for n, (size, stride) in enumerate(zip(gather.sizes, gather.strides, strict=True)):
+            inputs[f"i{n}"] = Operand(gather.field, tuples, RAW[gather.bits], n * gather.index_step)
+            parameters.append(Parameter(f"p_size{n}", DataType.UINT32, size))
+            parameters.append(Parameter(f"p_step{n}", DataType.UINT32, stride))
+            terms.append(f"{gather.function}(i{n}, p_size{n}) * p_step{n}")
+        raw = RAW[layout.bits]
+        made = Operand(self.output_field, _walked(self.output, dims, [d.out for d in dims]), raw)
+        found = Expression(f"x_at({' + '.join(terms)})")
+        lookups = {"x": Operand(self.source_field, self.source, raw)}
+        row = dims[-1].size * layout.bits
+        repeats = REPEATS if layout.bits < 32 and row <= REPEATED_BITS else 1
+        return ElementWise(inputs, ((made, found),), tuple(parameters), lookups, repeats)
+
+
+def _walked(tensor: TensorDesc, dims: tuple[Dim, ...], steps: list[int]) -> TensorDesc:
+    """A tensor as the loops step through it."""
+    total = tensor.total_tensor_size_in_bytes
+    sizes = [d.size for d in dims]
+    return TensorDesc(tensor.data_type, sizes, steps, total_tensor_size_in_bytes=total)
