@@ -299,15 +299,20 @@ def test_the_cases_reach_every_kernel(adapter: str) -> None:
         "discrete": {"boxes", "columns", "columns_chain", "rows", "groups", "linked", "stream"}
         | {"walk"},
     }.get(adapter, {"boxes", "columns", "rows", "groups", "walk"})
-    long = {"rows", "short"} if facts.is_cpu else {"units"}
     wanted = {
-        "SLICE": {"units", "dense"} | (long | {"copies", "words"} if facts.is_cpu else {"tile"}),
-        "SLICE1": {"dense", "sparse"} | long | (set() if facts.is_cpu else {"tile"}),
-        "GATHER_ND": {"dense", "sparse", "tuples" if facts.is_cpu else "words"} | long,
-        "GATHER_ND1": {"units"} | ({"rows", "dense"} if facts.is_cpu else {"words"}),
+        "SLICE": {"packed", "tile"},
+        "SLICE1": {"packed", "sparse", "tile"},
+        "GATHER_ND": {"dense", "elements", "sparse", "units", "words"},
+        "GATHER_ND1": {"elements", "units"},
         "CUMULATIVE_SUMMATION": scans,
         "CUMULATIVE_PRODUCT": scans,
     }
+    if facts.is_cpu:
+        long = {"rows", "short"}
+        wanted["SLICE"] = {"copies", "dense", "units", "words"} | long
+        wanted["SLICE1"] = {"dense", "sparse"} | long
+        wanted["GATHER_ND"] = {"dense", "sparse", "tuples"} | long
+        wanted["GATHER_ND1"] = {"dense", "rows", "units"}
     reached: dict[str, set[str]] = {name: set() for name in wanted}
     for case in CASES:
         reached[case.operator] |= answers.kernels(

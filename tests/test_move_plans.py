@@ -14,6 +14,7 @@ from dmlgpu.plan.dispatch import Copy, Dispatch, eight
 from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import COPY_RUNS as RUNS
 from dmlgpu.plan.move import CPU_WG_SIZE, LONG_ROW, RUN, WG_SIZE
+from dmlgpu.plan.rows import divisors
 
 SOFTWARE = ADAPTERS["software"]
 MANY = 64 * RUN * WG_SIZE  # units
@@ -388,3 +389,15 @@ def test_elements_with_tuples_of_their_own(
     assert on_cpu["resolve"] == ("resolve_loop" if coordinates > 3 else "resolve_at_once")
     kernel, indices = ("tuples", "units") if packed else ("dense", "words")
     assert (on_cpu["move"], on_cpu["indices"]) == (kernel, f"indices_{indices}")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 10, 641, 1 << 20, (1 << 31) - 1, (1 << 32) - 1])
+def test_a_division_by_a_product_is_exact(size: int) -> None:
+    """As rows.DIVISION says it, in 32 bits."""
+    made = divisors([size])
+    (magic, *_), (shift, *_) = made["magics"], made["shifts"]
+    near = [k * size + d for k in (0, 1, 2, ((1 << 32) - 1) // size) for d in (-1, 0, 1)]
+    for n in (0, 1, 12345, (1 << 32) - 1, *near):
+        if 0 <= n < 1 << 32:
+            t = n * magic >> 32
+            assert (n if magic == 0 else (t + (n - t >> 1)) >> shift) == n // size

@@ -17,7 +17,7 @@ from dmlgpu.plan.dispatch import Value, eight, of_eight
 DIVISION = (
     "fn divided(n: u32, magic: u32, shift: u32) -> u32 {",
     "  let t = u32((u64(n) * u64(magic)) >> 32u);",
-    "  return (t + ((n - t) >> 1u)) >> shift;",
+    "  return select((t + ((n - t) >> 1u)) >> shift, n, magic == 0u);",
     "}",
 )
 
@@ -26,10 +26,11 @@ def divisors(sizes: Sequence[int]) -> dict[str, Value]:
     """Parameters of divisions by `sizes` as `DIVISION` does them.
 
     A quotient of 32 bits is a product's upper half, corrected (Granlund and Montgomery, 1994): a
-    fifth of the instructions where there are 64-bit integers.
+    fifth of the instructions where there are 64-bit integers. A size of 1 has a factor of 0.
     """
     logs = [max(1, (n - 1).bit_length()) for n in sizes]
-    magics = [((1 << log) - n << 32) // n + 1 for n, log in zip(sizes, logs, strict=True)]
+    factors = [((1 << log) - n << 32) // n + 1 for n, log in zip(sizes, logs, strict=True)]
+    magics = [factor if n > 1 else 0 for n, factor in zip(sizes, factors, strict=True)]
     return {"magics": eight(magics), "shifts": eight([log - 1 for log in logs])}
 
 

@@ -416,7 +416,7 @@ def test_scattered_rows_of_any_length(device_both: dml.Device, data_type: T, row
         ((64, 1024), 1, 1024, ["lines"]),
         ((1024, 64), 0, 1024, ["lines"]),  # in sectors across lines
         ((4, 20_000), 1, 20_000, ["clear", "claim", "merge"]),  # no room in workgroup memory
-        ((4, 20_000), 1, 10, ["copy", "claim", "claim", "write"]),  # the table would cost more
+        ((4, 20_000), 1, 10, ["packed", "claim", "claim", "write"]),  # the table would cost more
         ((20_000, 4), 0, 20_000, ["clear", "claim", "merge"]),
         ((3,), 0, 1_000_000, ["clear", "claim", "merge"]),  # one workgroup would walk for long
         ((128, 3), 1, 300_000, ["lines"]),
@@ -430,7 +430,7 @@ def test_how_elements_are_scattered(
 
 def test_few_elements_that_share_words_are_put_into_a_copy() -> None:
     assert scattered_by(T.UINT8, (64, 1024), 1, 256) == ["lines"]
-    assert scattered_by(T.UINT8, (64, 1024), 1, 255)[0] == "copy"
+    assert scattered_by(T.UINT8, (64, 1024), 1, 255)[0] == "packed"
     assert scattered_by(T.FLOAT32, (64, 1024), 1, 1) == ["lines"]
 
 
