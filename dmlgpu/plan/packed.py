@@ -33,7 +33,9 @@ def dispatch(
     made, repeats = _repeated(bits, dims, units)
     at_once = WRITTEN if repeats == 1 and any(not d.source for d in dims) else 1
     sizes, last = [d.size for d in dims], dims[-1]
-    rows = Rows.of(UNIT // bits, sizes, [last.source], by_product=adapter.wide_integers)
+    group, steps = UNIT // bits, [last.source]
+    in_one = len(sizes) == 1 or last.size % group == 0
+    rows = Rows.of(group, sizes, steps, in_one=in_one, by_product=adapter.wide_integers)
     params: dict[str, Value] = {
         "count": units,
         "made": made,

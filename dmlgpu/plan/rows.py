@@ -64,11 +64,11 @@ class Rows:
         sizes: Sequence[int],
         steps: Sequence[int | None],
         *,
+        in_one: bool = False,
         by_product: bool = False,
     ) -> Rows:
         """Rows of the last of several loops."""
         length = sizes[-1] if sizes[-1] < group else 0
-        in_one = len(sizes) == 1 or sizes[-1] % group == 0
         return cls(group, len(sizes), length, tuple(steps), in_one, by_product)
 
     @property

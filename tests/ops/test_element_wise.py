@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations, product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -373,3 +375,24 @@ def test_elements_that_need_a_branch_change_nothing_for_their_neighbours(
     numbers = ~np.isnan(found[1])
     np.testing.assert_array_equal(numbers, ~np.isnan(found[0]))
     same_bits(found[0][numbers], found[1][numbers])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16"])
+@pytest.mark.parametrize("sizes", [(2, 5, 2), (9, 3, 4)])
+def test_two_operands_in_any_order_of_axes(
+    device: dml.Device, dtype: str, sizes: tuple[int, ...]
+) -> None:
+    """Also where rows of the output are whole groups and those of a tile are not."""
+    rng = np.random.default_rng(7)
+    kind = dml.DataType.from_numpy(dtype)
+    x, y = (rng.integers(0, 50, sizes).astype(dtype) for _ in range(2))
+
+    def laid(order: tuple[int, ...]) -> dml.TensorDesc:
+        inner = [order[order.index(axis) + 1 :] for axis in range(len(sizes))]
+        return dml.TensorDesc(kind, sizes, [prod(sizes[d] for d in axes) for axes in inner])
+
+    with as_gpu(device) as gpu:
+        for a, b in product(permutations(range(3)), repeat=2):
+            made = dml.TensorDesc(kind, sizes)
+            desc = dml.ElementWiseAddDesc(a_tensor=laid(a), b_tensor=laid(b), output_tensor=made)
+            check(gpu, desc, [x, y], x + y)
