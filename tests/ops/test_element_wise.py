@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations, product
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -387,12 +386,15 @@ def test_two_operands_in_any_order_of_axes(
     kind = dml.DataType.from_numpy(dtype)
     x, y = (rng.integers(0, 50, sizes).astype(dtype) for _ in range(2))
 
-    def laid(order: tuple[int, ...]) -> dml.TensorDesc:
-        inner = [order[order.index(axis) + 1 :] for axis in range(len(sizes))]
-        return dml.TensorDesc(kind, sizes, [prod(sizes[d] for d in axes) for axes in inner])
+    def laid(values: Any, order: tuple[int, ...]) -> Any:
+        return np.ascontiguousarray(values.transpose(order)).transpose(np.argsort(order))
+
+    def described(values: Any) -> dml.TensorDesc:
+        return dml.TensorDesc(kind, sizes, [n // values.itemsize for n in values.strides])
 
     with as_gpu(device) as gpu:
         for a, b in product(permutations(range(3)), repeat=2):
-            made = dml.TensorDesc(kind, sizes)
-            desc = dml.ElementWiseAddDesc(a_tensor=laid(a), b_tensor=laid(b), output_tensor=made)
-            check(gpu, desc, [x, y], x + y)
+            seen = [laid(x, a), laid(y, b)]
+            p, q, made = (described(values) for values in (*seen, x))
+            desc = dml.ElementWiseAddDesc(a_tensor=p, b_tensor=q, output_tensor=made)
+            check(gpu, desc, seen, x + y)
