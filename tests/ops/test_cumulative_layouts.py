@@ -65,7 +65,7 @@ SEGMENTED = ["scan/boxes reduce", "scan/rows main", "scan/boxes scan_carried"]
         ((64, 40_001), (0, 1), 0, ["scan/boxes scan"]),  # rows that begin anywhere in 16 bytes
         ((504, 925, 36), (0, 2, 1), 0, SEGMENTED),
         ((128, 128), (1, 0), 1, ["scan/rows main"]),
-        ((1 << 20, 1), (0, 1), 1, ["move/copy main"]),  # nothing to add up
+        ((1 << 20, 1), (0, 1), 1, ["move/packed main"]),  # nothing to add up
     ],
 )
 def test_what_boxes_are_for(sizes: Sizes, order: Sizes, axis: int, wanted: list[str]) -> None:
