@@ -102,7 +102,7 @@ class ElementWise:
             moved_bytes = self.traffic()
             written = sum(moved_bytes[o.field] for o, _ in self.outputs)
             writes = sum(moved_bytes.values()) - written <= written // MORE
-            shape = replace(shape, writes=writes, shares=_shares(shape), is_quick=True)
+            shape = replace(shape, writes=writes, shares=_shares(shape), is_quick=self._is_quick())
             if all(o.data_type is DataType.FLOAT32 for o in self.operands):
                 is_long = any(LONG.search(f"{e.steps} {e.result}") for _, e in self.outputs)
                 shape = replace(shape, is_long=is_long)
@@ -274,16 +274,16 @@ class ElementWise:
         for n, (operand, expression) in enumerate(self.outputs):
             given = self.inputs, self.parameters, expression, operand.data_type, classes
             lines += function(f"operate{n}", *given)
-        if self._is_quick(shape):
-            (operand, expression), *_ = self.outputs
+        if shape.is_quick:
+            ((operand, expression),) = self.outputs
             expression, functions = quick(expression)
             given = self.inputs, self.parameters, expression, operand.data_type, classes
             lines += [*functions, *function("quick0", *given)]
         return lines + self._group(shape)
 
-    def _is_quick(self, shape: Shape) -> bool:
+    def _is_quick(self) -> bool:
         """Whether groups are made without branches, and again where an element needs one."""
-        return shape.is_quick and len(self.outputs) == 1 and bool(quick(self.outputs[0][1])[1])
+        return len(self.outputs) == 1 and bool(quick(self.outputs[0][1])[1])
 
     def _group(self, shape: Shape) -> list[str]:
         where = self._places(shape)
@@ -358,7 +358,7 @@ class ElementWise:
                 given = enumerate(shape.reading.values(k).split(", "))
                 read = ", ".join(x + hops.get(t, "") for t, x in given)
                 made.append(f"{n}({read})")
-            if self._is_quick(shape):
+            if shape.is_quick:
                 lines.append("  strayed = false;")
                 lines += [f"  var {v} = quick{m};" for v, m in zip(values, made, strict=True)]
                 again = (f"{v} = operate{m};" for v, m in zip(values, made, strict=True))

@@ -6,13 +6,13 @@ override GAPS: bool = true; // there are gaps between runs
 
 // Elements e, e + step, ... of a unit, of which the first `m` are those of `a`, and the rest of `b`.
 fn of_two(a: u32, b: u32, step: u32, m: u32) -> vec4<u32> {
-  if (BITS == 64u ) {
+  if (BITS == 64u) {
     let n = select(b, a, m > 1u) + step;
     let e = select(b, a, m > 0u);
     return vec4<u32>(load_input(2u * e), load_input(2u * e + 1u),
       load_input(2u * n), load_input(2u * n + 1u));
   }
-  if (BITS == 32u ) {
+  if (BITS == 32u) {
     #repeat 4: let e$ = select(b, a, m > $u) + $u * step;
     return vec4<u32>(load_input(e0), load_input(e1), load_input(e2), load_input(e3));
   }
