@@ -7,7 +7,7 @@ read one by one, and once for a row where the source stays where it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import gcd
 
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value, eight, funnel
@@ -126,8 +126,9 @@ def _row(bits: int, step: int, *, wide: bool) -> list[str]:
             *(f"  let u{k} = load_input({at.format(k)});" for k in (*words, len(words))),
             *(f"  let w{k} = {funnel(f'u{k}', f'u{k + 1}', 'shift', wide=wide)};" for k in words),
         ]
-        places = [(step * k - lowest) * bits for k in range(group)]
-        made = put_together(bits, [f"w{k}" for k in words], places)
+        found = [divmod((step * k - lowest) * bits, 32) for k in range(group)]
+        pieces = ((k * bits, f"w{word}", place) for k, (word, place) in enumerate(found))
+        made = list(put_together(bits, pieces).values())
     return [
         "fn row_at(e: u32) -> vec4<u32> {",
         *lines,
@@ -136,18 +137,20 @@ def _row(bits: int, step: int, *, wide: bool) -> list[str]:
     ]
 
 
-def put_together(bits: int, words: Sequence[str], places: Iterable[int]) -> list[str]:
-    """Words made of elements that begin at these bits of others."""
-    pieces: dict[int, dict[tuple[str, int], int]] = {}
-    for k, place in enumerate(places):
-        to, mask = k * bits % 32, (1 << bits) - 1
-        moved = pieces.setdefault(k * bits // 32, {})
-        key = words[place // 32], to - place % 32
-        moved[key] = moved.get(key, 0) | mask << to
-    return [" | ".join(moved_bits(*key, mask) for key, mask in m.items()) for m in pieces.values()]
+def put_together(bits: int, pieces: Iterable[tuple[int, str, int]]) -> dict[int, str]:
+    """Words made of elements: for each its place in bits, the word that has it, and where."""
+    made: dict[int, dict[tuple[str, int], int]] = {}
+    for place, name, source in pieces:
+        word, to = divmod(place, 32)
+        moved, key = made.setdefault(word, {}), (name, to - source)
+        moved[key] = moved.get(key, 0) | ((1 << bits) - 1) << to
+    return {
+        word: " | ".join(_moved(*key, mask) for key, mask in moved.items())
+        for word, moved in made.items()
+    }
 
 
-def moved_bits(name: str, up: int, mask: int) -> str:
+def _moved(name: str, up: int, mask: int) -> str:
     """WGSL of some bits of a word, moved up or down by so many."""
     value = f"({name} << {up}u)" if up > 0 else f"({name} >> {-up}u)" if up else name
     left = (0xFFFFFFFF << up) & 0xFFFFFFFF if up > 0 else 0xFFFFFFFF >> -up

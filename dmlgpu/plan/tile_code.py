@@ -11,7 +11,7 @@ from itertools import pairwise, product
 from math import prod
 
 from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight, funnel, of_eight
-from dmlgpu.plan.packed import moved_bits
+from dmlgpu.plan.packed import put_together
 from dmlgpu.plan.rows import DIVISION, divisors, quotient
 from dmlgpu.plan.tile import Tile
 from dmlgpu.plan.values import param_lines
@@ -123,7 +123,7 @@ def _taken(tile: Tile, source_base: int, wide: bool) -> list[str]:
     steps = {d: pitch for d, (_, pitch) in tile.pitches.items()}
     steps |= {d: tile.block[d] * place // tile.per_word for d, place in tile.places.items()}
     source = {d: f"{tile.block[d]}u * {_stride(tile, d)}" for d in tile.order}
-    cells = dict(_cells(tile, across))
+    cells = _cells(tile, across)
     turns = list(_turns(tile))
     n = len(turns)
     moved = [sum(turn[d] * steps[d] for d in tile.order) for turn in turns]
@@ -200,21 +200,18 @@ def _offsets(tile: Tile, d: int, step: int = 0) -> list[int]:
     return [step * (tile.block[d] - 1 - k if tile.dims[d].source < 0 else k) for k in steps]
 
 
-def _cells(tile: Tile, across: Sequence[int]) -> Iterator[tuple[int, str]]:
+def _cells(tile: Tile, across: Sequence[int]) -> dict[int, str]:
     """The words of a block that are held: how far behind its first, and made of what."""
     bits, per_word = tile.bits, tile.per_word
     rows = {at: i for i, at in enumerate(product(*(range(tile.block[d]) for d in across)))}
-    pieces: dict[int, dict[tuple[str, int], int]] = {}
+    pieces = []
     for at in product(*map(range, tile.block)):
         row = rows[tuple(at[d] for d in across)]
-        word, place = divmod(sum(_offsets(tile, d)[at[d]] for d in tile.run), per_word)
+        word, source = divmod(sum(_offsets(tile, d)[at[d]] for d in tile.run), per_word)
         cell, to = divmod(sum(at[d] * tile.places[d] for d in tile.out_run), per_word)
         cell += sum(at[d] * tile.pitches[d][0] for d in tile.rest)
-        moved = pieces.setdefault(cell, {})
-        key = f"v$_{row}_{word}", (to - place) * bits
-        moved[key] = moved.get(key, 0) | ((1 << bits) - 1) << (to * bits)
-    for cell, moved in pieces.items():
-        yield cell, " | ".join(moved_bits(name, up, mask) for (name, up), mask in moved.items())
+        pieces.append((32 * cell + to * bits, f"v$_{row}_{word}", source * bits))
+    return put_together(bits, pieces)
 
 
 def _run_at(tile: Tile) -> list[str]:
