@@ -2,7 +2,8 @@
 
 Every kind of work is drawn over ranks, orders of axes, windows, steps, reversals, broadcasts,
 element widths and sizes; what comes out is a distribution of frac, the share of the adapter's own
-copy, with the worst descriptions in words. Without --json or --save the file goes to build/bench/.
+copy, with the worst descriptions in words. `alike` is the share of a copy of as many bytes, which
+pays for the same launch. Without --json or --save the file goes to build/bench/.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ from dmlgpu.measure.timing import Pace
 MIB = 1 << 20
 BYTES = {"cpu": 2 * MIB}  # least bytes of the larger side of a case, by kind of adapter
 BYTES_ELSEWHERE = 64 * MIB
-LARGER = (1, 1, 2, 4)  # size classes: times the least bytes
+LARGER = (1, 2, 4, 8)  # size classes: times the least bytes
 INDEX_TYPES = ("int32", "int64", "uint32", "uint64")
 BARE = (1, 2, 4, 8, 16, 32)  # bytes of pieces that a bare gather has code for
 WORST = 5
+LEVEL = 1.02  # times a rival's time that is not behind it, as in the tables of rows
 MOST = 16  # times the least bytes that an operand may have: windows may be small parts of it
 
 Random = np.random.Generator
@@ -229,6 +231,7 @@ class Found:
     traffic_bytes: int
     gpu_ms: float
     frac: float
+    alike: float
     torch_ms: float | None
     checked: str
 
@@ -279,8 +282,9 @@ class Measuring:
                 best = library.best(problem, data, [], self._pace)
                 torch_ms = None if best is None else 1e3 * best.timed.seconds
         limit, timed = side_by_side(self._device, run, self._limits, case, self._pace, data)
-        frac = limit / timed.seconds if timed.seconds else 0.0
-        return Found(asked.name, run.traffic, 1e3 * timed.seconds, frac, torch_ms, said)
+        alike = self._limits.of(problem, "cache", run.traffic, data).seconds()
+        frac, alike = (x / timed.seconds if timed.seconds else 0.0 for x in (limit, alike))
+        return Found(asked.name, run.traffic, 1e3 * timed.seconds, frac, alike, torch_ms, said)
 
 
 def _problem(asked: Workload) -> Problem:
@@ -291,13 +295,14 @@ def distribution(found: Sequence[Found]) -> dict[str, Any]:
     """The figures of a kind."""
     fracs = [one.frac for one in found]
     rivals_ = [(one.gpu_ms, one.torch_ms) for one in found if one.torch_ms]
-    behind = [mine > theirs for mine, theirs in rivals_]
+    behind = [mine > LEVEL * theirs for mine, theirs in rivals_]
     worst = sorted(found, key=lambda one: one.frac)[:WORST]
     return {
         "cases": len(found),
         "median": float(np.median(fracs)),
         "p5": float(np.quantile(fracs, 0.05)),
         "least": min(fracs),
+        "alike": float(np.median([one.alike for one in found])),
         "checked": sum(bool(one.checked) for one in found),
         "compared": len(behind),
         "behind": sum(behind) / len(behind) if behind else None,

@@ -246,9 +246,10 @@ def random_table(entry: dict[str, Any]) -> str:
     for kind, found in entry["kinds"].items():
         cells = [kind, str(found["cases"])]
         cells += [f"{found[name]:.2f}" for name in ("median", "p5", "least")]
-        behind = found["behind"]
+        alike, behind = found.get("alike"), found["behind"]
+        cells.append("-" if alike is None else f"{alike:.2f}")
         lines.append([*cells, "-" if behind is None else f"{behind:.0%}"])
-    head = ("random layouts", "cases", "median", "5th percentile", "least", "behind PyTorch")
+    head = ("random layouts", "cases", "median", "p5", "least", "of a like copy", "behind PyTorch")
     return table(head, lines)
 
 
