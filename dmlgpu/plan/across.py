@@ -23,15 +23,16 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from dmlgpu.plan.dispatch import Adapter, funnel, of_eight
+from dmlgpu.plan.rows import quotient
 from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 
 # Invocations of a workgroup at most: a tile has most groups where elements are bytes.
 MOST_INVOCATIONS, MOST_FOR_BYTES = 256, 512
 SUBGROUP = 32  # invocations that take their turns together, on most GPUs
 ALONG = 64  # elements of a tile along the output, where the other loop has enough steps
-ALONG_WORDS = 32  # the same in words, where these are held
-RUN = 1024  # bits that a tile reads side by side, at most ALONG elements of them
+RUN = 1024  # bits that a tile reads side by side; at most ALONG parts of words
 FAR = 512  # bits: less than that side by side is read from sectors of its own
+SECTOR = 256  # bits that memory is read in at least
 FEW = 8  # elements of a row that is one side of a tile, at least
 # Bytes of the output between neighbours of an operand from which on caches hold what was read no
 # more when the other part of it is used.
@@ -118,9 +119,26 @@ class Tile:
         return [*counts, -(-length // self.own)] + [1] * len(self.inner)
 
 
-def lying(loops: Sequence[Loop], operands: Sequence[Operand]) -> list[list[int]]:
-    """The operands that lie across, by the loop they should be read along, most of them first."""
-    return sorted(_by_loop(loops, operands).values(), key=len, reverse=True)
+def not_for_tiles(loops: Sequence[Loop], operands: Sequence[Operand]) -> list[int]:
+    """The operands that lie across and are better moved into the output's order before.
+
+    A tile serves those of one loop, and of narrow ones that are far apart along the output only
+    such as have whole sectors side by side along it: the others would be read in parts of words.
+    """
+    far = _by_loop(loops, operands)
+    fit = [
+        [t for t in found if not _is_in_pieces(loops, loop, t, operands[t])]
+        for loop, found in far.items()
+    ]
+    best = max(fit, key=len, default=[])
+    return [t for found in far.values() for t in found if t not in best]
+
+
+def _is_in_pieces(loops: Sequence[Loop], loop: int, t: int, operand: Operand) -> bool:
+    """Whether narrow elements that are far apart have less than a sector side by side."""
+    if operand.bits >= 32 or not _run(loops, t, operand)[2]:
+        return False
+    return abs(loops[loop].steps[t]) != 1 or loops[loop].size * operand.bits < SECTOR
 
 
 def _by_loop(loops: Sequence[Loop], operands: Sequence[Operand]) -> dict[int, list[int]]:
@@ -143,9 +161,9 @@ def tile_of(
     loop = max(far, key=lambda d: len(far[d]))
     bits = max(operands[t].bits for t in far[loop])
     turned = tuple(t for t in far[loop] if operands[t].bits < 32 and loops[loop].steps[t] == 1)
-    columns, most = ALONG, min(ALONG, RUN // bits)
-    if len(turned) == len(far[loop]):
-        columns = ALONG_WORDS * 32 // bits
+    columns, most = ALONG, RUN // bits
+    if bits < 32 and len(turned) < len(far[loop]):
+        most = min(ALONG, most)
     row, length = last, loops[-1].size
     while row - 1 > loop and length <= ALONG:
         if length >= ALONG // 2 and length * loops[loop].size >= columns * most // 2:
@@ -184,8 +202,11 @@ def _all_or(some: int, size: int) -> int:
     return min(some, -(-size // (4 * tiles)) * 4) if tiles <= FEW_TILES else some
 
 
-def _side_by_side(loops: Sequence[Loop], t: int, operand: Operand) -> int | None:
-    """The loop along which an operand should be read, if that is not how the output goes."""
+def _run(loops: Sequence[Loop], t: int, operand: Operand) -> tuple[list[int], int, bool]:
+    """The loops that are not part of what an operand has side by side along the output.
+
+    Then the innermost of these, and whether that is so little that each sector is read for it.
+    """
     steps = [abs(loop.steps[t]) for loop in loops]
     last = len(loops) - 1
     wanted = [d for d in range(last) if steps[d] and loops[d].size > 1]
@@ -195,19 +216,23 @@ def _side_by_side(loops: Sequence[Loop], t: int, operand: Operand) -> int | None
         wanted = [other for other in wanted if other != d]
         d -= 1
     if d < 0 or not wanted:
-        wanted, d = [n for n in range(last) if 0 < steps[n] < steps[last]], last
-        is_far = False
-    else:
-        is_far = run * operand.bits < FAR
+        return [n for n in range(last) if 0 < steps[n] < steps[last]], last, False
+    return wanted, d, run * operand.bits < FAR
+
+
+def _side_by_side(loops: Sequence[Loop], t: int, operand: Operand) -> int | None:
+    """The loop along which an operand should be read, if that is not how the output goes."""
+    steps = [abs(loop.steps[t]) for loop in loops]
+    wanted, d, is_far = _run(loops, t, operand)
     if is_far:
         wanted = [n for n in wanted if 4 * steps[n] <= steps[d]]
     else:  # each sector is used by several rows of the output
-        wanted = [n for n in wanted if steps[n] < steps[last]]
+        wanted = [n for n in wanted if steps[n] < steps[-1]]
     if not wanted:
         return None
     loop = min(wanted, key=lambda n: steps[n])
     apart = loops[loop].steps[-1] * operand.bits // 8
-    is_slow = operand.bits >= 32 or BITS_APART * steps[last] >= operand.bits
+    is_slow = operand.bits >= 32 or BITS_APART * steps[-1] >= operand.bits
     return loop if is_far or is_slow or apart >= FORGOTTEN else None
 
 
@@ -228,15 +253,17 @@ def code(tile: Tile, reading: Reading, rank: int, tensors: int) -> list[str]:
     starts = " ".join(f"at{t}: u32, next{t}: u32, turn{t}: u32," for t in range(tensors))
     lines = [
         f"struct Tile {{ {starts} first: u32, left: u32, own: u32, across: u32, end: u32, }}",
-        *_tile_at(tile, tensors),
+        *_tile_at(tile, tensors, reading.wide),
         *(line for t in range(tensors) for line in _spot(tile, t, rank)),
     ]
     taken = []
     for t in tile.operands:
         bits, load = reading.operands[t].bits, reading.load_of(t)
         lines += _held(tile, t, bits, reading.is_even(t))
-        take = _take_words if t in tile.turned else _take_elements
-        taken += take(tile, t, bits, load)
+        if t in tile.turned:
+            taken += _take_words(tile, t, bits, load, reading.wide)
+        else:
+            taken += _take_elements(tile, t, bits, load)
     return [*lines, "fn take_in(tile: Tile, lane: u32) {", *taken, *_mend(tile, reading), "}"]
 
 
@@ -280,7 +307,7 @@ def _take_elements(tile: Tile, t: int, bits: int, load: str) -> list[str]:
     return lines
 
 
-def _take_words(tile: Tile, t: int, bits: int, load: str) -> list[str]:
+def _take_words(tile: Tile, t: int, bits: int, load: str, wide: bool) -> list[str]:
     """Statements that take in squares of `per` rows and columns, by words along the other loop.
 
     A row that ends is followed as if the other loop did not end there; see `_mend`.
@@ -304,7 +331,7 @@ def _take_words(tile: Tile, t: int, bits: int, load: str) -> list[str]:
     for i in range(per):
         shift = f"at{t}_{i}_$ % {per}u * {bits}u"
         low, high = (f"l{t}_{i}_{j}_$" for j in range(2))
-        word = low if is_aligned else funnel(low, high, f"({shift})")
+        word = low if is_aligned else funnel(low, high, f"({shift})", wide=wide)
         lines.append(f"  #repeat {rounds}: let f{t}_{i}_$ = {word};")
     words = ", ".join(f"f{t}_{i}_$" for i in range(per))
     lines.append(f"  #repeat {rounds}: let t{t}_$ = turned{bits}(vec{per}<u32>({words}));")
@@ -356,7 +383,7 @@ def _rounds(tile: Tile, count: int, text: str) -> list[str]:
     return lines
 
 
-def _tile_at(tile: Tile, tensors: int) -> list[str]:
+def _tile_at(tile: Tile, tensors: int, by_product: bool) -> list[str]:
     """Where tile `number` begins, and how far its next rows are where a row ends."""
     row = tile.row
     length = " * ".join([of_eight("sizes", row), *(f"{n}u" for n in tile.inner)])
@@ -364,16 +391,20 @@ def _tile_at(tile: Tile, tensors: int) -> list[str]:
         "fn tile_at(number: u32) -> Tile {",
         "  var rest = number;",
         "  var tile = Tile();",
-        f"  tile.first = rest % {of_eight('counts', row)} * {tile.own}u;",
-        f"  rest /= {of_eight('counts', row)};",
+        f"  var next = {quotient('rest', 'counts', row, by_product=by_product)};",
+        f"  tile.first = (rest - next * {of_eight('counts', row)}) * {tile.own}u;",
         f"  tile.left = {length} - tile.first;",
         f"  tile.own = min(tile.left, {tile.own}u);",
         *(f"  tile.at{t} = params.start{t};" for t in range(tensors)),
     ]
     for d in reversed(range(row)):
         own = f" * {tile.steps}u" if d == tile.loop else ""
-        lines.append(f"  let c{d} = rest % {of_eight('counts', d)}{own};")
-        lines.append(f"  rest /= {of_eight('counts', d)};")
+        lines.append("  rest = next;")
+        if d:
+            lines.append(f"  next = {quotient('rest', 'counts', d, by_product=by_product)};")
+        else:
+            lines.append("  next = 0u;")
+        lines.append(f"  let c{d} = (rest - next * {of_eight('counts', d)}){own};")
         lines += [f"  tile.at{t} += c{d} * {of_eight(f'strides{t}', d)};" for t in range(tensors)]
     size, first = of_eight("sizes", tile.loop), f"c{tile.loop}"
     lines.append(f"  tile.across = min({size} - {first}, {tile.steps}u);")

@@ -12,6 +12,7 @@ from dmlgpu.plan import across
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import Walk, in_turn, joined, split
+from dmlgpu.plan.rows import DIVISION, divisors
 from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import (
     UNIT,
@@ -139,14 +140,11 @@ class ElementWise:
 
     def _moved(self, loops: tuple[Loop, ...], adapter: Adapter) -> Plan | None:
         """The work after operands were moved to where the output has them, or None."""
-        ways = (
-            []
-            if adapter.is_cpu or self.lookups
-            else across.lying(loops, list(self.inputs.values()))
-        )
+        if adapter.is_cpu or self.lookups:
+            return None
         inputs, moves, room = dict(self.inputs), [], {}
         names = list(self.inputs)
-        for t in (t for way in ways[1:] for t in way):
+        for t in across.not_for_tiles(loops, list(self.inputs.values())):
             operand = self.inputs[names[t]]
             if operand.start:
                 continue
@@ -155,7 +153,7 @@ class ElementWise:
                 n if step else 1 for n, step in zip(operand.tensor.sizes, strides, strict=True)
             ]
             data_type, field = operand.tensor.data_type, f"laid{t}"
-            laid = TensorDesc(data_type, sizes)
+            laid = _in_order_of(self.outputs[0][0].tensor, data_type, sizes)
             size = -(-laid.total_tensor_size_in_bytes // 16) * 16
             if not WORTH_MOVING <= size <= adapter.max_binding:
                 continue
@@ -240,8 +238,14 @@ class ElementWise:
             params |= {
                 f"hop{t}": loops[0].size * n & 0xFFFFFFFF for t, n in enumerate(loops[0].steps)
             }
+        divided = [d.size for d in loops]
         if tile:
-            params["counts"] = eight(tile.counts(loops))
+            divided = tile.counts(loops)
+            params["counts"] = eight(divided)
+        elif not shape.is_linear:
+            divided[-1] = -(-divided[-1] // shape.group)
+        if shape.by_product:
+            params |= divisors(divided)
         for t, start in enumerate(starts):
             params[f"start{t}"] = start
             params[f"strides{t}"] = eight([d.steps[t] for d in loops])
@@ -262,7 +266,7 @@ class ElementWise:
 
     def _code(self, shape: Shape) -> list[str]:
         """Bindings, the operator's functions, and what makes one group."""
-        lines = shape.reading.declarations
+        lines = [*shape.reading.declarations, *(DIVISION if shape.by_product else ())]
         for n, access in enumerate(shape.stores):
             mode = "atomic" if access == "merge" else "write"
             lines.append(f"#bind {mode} out{n}: {STORED.get(access, 'u32')}")
@@ -336,7 +340,8 @@ class ElementWise:
                 index = f"min(number * {step}u + {k}u, params.elements - 1u)"
                 suffix, step = str(k), 1
             walks = [(f"at{t}_{suffix}", f"params.start{t}", f"strides{t}") for t in tensors]
-            lines += places(len(shape.loops), "sizes", index, walks, step)
+            how = {"by_product": shape.by_product}
+            lines += places(len(shape.loops), "sizes", index, walks, step, **how)
         return lines
 
     def _operated(self, shape: Shape, r: int) -> list[str]:
@@ -447,6 +452,11 @@ class Shape:
         return self.reading.group
 
     @property
+    def by_product(self) -> bool:
+        """Whether there are quotients, and they are products of 64 bits."""
+        return self.reading.wide and len(self.loops) > 1
+
+    @property
     def groups(self) -> int:
         """How many there are."""
         rows, length = prod(d.size for d in self.loops[:-1]), self.loops[-1].size
@@ -494,15 +504,18 @@ def _shape(
     read = operands[: len(operands) - outputs]
     firsts = len(read)
     least = max(1, *(32 // o.bits for o in made))
-    widths = [o.bits for t, o in enumerate(operands) if o.field and loops[-1].steps[t]]
+    moving = [t for t, o in enumerate(operands) if o.field and loops[-1].steps[t]]
+    widths = [operands[t].bits for t in moving]
     halves = adapter.exact_halves
     # The widest tensors are reached one unit at a time: neighbours reach neighbours. Only a single
     # wide input may be reached several units at a time, so that a narrower output gets whole units:
     # a conversion of FLOAT32 to FLOAT16 ran at 0.80 of the limit with half units, at 1.01 with
-    # whole ones; comparisons of two inputs fell from 1.05 to 0.50 that way.
+    # whole ones; comparisons of two inputs fell from 1.05 to 0.50 that way, and of every second
+    # element, which are loaded one by one.
     wide = UNIT // max(widths)
     group = wide
-    if not adapter.is_cpu and len(widths) == 1 + outputs and max(o.bits for o in made) < widths[0]:
+    alone = len(moving) == 1 + outputs and loops[-1].steps[moving[0]] == 1
+    if not adapter.is_cpu and alone and max(o.bits for o in made) < widths[0]:
         group = min(UNIT // min(widths), MOST_UNITS * wide)
     group = max(least, min(most, group))
     count = prod(loop.size for loop in loops)
@@ -520,7 +533,13 @@ def _shape(
     if packed:
         return _in_groups(loops, operands, outputs, adapter, group, goes_on=True)
     stores = _stores(made, 1)
-    return Shape(loops, Reading.along(read, loops, 1, _stride(loops)), stores, halves)
+    reading = Reading.along(read, loops, 1, _stride(loops), wide=_is_wide(adapter))
+    return Shape(loops, reading, stores, halves)
+
+
+def _is_wide(adapter: Adapter) -> bool:
+    """Whether a GPU's shaders may have 64-bit integers."""
+    return adapter.wide_integers and not adapter.is_cpu
 
 
 def _stores(made: Sequence[Operand], group: int) -> tuple[str, ...]:
@@ -548,10 +567,12 @@ def _in_groups(
     """Groups that rows of every output are multiples of, or that go on in the next row."""
     read, made = operands[:-outputs], operands[-outputs:]
     stores = _stores(made, group)
+    wide = _is_wide(adapter)
     if goes_on:
-        reading = Reading.in_rows(read, loops, group, _stride(loops))
+        reading = Reading.in_rows(read, loops, group, _stride(loops), wide=wide)
     else:
-        reading = Reading.along(read, loops, group, _stride(loops), runs=not adapter.is_cpu)
+        runs = not adapter.is_cpu
+        reading = Reading.along(read, loops, group, _stride(loops), runs=runs, wide=wide)
     return Shape(loops, reading, stores, adapter.exact_halves)
 
 
@@ -575,6 +596,15 @@ def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Ada
         return shape
     shape = _in_groups(shape.loops, operands, outputs, adapter, group, goes_on=linear)
     return replace(shape, tile=tile, reading=across.held_by(shape.reading, tile))
+
+
+def _in_order_of(tensor: TensorDesc, data_type: DataType, sizes: Sequence[int]) -> TensorDesc:
+    """A tensor of these sizes without gaps, whose dimensions follow one another as another's do."""
+    strides, step = [0] * len(sizes), 1
+    order = tensor.effective_strides
+    for d in sorted(range(len(sizes)), key=lambda d: (order[d], -d)):
+        strides[d], step = step, step * sizes[d]
+    return TensorDesc(data_type, sizes, strides)
 
 
 def _is_packed(loops: tuple[Loop, ...], t: int) -> bool:

@@ -14,6 +14,7 @@ from math import gcd
 
 from dmlgpu.plan.dispatch import Value, eight, of_eight
 
+LONG = 8  # groups of a row, from which on a subgroup seldom has one that goes on in another row
 DIVISION = (
     "fn divided(n: u32, magic: u32, shift: u32) -> u32 {",
     "  let t = u32((u64(n) * u64(magic)) >> 32u);",
@@ -56,6 +57,7 @@ class Rows:
     in_one: bool = False  # a group never goes on in another row
     by_product: bool = False  # quotients are products, which takes 64-bit integers
     is_whole: bool = False  # groups begin where what is held of the rows begins, or groups on
+    is_long: bool = False  # few groups go on in another row
 
     @classmethod
     def of(
@@ -69,7 +71,8 @@ class Rows:
     ) -> Rows:
         """Rows of the last of several loops."""
         length = sizes[-1] if sizes[-1] < group else 0
-        return cls(group, len(sizes), length, tuple(steps), in_one, by_product)
+        is_long = sizes[-1] >= LONG * group
+        return cls(group, len(sizes), length, tuple(steps), in_one, by_product, is_long=is_long)
 
     @property
     def count(self) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.dispatch import Value, eight, funnel
-from dmlgpu.plan.rows import Rows
+from dmlgpu.plan.rows import Rows, quotient
 
 UNIT = 128  # bits of the widest load or store
 CLASSES = {
@@ -204,6 +204,7 @@ class Reading:
     stride: str  # WGSL of the step between neighbours, with {} for the tensor's number
     is_scattered: bool = False  # every element has an address of its own, `at{t}_{k}`
     rows: Rows | None = None  # in which groups may go on, of tensors that are not one long row
+    wide: bool = False  # shaders may have 64-bit integers
 
     @classmethod
     def along(
@@ -214,17 +215,24 @@ class Reading:
         stride: str,
         *,
         runs: bool = False,
+        wide: bool = False,
     ) -> Reading:
         """The best access to groups along the last loop, the tensors' steps in their order.
 
         With `runs`, narrow elements side by side are read by words wherever they begin.
         """
         access = (_access(loops, t, o, group, runs) for t, o in enumerate(operands))
-        return cls(tuple(operands), tuple(access), group, stride)
+        return cls(tuple(operands), tuple(access), group, stride, wide=wide)
 
     @classmethod
     def in_rows(
-        cls, operands: Sequence[Operand], loops: Sequence[Loop], group: int, stride: str
+        cls,
+        operands: Sequence[Operand],
+        loops: Sequence[Loop],
+        group: int,
+        stride: str,
+        *,
+        wide: bool = False,
     ) -> Reading:
         """Groups of a packed output, the last tensor of the loops, that go on in the next row."""
         line = Loop(math.prod(d.size for d in loops), loops[-1].steps)
@@ -243,8 +251,8 @@ class Reading:
                 access.append("place")
             else:
                 access.append("row" if not step else f"run/{step}" if is_run else "each")
-        rows = Rows.of(group, [d.size for d in loops], steps)
-        return cls(tuple(operands), tuple(access), group, stride, rows=rows)
+        rows = Rows.of(group, [d.size for d in loops], steps, by_product=wide)
+        return cls(tuple(operands), tuple(access), group, stride, rows=rows, wide=wide)
 
     @classmethod
     def scattered(cls, operands: Sequence[Operand], group: int) -> Reading:
@@ -271,19 +279,23 @@ class Reading:
         """Statements that read the whole group.
 
         The loads of runs are first under way. What they go on with in a next row is all read in one
-        branch behind the loads of the others: few groups do.
+        branch behind the loads of the others where few groups do, and with the first where many do.
         """
         runs = [t for t, a in enumerate(self.access) if a.startswith("run")]
         others = [t for t in range(len(self.operands)) if t not in runs]
+        turning = [t for t in runs if self._turns(t)]
+        is_rare = self.rows is not None and self.rows.is_long
         lines = [x for t in runs for x in self._words_of_run(t, 0)]
+        if not is_rare:
+            lines += [x for t in turning for x in self._words_of_run(t, 1)]
         lines += [x for t in others if self.access[t] == "held_run" for x in self._held(t)]
         lines += [x for k in range(self.group) for t in others for x in self._load(t, k)]
         lines += [x for t in runs for x in self._aligned(t)]
-        turning = [t for t in runs if self._turns(t)]
-        if turning:
+        if turning and is_rare:
             lines.append(f"  if (left < {self.group}u) {{")
             lines += [x for t in turning for x in self._words_of_run(t, 1)]
-            lines += [x for t in turning for x in self._turned(t)]
+        lines += [x for t in turning for x in self._turned(t)]
+        if turning and is_rare:
             lines.append("  }")
         return lines + [x for k in range(self.group) for t in runs for x in self._load(t, k)]
 
@@ -322,7 +334,8 @@ class Reading:
         if not is_even:
             lines.append(f"  let shift{t} = a % {32 // bits}u * {bits}u;")
         for j in range(count):
-            word = f"w{t}_{j}" if is_even else funnel(f"w{t}_{j}", f"w{t}_{j + 1}", f"shift{t}")
+            pair = f"w{t}_{j}", f"w{t}_{j + 1}", f"shift{t}"
+            word = f"w{t}_{j}" if is_even else funnel(*pair, wide=self.wide)
             lines.append(f"  let r{t}_{j} = {word};")
         return lines
 
@@ -353,7 +366,8 @@ class Reading:
         begin = f"row{t}_{row}" if self._turns(t) else f"at{t}_"
         lines = [f"  let shift{t}_{row} = {begin} % {32 // bits}u * {bits}u;"]
         for j in range(self._reach(t) * bits // 32):
-            word = funnel(f"w{t}_{row}_{j}", f"w{t}_{row}_{j + 1}", f"shift{t}_{row}")
+            pair = f"w{t}_{row}_{j}", f"w{t}_{row}_{j + 1}", f"shift{t}_{row}"
+            word = funnel(*pair, wide=self.wide)
             lines.append(f"  let n{t}_{j} = {word};" if row else f"  var r{t}_{j} = {word};")
         return lines
 
@@ -534,12 +548,18 @@ def merged(name: str, bits: int, at: str, value: str) -> str:
 
 
 def places(
-    rank: int, sizes: str, index: str, walks: Sequence[tuple[str, str, str]], last: int = 1
+    rank: int,
+    sizes: str,
+    index: str,
+    walks: Sequence[tuple[str, str, str]],
+    last: int = 1,
+    *,
+    by_product: bool = False,
 ) -> list[str]:
     """Statements from a number to addresses: the number's coordinates, times strides.
 
     A walk is the name of an address, where it begins, and its parameter of strides. The innermost
-    loop goes in steps of `last` elements.
+    loop goes in steps of `last` elements. Quotients by product are by numbers of such steps.
     """
     if not walks:
         return []
@@ -554,7 +574,10 @@ def places(
             size = f"params.{sizes}{where}"
             size = f"({size} / {last}u)" if scale else size
             step = f"{rest}_{d}"
-            lines.append(f"  let {step}_ = {rest} / {size};")
+            by_size = (
+                quotient(rest, sizes, d, by_product=True) if by_product else f"{rest} / {size}"
+            )
+            lines.append(f"  let {step}_ = {by_size};")
             lines.append(f"  let {step} = ({rest} - {step}_ * {size}){scale};")
             lines.append(f"  {rest} = {step}_;")
         lines += [f"  {name} += {step} * params.{strides}{where};" for name, _, strides in walks]

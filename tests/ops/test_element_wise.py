@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from support.layouts import as_gpu, same_bits
 
 import dmlgpu as dml
+from dmlgpu.ops import operator_of
 from dmlgpu.plan import across, elementwise
 from dmlgpu.plan.across import BANKS
 from dmlgpu.plan.dispatch import Adapter
@@ -143,10 +144,17 @@ def some_sizes(rng: np.random.Generator) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64"])
-def test_operands_of_any_layout(device: dml.Device, dtype: str) -> None:
+def test_operands_of_any_layout(
+    device: dml.Device, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng([7, np.dtype(dtype).num])
     with as_gpu(device) as gpu:
-        for _ in range(24):
+        wide = gpu.context.facts.wide_integers
+        for n in range(24):
+            # With quotients by product and by division, and with operands moved or not.
+            facts = replace(gpu.context.facts, wide_integers=wide and n % 2 == 0)
+            monkeypatch.setattr(gpu.context, "facts", facts)
+            monkeypatch.setattr(elementwise, "WORTH_MOVING", 1 if n % 4 < 2 else 1 << 20)
             sizes, name = some_sizes(rng), str(rng.choice(list(OPERATORS)))
             (a, x), (b, y) = view(rng, dtype, sizes), view(rng, dtype, sizes)
             wanted = OPERATORS[name](x, y)
@@ -207,6 +215,76 @@ def test_operands_across_in_two_ways(device: dml.Device, monkeypatch: pytest.Mon
         with as_gpu(device) as gpu:
             plan = check(gpu, desc, [x, y], x + y)
         assert [d.shader.split("/")[0] for d in plan.dispatches] == ["move", "elementwise"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "order", "kernels"),
+    [
+        ("uint8", (3, 1, 0, 2), ["move", "elementwise"]),  # 14 bytes side by side, then far away
+        ("uint8", (3, 0, 1, 2), ["elementwise"]),
+        ("float32", (3, 1, 0, 2), ["elementwise"]),
+    ],
+)
+def test_pieces_of_sectors_are_moved_before(
+    device: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: str,
+    order: tuple[int, ...],
+    kernels: list[str],
+) -> None:
+    """Also where the output has an order of its own."""
+    monkeypatch.setattr(elementwise, "WORTH_MOVING", 1)
+    rng = np.random.default_rng(9)
+    sizes, kind = (12, 40, 14, 40), dml.DataType.from_numpy(dtype)
+    x = rng.integers(0, 50, sizes).astype(dtype)
+    packed = rng.integers(0, 50, [sizes[d] for d in order]).astype(dtype)
+    y = packed.transpose(np.argsort(order))
+    a = dml.TensorDesc(kind, sizes)
+    b = dml.TensorDesc(kind, sizes, [n // y.itemsize for n in y.strides])
+    turned = dml.TensorDesc(kind, sizes, (40 * 40 * 14, 14 * 40, 40, 1))
+    for made in (a, turned):
+        desc = dml.ElementWiseAddDesc(a_tensor=a, b_tensor=b, output_tensor=made)
+        with as_gpu(device) as gpu:
+            plan = check(gpu, desc, [x, y], x + y)
+        assert [d.shader.split("/")[0] for d in plan.dispatches] == kernels
+
+
+def test_quotients_are_products_where_shaders_have_wide_integers(device: dml.Device) -> None:
+    packed = dml.TensorDesc(dml.DataType.UINT8, (9, 40, 39))
+    rows = dml.TensorDesc(dml.DataType.UINT8, (9, 40, 39), (2000, 44, 1))
+    gaps = dml.ElementWiseMaxDesc(a_tensor=rows, b_tensor=packed, output_tensor=packed)
+    tiles = add(dml.DataType.FLOAT32, (200, 200), False, True)
+    for desc in (gaps, tiles):
+        for wide in (False, True):
+            plan = desc_plan(desc, Adapter(wide_integers=wide, max_workgroup_storage=1 << 15))
+            assert ("= divided(rest" in plan) == wide
+            assert (" / params." in plan) != wide
+
+
+def desc_plan(desc: Any, adapter: Adapter) -> str:
+    """The text of the only dispatch that an adapter gets for a description."""
+    (made,) = operator_of(desc).work(desc).plan(adapter).dispatches
+    return made.code
+
+
+@pytest.mark.parametrize(("length", "is_branch"), [(18, False), (2000, True)])
+def test_what_goes_on_in_short_rows_is_read_with_the_rest(length: int, is_branch: bool) -> None:
+    """Nearly every group goes on in the next row then, and loads in a branch come late."""
+    sizes = (400, length + 1)
+    packed = dml.TensorDesc(dml.DataType.UINT8, sizes)
+    rows = dml.TensorDesc(dml.DataType.UINT8, sizes, (length + 5, 1))
+    desc = dml.ElementWiseMaxDesc(a_tensor=rows, b_tensor=packed, output_tensor=packed)
+    assert ("if (left < " in desc_plan(desc, Adapter())) == is_branch
+
+
+def test_every_second_word_is_compared_by_four(device: dml.Device) -> None:
+    """One by one, 16 of them would lie in as many sectors of a lane's own."""
+    made = dml.TensorDesc(dml.DataType.UINT8, (4000,))
+    still = dml.TensorDesc(dml.DataType.FLOAT32, (4000,), (0,))
+    for step, kind in ((1, "vec4<u32>"), (2, "u32")):
+        rows = dml.TensorDesc(dml.DataType.FLOAT32, (4000,), (step,))
+        desc = dml.ElementWiseLogicalLessThanDesc(a_tensor=still, b_tensor=rows, output_tensor=made)
+        assert f"#bind write out0: {kind}\n" in desc_plan(desc, Adapter())
 
 
 def test_a_unit_is_made_at_once_wherever_rows_end(device: dml.Device) -> None:
