@@ -413,7 +413,8 @@ def test_power(runner: Runner) -> None:
     small = np.random.default_rng(14).integers(-9, 10, 6000).astype(np.float32)
     x = np.concatenate([a, near_one, moderate(3000, 15)])
     y = np.concatenate([b, far, small])
-    check(runner, "math_pow", np.power, 2.5, x, y)
+    for name in ("math_pow", "math_pow_positive"):
+        check(runner, name, np.power, 2.5, x, y)
 
 
 def test_angle_of_a_point(runner: Runner) -> None:

@@ -14,6 +14,7 @@ from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.ops.elements import Row, like_first, records, work
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.operator import Given, Operator, Work
+from dmlgpu.plan.values import converted
 
 
 class Unary(Description):
@@ -219,9 +220,18 @@ def rounding(d: ElementWiseRoundDesc) -> str:
 
 
 def power(d: ElementWiseConstantPowDesc) -> str:
-    """Common exponents have results that are right to the last bit."""
+    """Common exponents have results that are right to the last bit.
+
+    Powers of whole numbers are those of magnitudes, but for the sign; of others, negative bases
+    have none, and hardly any is given.
+    """
     exact = {2.0: "f32_mul(x, x)", 0.5: "math_sqrt(x)", -1.0: "math_recip(x)", 1.0: "x"}
-    return exact.get(d.exponent, "math_pow(x, p_exponent)")
+    exponent = float(converted(d.exponent, DataType.FLOAT32))
+    text = "math_pow_positive(x, p_exponent)"
+    if exponent.is_integer():
+        text = "math_pow_positive(f32_abs(x), p_exponent)"
+        text = f"math_copysign({text}, x)" if exponent % 2 else text
+    return exact.get(d.exponent, text)
 
 
 def check_identity(d: ElementWiseIdentityDesc) -> None:

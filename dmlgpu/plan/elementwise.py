@@ -41,7 +41,7 @@ EACH = 4  # groups of an invocation that writes more than it reads: workgroups s
 # Groups where the work on one takes longer than reading it, and what such work on FLOAT32 calls.
 # Elsewhere two groups take longer than one.
 EACH_OF_LONG = 2
-LONG = re.compile(r"\b(math_(atan2|pow|sinh)|T_mod)\(")
+LONG = re.compile(r"\b(math_(atan2|pow|pow_positive|sinh)|T_mod)\(")
 MORE = 2  # bytes written for each that is read
 MANY = 1 << 16  # groups from which on there are enough workgroups nevertheless
 MOST_SHARES = 16  # steps of a loop that are made side by side

@@ -48,12 +48,14 @@ STRAYING = (
     "gelu",
     "log",
     "log1p",
+    "pow_positive",
     "sigmoid",
     "sin",
     "sinh",
     "softplus",
     "tan",
 )
+OF_TWO = ("pow_positive",)  # of these, those of two arguments
 RAW = {8: DataType.UINT8, 16: DataType.UINT16, 32: DataType.UINT32, 64: DataType.UINT64}
 
 
@@ -626,8 +628,10 @@ def quick(expression: Expression) -> tuple[Expression, list[str]]:
     found = sorted(set(call.findall(f"{expression.steps} {expression.result}")))
     lines = ["var<private> strayed: bool;"] if found else []
     for name in found:
-        test = f"strayed = strayed | math_{name}_strays(x);"
-        lines.append(f"fn quick_{name}(x: f32) -> f32 {{ {test} return math_{name}_near(x); }}")
+        given, passed = ("x: f32, y: f32", "x, y") if name in OF_TWO else ("x: f32", "x")
+        test = f"strayed = strayed | math_{name}_strays({passed});"
+        near = f"return math_{name}_near({passed});"
+        lines.append(f"fn quick_{name}({given}) -> f32 {{ {test} {near} }}")
     texts = [call.sub(r"quick_\1", text) for text in (expression.result, expression.steps)]
     return Expression(*texts), lines
 

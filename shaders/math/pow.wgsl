@@ -4,21 +4,28 @@
 // parts, of which the first have 12 bits and exact products.
 fn math_pow(x: f32, y: f32) -> f32 {
   let a = f32_magnitude(x);
-  let exponent = (a - 0x3f5744fdu) & 0xff800000u; // times 2^23
-  let n = f32(bitcast<i32>(exponent)) * 1.1920928955078125e-7; // 2^-23
-  let logarithm = math_pow_log2(bitcast<f32>(a - exponent), n);
-  let estimate = y * logarithm.x;
+  let logarithm = math_pow_logarithm(a);
   // A base that is not a normal number, or a power near the ends of the range or NaN.
-  if ((a - 0x800000u > 0x7effffffu) | (f32_magnitude(estimate) > 0x42fa0000u)) { // 125
+  if ((a - 0x800000u > 0x7effffffu) | (f32_magnitude(y * logarithm.x) > 0x42fa0000u)) { // 125
     return math_pow_edge(x, y);
   }
-  // Adding 1.5 * 2^23 rounds to an integer, which the lowest bits then hold; for the mask see
-  // math_exp_bounded.
-  let bits = bitcast<u32>(estimate + 12582912.0);
-  let whole = bitcast<f32>(bits & 0x4b7fffffu) - 12582912.0;
-  let power = bitcast<f32>(bitcast<u32>(math_pow_fraction(logarithm, y, whole)) + (bits << 23u));
+  let power = math_pow_of_logarithm(logarithm, y);
   if (f32_is_negative(x)) { return math_pow_of_negative(power, y); }
   return power;
+}
+// log2 of a positive normal number, by its bits.
+fn math_pow_logarithm(a: u32) -> vec2<f32> {
+  let exponent = (a - 0x3f5744fdu) & 0xff800000u; // times 2^23
+  let n = f32(bitcast<i32>(exponent)) * 1.1920928955078125e-7; // 2^-23
+  return math_pow_log2(bitcast<f32>(a - exponent), n);
+}
+// 2^(y * logarithm), where that is a normal number.
+fn math_pow_of_logarithm(logarithm: vec2<f32>, y: f32) -> f32 {
+  // Adding 1.5 * 2^23 rounds to an integer, which the lowest bits then hold; for the mask see
+  // math_exp_bounded.
+  let bits = bitcast<u32>(y * logarithm.x + 12582912.0);
+  let whole = bitcast<f32>(bits & 0x4b7fffffu) - 12582912.0;
+  return bitcast<f32>(bitcast<u32>(math_pow_fraction(logarithm, y, whole)) + (bits << 23u));
 }
 // n + log2(m) in two parts, for m from 2^(-1/4) to 2^(3/4). With b the nearer of 1 and 1.4140625,
 // and s = (m - b) / (m + b), which is up to 0.087, it is n + log2(b) + log2((1 + s) / (1 - s)).

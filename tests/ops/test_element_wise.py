@@ -429,7 +429,7 @@ def test_steps_that_read_the_same_are_made_side_by_side(
             assert f"workgroup % {shares}u" in plan.dispatches[0].code
 
 
-@pytest.mark.parametrize("name", ["Exp", "Log", "Tan", "Sinh", "Acosh", "Gelu"])
+@pytest.mark.parametrize("name", ["Exp", "Log", "Tan", "Sinh", "Acosh", "Gelu", "ConstantPow"])
 def test_elements_that_need_a_branch_change_nothing_for_their_neighbours(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -440,7 +440,8 @@ def test_elements_that_need_a_branch_change_nothing_for_their_neighbours(
         x[8 * n + n % 4] = edge
     tensor = dml.TensorDesc(dml.DataType.FLOAT32, x.shape)
     kind = "Activation" if name == "Gelu" else "ElementWise"
-    desc = getattr(dml, f"{kind}{name}Desc")(input_tensor=tensor, output_tensor=tensor)
+    more = {"exponent": 2.5} if name == "ConstantPow" else {}
+    desc = getattr(dml, f"{kind}{name}Desc")(input_tensor=tensor, output_tensor=tensor, **more)
     found = []
     for is_quick in (True, False):
         if not is_quick:
@@ -452,6 +453,30 @@ def test_elements_that_need_a_branch_change_nothing_for_their_neighbours(
     numbers = ~np.isnan(found[1])
     np.testing.assert_array_equal(numbers, ~np.isnan(found[0]))
     same_bits(found[0][numbers], found[1][numbers])
+
+
+@pytest.mark.parametrize(
+    "exponent", [2.5, -0.5, 1e-3, 3, -3, 4, -2, 0, np.inf, -np.inf, np.nan, 1e30, 2 + 1e-12, 101]
+)
+def test_powers_of_bases_of_either_sign(device: dml.Device, exponent: float) -> None:
+    edges = [np.nan, np.inf, -np.inf, 0, -0.0, 1, -1, -2, 1e30, -1e30, 3e-38]
+    x = np.array([*edges, *np.random.default_rng(4).normal(0, 3, 501)], np.float32)
+    tensor = dml.TensorDesc(dml.DataType.FLOAT32, x.shape)
+    desc = dml.ElementWiseConstantPowDesc(
+        input_tensor=tensor, output_tensor=tensor, exponent=exponent
+    )
+    with np.errstate(all="ignore"):
+        wanted = (x.astype(np.float64) ** np.float64(np.float32(exponent))).astype(np.float32)
+    for found in (device.compile(desc)(device.tensor(x)).numpy(), on_gpu(device, desc, x)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-37)
+        numbers = ~np.isnan(wanted)
+        np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(wanted[numbers]))
+
+
+def on_gpu(device: dml.Device, desc: Any, x: Any) -> Any:
+    """What a GPU's kernel makes of an array."""
+    with as_gpu(device) as gpu:
+        return gpu.compile(desc)(gpu.tensor(x)).numpy()
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16"])
