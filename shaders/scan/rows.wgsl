@@ -43,6 +43,7 @@ fn main(at: Invocation) {
       var run = identity();
       #repeat 4: if ($u % LINE_ROUNDS == 0u) { run = identity(); } let round$ = add_round(settled(raw$, line$.source, p$), run, lanes); run = round$.after;
       #repeat 4: write_round(line$.target_, p$, end$, round$, carry);
+      if (LINE_ROUNDS < ROUNDS) { break; } // such lines take one turn
       carry = combine(carry, run);
     }
   }
