@@ -65,7 +65,6 @@ def test_every_directive_is_one_that_assembly_knows(path: Path) -> None:
     [
         ("scan/groups", "ROUNDS", scan.ROUNDS),
         ("scan/tile_sum", "ROUNDS", scan.ROUNDS),
-        ("scan/columns", "AHEAD", scan.COLUMNS_AHEAD),
         ("scan/columns_chain", "COLUMNS", scan.TILE_COLUMNS),
         ("scan/publish", "COUNT_BITS", scan.TICKETS.bit_length()),
     ],
@@ -81,6 +80,12 @@ def test_tiles_have_no_more_steps_than_are_written_out() -> None:
     text = (SHADERS / "scan/columns_chain.wgsl").read_text(encoding="utf-8")
     repeats = {int(n) for n in re.findall(r"#repeat (\d+): ", text)}
     assert repeats == {max(steps for _, steps in scan.TILE_SHAPES.values())}
+
+
+def test_columns_have_as_many_batches_and_steps_as_are_written_out() -> None:
+    text = (SHADERS / "scan/columns.wgsl").read_text(encoding="utf-8")
+    repeats = re.findall(r"#repeat (\d+): if \(BATCH > \$u\)", text)
+    assert repeats == [str(2 * scan.COLUMNS_BATCH)] * scan.BATCHES
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -14,7 +14,7 @@ from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, eight
 from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, widen
-from dmlgpu.plan.scan import COLUMNS_AHEAD
+from dmlgpu.plan.scan import BATCHES, COLUMNS_BATCH
 from dmlgpu.runtime.reach import grid
 from dmlgpu.wgsl.assembly import Shader, assemble, binds
 from dmlgpu.wgsl.params import pack_params
@@ -229,7 +229,7 @@ def test_no_loop_on_a_software_adapter_passes_65535_steps() -> None:
             if dispatch.shader == "scan/columns":
                 steps = dispatch.params["axis_size"]
                 assert isinstance(steps, int)
-                units = -(-steps // COLUMNS_AHEAD)
+                units = -(-steps // (BATCHES * COLUMNS_BATCH))
             assert isinstance(units, int)
             assert units <= 65_535
 

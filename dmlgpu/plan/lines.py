@@ -156,14 +156,16 @@ def is_dense(scan: Scan) -> bool:
     return last.size == 1 or last.source == last.out == scan.axis_size
 
 
-WORDS_ACROSS = 32  # fewest words of a row for which neighbours read neighbours
+PIECES_ACROSS = 32  # fewest of a row for which neighbours read neighbours, where not units
+# Pieces in 16 bytes, by the snippet that takes them: the first that rows are whole numbers of.
+PIECES = {"columns_of_units": 1, "columns_of_pairs": 2, "columns_of_words": 4}
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Neighbouring lines that lie side by side, taken 16 bytes at a time.
 
-    In the `scan` all numbers are units where rows are whole units, else words.
+    In the `scan` all numbers are pieces: units, or pairs of words or words where rows are no more.
     """
 
     scan: Scan
@@ -171,13 +173,13 @@ class Columns:
 
     @property
     def pieces(self) -> int:
-        """Units or words of all lines."""
+        """Units, pairs of words, or words of all lines."""
         return count(self.scan.lines)
 
     @property
     def units(self) -> int:
         """Invocations that take 16 bytes each."""
-        return self.pieces if self.snippet == "columns_of_units" else -(-self.pieces // 4)
+        return -(-self.pieces // PIECES[self.snippet])
 
 
 def columns_of(scan: Scan) -> Columns | None:
@@ -187,8 +189,8 @@ def columns_of(scan: Scan) -> Columns | None:
         return None
     strides = [n for d in outer for n in (d.source, d.out)]
     edges = [scan.in_base, scan.out_base, scan.in_step, scan.out_step, last.size, *strides]
-    kinds = ((128, 1, "columns_of_units"), (32, WORDS_ACROSS, "columns_of_words"))
-    for bits, least, snippet in kinds:
+    for snippet, pieces in PIECES.items():
+        bits, least = 128 // pieces, PIECES_ACROSS if pieces > 1 else 1
         if any(n * scan.bits % bits for n in edges) or last.size * scan.bits < bits * least:
             continue
         lines = [d.scaled(scan.bits, bits) for d in outer]

@@ -9,6 +9,7 @@ from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan import box_code, boxes
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan
 from dmlgpu.plan.lines import (
+    PIECES,
     Scan,
     along_lines,
     arithmetic,
@@ -27,7 +28,7 @@ from dmlgpu.plan.traffic import all_read, bytes_written
 
 # Numbers that the shaders share, or that drivers and devices set.
 ROUNDS = 4  # 16-byte units of a lane, as in scan/rows.wgsl, _groups.wgsl and tile_sum.wgsl
-COLUMNS_AHEAD = 8  # steps of one turn of the loop in scan/columns.wgsl
+BATCHES = 4  # of steps, in one turn of the loop in scan/columns.wgsl
 TILE_COLUMNS = 8  # units across a tile, as in scan/columns_chain.wgsl
 STREAM_FAN = 32  # tiles of a block, and blocks of a superblock, in scan/stream.wgsl
 TICKETS = (1 << 20) - 256  # of one call, as in publish.wgsl; a grid may be a few more
@@ -43,6 +44,7 @@ WALKERS = 32768  # invocations that fill a GPU
 SUBGROUPS = WALKERS // 32  # subgroups that fill a GPU
 CPU_WALKERS = 64  # invocations that fill a CPU
 COLUMNS_WG = 128
+COLUMNS_BATCH = 2  # steps that a column loads together; on a GPU 4 below WALKERS columns
 CHAIN_STEPS = 64  # fewest steps worth a tile of columns, and as many columns per step
 TILE_SHAPES = {16: (128, 28), 32: (256, 16), 64: (256, 12)}  # by bits: WG_SIZE, STEPS
 TILE_BLOCK = 16  # tiles down that are added up together
@@ -177,7 +179,7 @@ class Shape:
 Choice = tuple[Callable[[Shape], bool], str, str]
 CHOICES: tuple[Choice, ...] = (
     (
-        lambda s: s.on_cpu and s.columns >= 16 and s.steps <= MAX_LOOP * COLUMNS_AHEAD,
+        lambda s: s.on_cpu and s.columns >= 16 and s.steps <= MAX_LOOP * BATCHES * COLUMNS_BATCH,
         "columns",
         "cumsum axis 0 float32 bandwidth, software adapters: 16 bytes at a time, not 4",
     ),
@@ -185,7 +187,7 @@ CHOICES: tuple[Choice, ...] = (
     (
         lambda s: (
             s.waits
-            and 0 < s.columns < WALKERS
+            and 0 < s.columns < WALKERS // 2
             and s.steps >= max(CHAIN_STEPS, s.columns // CHAIN_STEPS)
             and _tiles(s.scan, s.columns).number <= TICKETS
         ),
@@ -248,6 +250,9 @@ def _suits_boxes(scan: Scan, adapter: Adapter, largest: int) -> bool:
         across = scan.lines[-1].size * scan.bits
         if columns.snippet == "columns_of_units" or across < boxes.RUN:
             return across < SECTORS
+        several = scan.bits * PIECES[columns.snippet] < 128  # elements of a piece; boxes take one
+        if several and columns.units >= WALKERS // 2:
+            return False
         return boxes.boxes_of(scan, adapter.max_workgroup_storage).segments == 1
     if not (fits_units(scan) or fits_packed(scan)):
         return True
@@ -342,7 +347,7 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
     if kernel == "rows":
         return Plan((_rows(scan, adapter),))
     if kernel == "columns":
-        return Plan((_columns(scan),))
+        return Plan((_columns(scan, is_cpu=adapter.is_cpu),))
     waits = {"columns_chain": _columns_chain, "linked": _linked, "stream": _stream}.get(kernel)
     if waits is None:
         scratch: dict[str, int] = {}
@@ -374,12 +379,14 @@ def _rows(scan: Scan, adapter: Adapter) -> Dispatch:
     return Dispatch("scan/rows", groups, params, bindings, slots, constants)
 
 
-def _columns(scan: Scan) -> Dispatch:
+def _columns(scan: Scan, *, is_cpu: bool) -> Dispatch:
     """An invocation for each unit of neighbouring lines."""
     columns = columns_of(scan)
     assert columns is not None
     params = {**line_params(columns.scan), "columns": columns.pieces}
-    constants = {"WG_SIZE": COLUMNS_WG, "RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
+    batch = COLUMNS_BATCH * (1 if is_cpu or columns.units >= WALKERS else 2)
+    constants = {"WG_SIZE": COLUMNS_WG, "BATCH": batch}
+    constants |= {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings, groups = {"input": scan.input, "output": scan.output}, -(-columns.units // COLUMNS_WG)
     slots = {**arithmetic(scan), "columns": columns.snippet}
     return Dispatch("scan/columns", groups, params, bindings, slots, constants)

@@ -1,9 +1,10 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT along an outer axis: one invocation walks the axis with
 // 16 bytes of neighbouring lines, so neighbours read neighbours.
 override WG_SIZE: u32 = 128;
-const AHEAD = 8u; // loads in flight
+override BATCH: u32 = 2; // steps that are loaded together; four batches are under way
 
 #param columns: u32
+#import invocation
 #import num
 #import fold
 #import lines
@@ -11,24 +12,28 @@ const AHEAD = 8u; // loads in flight
 #import step_down
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let columns = columns_at((group.x + group.y * groups.x) * WG_SIZE, lane, WG_SIZE);
+fn main(at: Invocation) {
+  let columns = columns_at(group_of(at) * WG_SIZE, at.lane, WG_SIZE);
   if (!columns.here) { return; }
   var sum = identities();
-  var source = columns.source;
-  var at = columns.target_;
-  // The next loads are under way while these values are written.
-  #repeat 8: var unit$ = vec4<u32>(); if (params.axis_size > $u) { unit$ = load_columns(source + $u * params.in_step); }
-  for (var first = 0u; first < params.axis_size; first += AHEAD) {
-    let left = params.axis_size - first;
-    source += AHEAD * params.in_step;
-    #repeat 8: var next$ = vec4<u32>(); if (left > AHEAD + $u) { next$ = load_columns(source + $u * params.in_step); }
-    #repeat 8: if (left > $u) { sum = step_down(at + $u * params.out_step, columns, sum, unit$); }
-    #repeat 8: unit$ = next$;
-    at += AHEAD * params.out_step;
+  let last = params.axis_size - 1u;
+  let source = columns.source;
+  var target_ = columns.target_;
+  #repeat 4: var a$ = vec4<u32>(); if (BATCH > $u) { a$ = load_columns(source + min($u, last) * params.in_step); }
+  #repeat 4: var b$ = vec4<u32>(); if (BATCH > $u) { b$ = load_columns(source + min(BATCH + $u, last) * params.in_step); }
+  #repeat 4: var c$ = vec4<u32>(); if (BATCH > $u) { c$ = load_columns(source + min(2u * BATCH + $u, last) * params.in_step); }
+  #repeat 4: var d$ = vec4<u32>(); if (BATCH > $u) { d$ = load_columns(source + min(3u * BATCH + $u, last) * params.in_step); }
+  // Each batch is written, and its successor asked for while the other three are on their way.
+  for (var first = 0u; first <= last; first += 4u * BATCH) {
+    let next = first + 4u * BATCH;
+    #repeat 4: if (BATCH > $u && first + $u <= last) { sum = step_down(target_ + $u * params.out_step, columns, sum, a$); }
+    #repeat 4: if (BATCH > $u) { a$ = load_columns(source + min(next + $u, last) * params.in_step); }
+    #repeat 4: if (BATCH > $u && first + BATCH + $u <= last) { sum = step_down(target_ + (BATCH + $u) * params.out_step, columns, sum, b$); }
+    #repeat 4: if (BATCH > $u) { b$ = load_columns(source + min(next + BATCH + $u, last) * params.in_step); }
+    #repeat 4: if (BATCH > $u && first + 2u * BATCH + $u <= last) { sum = step_down(target_ + (2u * BATCH + $u) * params.out_step, columns, sum, c$); }
+    #repeat 4: if (BATCH > $u) { c$ = load_columns(source + min(next + 2u * BATCH + $u, last) * params.in_step); }
+    #repeat 4: if (BATCH > $u && first + 3u * BATCH + $u <= last) { sum = step_down(target_ + (3u * BATCH + $u) * params.out_step, columns, sum, d$); }
+    #repeat 4: if (BATCH > $u) { d$ = load_columns(source + min(next + 3u * BATCH + $u, last) * params.in_step); }
+    target_ += 4u * BATCH * params.out_step;
   }
 }

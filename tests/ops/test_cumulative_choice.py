@@ -52,10 +52,10 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
         ((65536, 4096), 0, "columns_chain"),
         ((63, 4096), 0, "columns"),  # too short for tiles
         ((64, 4096), 0, "columns_chain"),
-        ((255, 65536), 0, "columns"),  # 16,384 columns of 16 bytes, 64 for each step
-        ((256, 65536), 0, "columns_chain"),
-        ((4096, 131068), 0, "columns_chain"),
-        ((4096, 131072), 0, "columns"),  # 32,768 columns fill a GPU
+        ((254, 65532), 0, "columns"),  # 16,383 columns of 16 bytes, 64 for each step
+        ((255, 65532), 0, "columns_chain"),
+        ((4096, 65532), 0, "columns_chain"),
+        ((4096, 65536), 0, "columns"),  # 16,384 columns fill a GPU
         ((64, 1024, 4096), 1, "columns"),
         ((1 << 22, 64), 1, "rows"),
         ((1 << 28,), 0, "stream"),
@@ -77,6 +77,35 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
 )
 def test_a_gpu_chooses(shape: tuple[int, ...], axis: int, kernel: str) -> None:
     assert scan.choose(problem(shape, axis), GPU) == kernel
+
+
+@pytest.mark.parametrize(
+    ("data_type", "across", "kernel"),
+    [
+        (T.FLOAT32, 70_000, "columns_of_units"),
+        (T.FLOAT32, 70_002, "columns_of_pairs"),
+        (T.FLOAT32, 30_002, ""),  # too few to fill a GPU
+        (T.FLOAT32, 70_001, ""),  # words are single elements, as boxes read them
+        (T.FLOAT16, 140_004, "columns_of_pairs"),
+        (T.FLOAT16, 140_002, "columns_of_words"),
+        (T.FLOAT16, 140_001, ""),  # rows begin inside words
+        (T.INT64, 35_001, ""),
+    ],
+)
+def test_columns_are_read_in_the_largest_pieces_that_rows_are_whole_numbers_of(
+    data_type: T, across: int, kernel: str
+) -> None:
+    made = scan.plan_scan(problem((100, across), 0, data_type), GPU, 1 << 28)
+    assert [d.slots.get("columns", "") for d in made.dispatches] == [kernel]
+    assert {d.shader for d in made.dispatches} == {"scan/columns" if kernel else "scan/boxes"}
+
+
+def test_few_columns_load_further_ahead() -> None:
+    batches = [
+        scan.plan_scan(problem((100, across), 0), GPU).dispatches[0].constants["BATCH"]
+        for across in (131_068, 131_072)
+    ]
+    assert batches == [4, 2]
 
 
 def test_without_subgroups_or_progress_long_columns_are_walked() -> None:

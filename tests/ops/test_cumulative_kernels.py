@@ -226,6 +226,34 @@ def test_kernel_agrees_with_numpy_on_ragged_lines(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("dtype", "across", "pieces"),
+    [
+        ("float32", 162, "pairs"),
+        ("float32", 161, "words"),
+        ("float16", 164, "pairs"),
+        ("float16", 162, "words"),
+        ("uint64", 161, "pairs"),
+    ],
+)
+@pytest.mark.parametrize("is_cpu", [False, True])
+def test_columns_are_read_in_pieces_of_any_size(
+    dtype: str,
+    across: int,
+    pieces: str,
+    is_cpu: bool,
+    opened: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    facts = replace(opened.context.facts, is_cpu=is_cpu)
+    monkeypatch.setattr(opened.context, "facts", facts)
+    case = Case("columns", dtype, (3, 37, across), 1, is_cpu, not is_cpu, False, is_cpu)
+    (dispatch,) = check(case, opened, monkeypatch).plan.dispatches
+    assert dispatch.slots["columns"] == f"columns_of_{pieces}"
+    assert dispatch.constants["BATCH"] == (2 if is_cpu else 4)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("kernel", SHAPES)
 def test_sums_are_negative_zeros_while_nothing_else_came(
