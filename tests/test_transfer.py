@@ -2,30 +2,111 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlgpu as dml
-from dmlgpu.gpu import private, recording
-from dmlgpu.gpu.transfer import CHUNK, DIRECT, SMALL
+from dmlgpu.gpu import gpu, private, recording, transfer
+from dmlgpu.gpu.transfer import CHUNK, READ_IN_PLACE, SMALL, WAIT_IN_PLACE
 
 pytestmark = pytest.mark.gpu
 
 
+@pytest.fixture(params=["as it is", "a GPU's", "unseen"])
+def any_way(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[dml.Device]:
+    """A device whose bytes go as they go here, as on a GPU, or where the host sees no memory."""
+    if request.param == "unseen":
+        monkeypatch.setattr(gpu, "stays_mapped", lambda _: False)
+    with dml.Device() as device:
+        if request.param == "a GPU's":
+            made = device.context.gpu
+            made.is_cpu, made._most_seen = False, min(made._most_seen, gpu.SMALL)
+        yield device
+
+
+@pytest.fixture
+def unseen(monkeypatch: pytest.MonkeyPatch) -> Iterator[dml.Device]:
+    """A device none of whose memory the host sees: all goes through mapped staging memory."""
+    monkeypatch.setattr(gpu, "stays_mapped", lambda _: False)
+    with dml.Device() as device:
+        yield device
+
+
 @pytest.mark.parametrize(
     "size",
-    [4, DIRECT - 4, DIRECT, SMALL, SMALL + 4, CHUNK, CHUNK + 4, 4 * CHUNK + 12],
+    [4, READ_IN_PLACE, WAIT_IN_PLACE, SMALL, SMALL + 4, CHUNK, CHUNK + 4, 4 * CHUNK + 12],
 )
-def test_what_goes_up_comes_down(device: dml.Device, size: int) -> None:
+def test_what_goes_up_comes_down(any_way: dml.Device, size: int) -> None:
     x = np.random.default_rng(size).integers(0, 1 << 32, size // 4, np.uint32)
-    np.testing.assert_array_equal(device.tensor(x).numpy(), x)
+    tensor = any_way.tensor(x)
+    np.testing.assert_array_equal(tensor.numpy(), x)
+    np.testing.assert_array_equal((tensor ^ 5).numpy(), x ^ 5)
+
+
+@pytest.mark.parametrize("size", [64, READ_IN_PLACE + 4, WAIT_IN_PLACE - 1024])
+def test_calls_see_uploads_made_before_them_and_none_made_later(
+    any_way: dml.Device, size: int
+) -> None:
+    """Though each lies in memory that the one before has left."""
+    found = []
+    for i in range(20):
+        x = any_way.tensor(np.full(size // 4, i, np.int32))
+        found.append(x + 100)
+        if i % 3 == 0:
+            any_way.flush()
+    for i, y in enumerate(found):
+        np.testing.assert_array_equal(y.numpy(), np.full(size // 4, i + 100))
+
+
+@pytest.mark.parametrize("size", [1024, WAIT_IN_PLACE])
+def test_an_upload_is_not_overtaken_by_an_earlier_one_into_the_same_memory(
+    any_way: dml.Device, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """While the device is busy small ones wait in its queue, for the next submission."""
+    with monkeypatch.context() as busy:
+        busy.setattr(transfer, "is_idle", lambda *_: False)
+        first = any_way.tensor(np.full(size - 256, 1, np.uint8))
+    storage = first.storage
+    del first
+    second = any_way.tensor(np.full(size, 2, np.uint8))
+    if size == WAIT_IN_PLACE:
+        assert second.storage is storage
+    np.testing.assert_array_equal((second + second).numpy(), np.full(size, 4))
+    np.testing.assert_array_equal(second.numpy(), np.full(size, 2))
+
+
+def test_what_is_small_and_seen_is_transferred_without_a_submission(
+    any_way: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sees = any_way.context.gpu._most_seen > 0
+    submitted = []
+    monkeypatch.setattr(recording.Recording, "_submit", lambda *_: submitted.append(1))
+    flush = any_way.context.gpu.flush_writes
+    monkeypatch.setattr(any_way.context.gpu, "flush_writes", lambda: submitted.append(1) or flush())
+    x = any_way.tensor(np.arange(16))
+    any_way.wait()
+    assert len(submitted) == (0 if sees else 1)
+    if sees:
+        np.testing.assert_array_equal(x.numpy(), np.arange(16))
+        assert not submitted
+
+
+def test_a_buffer_that_others_hold_is_read_through_a_copy(device: dml.Device) -> None:
+    """They may destroy it while it is read."""
+    x = device.tensor(np.arange(16))
+    assert x.buffer is not None
+    assert not device.context.transfers.is_read_in_place(x.storage, x.nbytes)
+    np.testing.assert_array_equal(x.numpy(), np.arange(16))
 
 
 def test_a_read_sees_a_small_write_that_nothing_was_submitted_after(device: dml.Device) -> None:
     """Small writes wait in the queue; a large buffer of a CPU adapter is mapped and read itself."""
-    whole = device.tensor(np.zeros(DIRECT, np.uint32))
+    whole = device.tensor(np.zeros(WAIT_IN_PLACE, np.uint32))
     head = whole.view(dml.TensorDesc(dml.DataType.UINT32, (16,)))
     assert whole.numpy()[0] == 0
     device.context.transfers.write(head.buffer, head.offset, np.full(64, 7, np.uint8))
@@ -80,10 +161,10 @@ def test_batches_grow_while_nobody_waits(
 
 
 def test_a_read_waits_for_as_long_as_it_takes(
-    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+    unseen: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A device may say that it has nothing to do before it has answered."""
-    x = device.tensor(np.arange(16, dtype=np.uint32))
+    x = unseen.tensor(np.arange(16, dtype=np.uint32))
     polls = []
     poll = private.poll
 
@@ -98,10 +179,10 @@ def test_a_read_waits_for_as_long_as_it_takes(
 
 
 def test_a_read_without_an_answer_is_refused(
-    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+    unseen: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process would end where bytes were read that are not mapped."""
-    x = device.tensor(np.arange(16, dtype=np.uint32))
+    x = unseen.tensor(np.arange(16, dtype=np.uint32))
     with monkeypatch.context() as patched:
         patched.setattr(private, "LOST", 0.0)
         patched.setattr(private, "poll", lambda _: True)

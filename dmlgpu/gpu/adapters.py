@@ -112,12 +112,19 @@ def _no_wayland() -> Iterator[None]:
 
 
 class _Downlevel(logging.Filter):
-    """Leaves out wgpu-native's warning about features of WebGPU that no shader here uses."""
+    """Leaves out wgpu-native's warnings: of features of WebGPU that no shader here uses, and of
+    tensors that can be mapped, which only small ones are on a GPU.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = str(record.msg)
         return not text.startswith(
-            ("Missing downlevel flags", "The underlying API or device", "DownlevelCapabilities")
+            (
+                "Missing downlevel flags",
+                "The underlying API or device",
+                "DownlevelCapabilities",
+                "Feature MAPPABLE_PRIMARY_BUFFERS",
+            )
         )
 
 

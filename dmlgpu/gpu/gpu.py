@@ -41,14 +41,19 @@ from dmlgpu.gpu.private import (
     device_of,
     in_thread,
     poller,
+    see,
+    stays_mapped,
     timestamp_period,
     warm_up,
 )
 from dmlgpu.gpu.translate import reason, translated, translation
 
-_WANTED_FEATURES = ("subgroup", "timestamp-query", "shader-int64")
 LEAST_BINDING = 1024  # bytes
-MAPPED_IN_PLACE = "mappable-primary-buffers"  # tensors themselves can be mapped; wise on a CPU only
+MAPPED_IN_PLACE = "mappable-primary-buffers"  # tensors themselves can be mapped
+SMALL = (
+    256 << 10
+)  # bytes up to which the host sees a GPU's tensors: it may see little of its memory
+_WANTED_FEATURES = ("subgroup", "timestamp-query", "shader-int64", MAPPED_IN_PLACE)
 
 
 def _refusal(label: str, text: str, info: AdapterInfo, told: str) -> str:
@@ -125,8 +130,9 @@ class Gpu:
         self.max_workgroup_storage: int = int(limits["max-compute-workgroup-storage-size"])
         self.has_timestamps: bool = "timestamp-query" in features
         self.queue: classes.GPUQueue = device.queue
-        direct = self.is_cpu and MAPPED_IN_PLACE in features
-        self._storage_usage = STORAGE | MAPPABLE * direct
+        self.stays_mapped: bool = stays_mapped(device)
+        sees = self.stays_mapped and MAPPED_IN_PLACE in features
+        self._most_seen = sees * (self.max_buffer if self.is_cpu else SMALL)
         self._check_limits()
         self.lost: str = ""  # what was being done when the device went away
         self.gone: bool = False  # lost, closed, or of the process that forked this one
@@ -149,8 +155,6 @@ class Gpu:
         check_not_forked()
         info, adapter = choose(wanted)
         features = [f for f in _WANTED_FEATURES if f in adapter.features]
-        if info.kind == "cpu" and MAPPED_IN_PLACE in adapter.features:
-            features.append(MAPPED_IN_PLACE)
         limits = {
             name: value
             for name, value in adapter.limits.items()
@@ -208,8 +212,14 @@ class Gpu:
             raise OutOfMemoryError(
                 f"{what} needs a buffer of {size} bytes; {self.info.name} allows {self.max_buffer}"
             )
+        sees = size <= self._most_seen
+        usage = STORAGE | MAPPABLE * sees
         with self.doing(f"allocating {size} bytes"):
-            return self.device.create_buffer(size=size, usage=self._storage_usage)
+            made = self.device.create_buffer(size=size, usage=usage, mapped_at_creation=sees)
+            if sees:
+                see(made)
+                made.unmap()
+            return made
 
     def check_usage(self, buffer: Buffer) -> None:
         """Raises unless tensors can lie in a buffer made elsewhere."""
@@ -226,6 +236,19 @@ class Gpu:
         """A buffer that host memory goes through."""
         with self.doing(f"allocating {size} bytes of staging memory"):
             return self.device.create_buffer(size=size, usage=usage)
+
+    def seen_staging(self, size: int) -> Buffer:
+        """A buffer that a GPU's memory goes through to the host, which sees it if it can."""
+        made = self.staging(size, "MAP_READ|COPY_DST")
+        if self.stays_mapped:
+            with self.doing("mapping staging memory"):
+                mapping = HostMap(self.device, made)
+                try:
+                    mapping.wait(READ, 0, size)
+                    see(made)
+                finally:
+                    mapping.end()
+        return made
 
     def flush_writes(self) -> None:
         """Lets small writes reach their buffers: they wait in the queue for a submission."""

@@ -31,13 +31,3 @@ def can_be_copied(buffer: Buffer) -> bool:
 def can_be_written(buffer: Buffer) -> bool:
     """Whether a copy may write it."""
     return bool(buffer.usage & wgpu.BufferUsage.COPY_DST)
-
-
-def can_map_read(buffer: Buffer) -> bool:
-    """Whether the host can read it in place."""
-    return bool(buffer.usage & wgpu.BufferUsage.MAP_READ)
-
-
-def can_map_write(buffer: Buffer) -> bool:
-    """Whether the host can write it in place."""
-    return bool(buffer.usage & wgpu.BufferUsage.MAP_WRITE)

@@ -56,6 +56,7 @@ class Native(Protocol):
 
     lib: Any
     ffi: Any
+    version_info: tuple[int, ...]
 
 
 @cache
@@ -446,6 +447,17 @@ def _callback(kind: str) -> tuple[Any, ...]:
     return (*types, lib.WGPUCallbackMode_AllowProcessEvents, callback)
 
 
+def is_idle(device: classes.GPUDevice, polls: int = 1) -> bool:
+    """Whether a device has nothing to do, asked until it says so, but only so often."""
+    with Question(device):
+        for _ in range(polls):
+            if is_destroyed(device):
+                break
+            if poll(device):
+                return True
+    return False
+
+
 def wait_for_queue(device: classes.GPUDevice, queue: classes.GPUQueue) -> None:
     """Returns when all that was submitted so far is done."""
     with Question(device) as question:
@@ -454,7 +466,77 @@ def wait_for_queue(device: classes.GPUDevice, queue: classes.GPUQueue) -> None:
         question.wait("waiting for the GPU")
 
 
-class HostMap:
+def stays_mapped(device: classes.GPUDevice) -> bool:
+    """Whether the host goes on seeing memory where it was mapped once, for as long as it lasts.
+
+    WebGPU does not say so. On Vulkan wgpu-native 29 maps memory whole when it gets it from the
+    driver, always coherent; mapping a buffer there means to say where in it the buffer lies, and
+    unmapping does nothing.
+    """
+    vulkan = device.adapter.info["backend_type"] == "Vulkan"
+    return vulkan and native().version_info[0] == 29
+
+
+def see(buffer: classes.GPUBuffer) -> None:
+    """Notes where the host sees a buffer that is mapped; see `stays_mapped`."""
+    lib, ffi = native().lib, native().ffi
+    found = lib.wgpuBufferGetMappedRange(handle(buffer), 0, buffer.size)
+    buffer._dmlgpu_seen = np.frombuffer(ffi.buffer(found, buffer.size), np.uint8)  # type: ignore[attr-defined]
+
+
+def seen(buffer: classes.GPUBuffer) -> Bytes | None:
+    """A buffer's bytes where the host sees them; valid until it is destroyed."""
+    view: Bytes | None = getattr(buffer, "_dmlgpu_seen", None)
+    return view
+
+
+class Copying:
+    """A copy within host memory, by several threads where it is large. `end` is to follow."""
+
+    def __init__(self) -> None:
+        self._open = [True]  # while copies may begin
+        self._parts: list[tuple[Bytes, Any, Bytes] | None] = []
+        self._total = 0
+        self._done: list[None] = []
+
+    def copy(self, target: Bytes, source: Bytes) -> bool:
+        """Copies bytes; False when the end came before all were copied."""
+        size = target.nbytes
+        if size < THREADED:
+            whole = compress(((target, ..., source),), self._open)
+            return bool(list(starmap(setitem, whole)))  # asking and copying are one step
+        step = -(-size // THREADS)
+        parts = [
+            (target[at : at + step], ..., source[at : at + step]) for at in range(0, size, step)
+        ]
+        self._parts = [*[None] * len(parts), *parts]  # each worker ends at a None of its own
+        self._total = len(parts)  # after them: `end` may come in between, and waits for none then
+        with contextlib.suppress(RuntimeError):  # the system has no more threads
+            for _ in parts[1:]:
+                _thread.start_new_thread(self._work, ())
+        self._work()
+        while self._open and len(self._done) < self._total:
+            time.sleep(20e-6)
+        return len(self._done) == self._total
+
+    def _work(self) -> None:
+        """Copies parts until none is left: asking, taking one and copying it are one step.
+
+        No exception says that none is left: Python 3.11 keeps one that is being handled, and all
+        that its traceback holds, when a signal handler raises at the end of handling it.
+        """
+        may: Iterator[int] = iter(self._open.__len__, 0)
+        taken: Iterable[Any] = map(mul, may, iter(self._parts.pop, None))
+        self._done.extend(starmap(setitem, taken))
+
+    def end(self) -> None:
+        """Nothing is copied any more when this returns."""
+        self._open.clear()
+        while len(self._done) < self._total - max(0, len(self._parts) - self._total):
+            time.sleep(20e-6)  # other threads still copy
+
+
+class HostMap(Copying):
     """Bytes of a buffer that the host reads or writes in place, until `end`.
 
     `end` may come from code that interrupts the one that copies: the copy then stops where it is,
@@ -462,13 +544,10 @@ class HostMap:
     """
 
     def __init__(self, device: classes.GPUDevice, buffer: classes.GPUBuffer) -> None:
+        super().__init__()
         self._device = device
         self._buffer = buffer
         self._requested: list[Any] = []  # has an entry from the request until the end
-        self._open = [True]  # while copies may begin
-        self._parts: list[tuple[Bytes, Any, Bytes] | None] = []
-        self._total = 0
-        self._done: list[None] = []
 
     def wait(self, mode: int, offset: int, size: int) -> None:
         """Maps the bytes, when the work submitted so far is done with them."""
@@ -504,48 +583,17 @@ class HostMap:
     def read(self, offset: int, target: Bytes) -> bool:
         """Copies bytes to host memory; False when the end came before all were copied."""
         view = self._view(offset, target.nbytes)
-        return view is not None and self._copy(target, view)
+        return view is not None and self.copy(target, view)
 
     def write(self, offset: int, data: Bytes) -> bool:
         """Copies bytes from host memory; False when the end came before all were copied."""
         size = -(-data.nbytes // 4) * 4
         view = self._view(offset, size)
-        return view is not None and self._copy(view[: data.nbytes], data)
-
-    def _copy(self, target: Bytes, source: Bytes) -> bool:
-        size = target.nbytes
-        if size < THREADED:
-            whole = compress(((target, ..., source),), self._open)
-            return bool(list(starmap(setitem, whole)))  # asking and copying are one step
-        step = -(-size // THREADS)
-        parts = [
-            (target[at : at + step], ..., source[at : at + step]) for at in range(0, size, step)
-        ]
-        self._parts = [*[None] * len(parts), *parts]  # each worker ends at a None of its own
-        self._total = len(parts)  # after them: `end` may come in between, and waits for none then
-        with contextlib.suppress(RuntimeError):  # the system has no more threads
-            for _ in parts[1:]:
-                _thread.start_new_thread(self._work, ())
-        self._work()
-        while self._open and len(self._done) < self._total:
-            time.sleep(20e-6)
-        return len(self._done) == self._total
-
-    def _work(self) -> None:
-        """Copies parts until none is left: asking, taking one and copying it are one step.
-
-        No exception says that none is left: Python 3.11 keeps one that is being handled, and all
-        that its traceback holds, when a signal handler raises at the end of handling it.
-        """
-        may: Iterator[int] = iter(self._open.__len__, 0)
-        taken: Iterable[Any] = map(mul, may, iter(self._parts.pop, None))
-        self._done.extend(starmap(setitem, taken))
+        return view is not None and self.copy(view[: data.nbytes], data)
 
     def end(self) -> None:
         """Unmaps, or calls off a map that is pending; does nothing the second time."""
-        self._open.clear()
-        while len(self._done) < self._total - max(0, len(self._parts) - self._total):
-            time.sleep(20e-6)  # other threads still copy
+        super().end()
         if not self._requested:
             return
         lib = native().lib

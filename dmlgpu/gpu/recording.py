@@ -96,7 +96,7 @@ class Batch:
     def __init__(self) -> None:
         self.calls: list[tuple[Call]] = []  # each in a tuple of its own, which tells it from others
         self.taken: tuple[tuple[Call], ...] | None = None  # the calls, once it is being submitted
-        self.members: frozenset[int] = frozenset()  # ids of what is taken
+        self.members: frozenset[int] = frozenset()  # ids of what was taken, once that is forgotten
         self.permit = [True]  # to submit it; see submit_once
         self.won: list[tuple[None, Attempt]] = []  # the attempt that submitted it
         self.is_risky = False  # uses a buffer that someone outside can destroy
@@ -136,7 +136,7 @@ class Recording:
         self._batches: deque[Batch] = deque([Batch()])  # the last is open
         self._spoiled = False  # a call has been dropped: what it was to fill may be used by others
         self._stuck = False  # the last submission failed and nobody was told
-        self.settle: Callable[[], None] = lambda: None  # what a transfer left half done, ended
+        self.submitted = 0  # rises with every submission, before it
         self.trim: Callable[[], None] = lambda: None  # memory kept beyond its limit, let go
 
     def append(self, call: Call) -> None:
@@ -202,23 +202,29 @@ class Recording:
         self._forget_submitted()
         self._stuck = False
 
-    def submit(self) -> None:
-        """Submits what waits."""
+    def submit(self) -> bool:
+        """Submits what waits; whether there was any."""
         self._enough = BATCH_BYTES
         batches = self._batches
         if batches[-1].calls:
             batches.append(Batch())
-        if len(batches) > 1:
-            self.settle()
+        elif len(batches) == 1:
+            self._stuck = False
+            self.trim()
+            return False
+        found = False
         while True:
             batch = batches[0]
             if batch is batches[-1]:
                 break
             if batch.is_waiting:
+                self.submitted += 1
                 self._submit(batch)
+                found = True
             self._forget_submitted()
         self._stuck = False
         self.trim()
+        return found
 
     def _forget_submitted(self) -> None:
         for batch in list(self._batches):

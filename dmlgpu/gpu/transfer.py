@@ -1,11 +1,10 @@
-"""Bytes between host and device: mapped in place where the adapter is a CPU, else through staging
-memory that is kept and used in turns, so that copying and waiting overlap.
+"""Bytes between host and device: in place where a tensor can be mapped and that is quicker, else
+through staging memory that is kept and used in turns, so that copying and waiting overlap.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
@@ -15,16 +14,28 @@ from dmlgpu.errors import DeviceError
 from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Storage
-from dmlgpu.gpu.objects import Buffer, Pipeline, can_be_copied, can_map_read, can_map_write
-from dmlgpu.gpu.private import READ, WRITE, Bytes, HostMap, wait_for_queue
+from dmlgpu.gpu.objects import Buffer, Pipeline, can_be_copied
+from dmlgpu.gpu.private import (
+    READ,
+    THREADED,
+    WRITE,
+    Bytes,
+    Copying,
+    HostMap,
+    is_idle,
+    seen,
+    wait_for_queue,
+)
 from dmlgpu.gpu.recording import READ as READ_NAME
 from dmlgpu.gpu.recording import Call, Recording
 
 CHUNK = 32 << 20  # bytes of one staging buffer
 TURNS = 3  # staging buffers each way
 SMALL = 4 << 20  # up to here the queue's own write is quicker
-DIRECT = 64 << 10  # from here a buffer that can be mapped is
+READ_IN_PLACE = 512  # up to here the host reads a GPU's memory quicker than a copy is submitted
+WAIT_IN_PLACE = 64 << 10  # from here a CPU adapter writes in place what it has to wait for
 UP, DOWN = "MAP_WRITE|COPY_SRC", "MAP_READ|COPY_DST"  # usage of staging memory
+POLLS = 100  # of a GPU, before it is asked to answer
 TRIES = 100  # times that a read in place may be interrupted by code that submits
 
 COPY_WORDS = """
@@ -56,10 +67,8 @@ class Transfers:
     def __init__(self, gpu: Gpu, recording: Recording) -> None:
         self._gpu = gpu
         self._recording = recording
-        recording.settle = self.settle
         # Staging buffers that nobody uses. Whoever uses one has taken it out.
         self._idle: dict[str, list[Buffer]] = {UP: [], DOWN: []}
-        self._in_place: list[HostMap] = []  # of buffers that recorded work may use
         self._copier: Pipeline | None = None
         self._writes = count(1)
         self._written = self._flushed = 0  # the last of them
@@ -83,28 +92,21 @@ class Transfers:
         """
         with self._gpu.doing(f"reading back {target.nbytes} bytes"):
             check(reading.staging, "the tensor")
-            self._read_staging(reading.staging.buffer, target)
-            self._give_back(DOWN, reading.staging.buffer)
+            staging = reading.staging.buffer
+            view = seen(staging)
+            if view is None:
+                self._read_staging(staging, target)
+            else:
+                self.wait_submitted()
+                copied(target, view[: target.nbytes])
+            self._give_back(DOWN, staging)
 
     def close(self) -> None:
         """Lets the staging memory go."""
-        self.settle()
         for idle in self._idle.values():
             with contextlib.suppress(IndexError):
                 while idle:
                     idle.pop().destroy()
-
-    def settle(self) -> None:
-        """Unmaps buffers that are mapped in place: no submission may use them so.
-
-        One is left when an exception came in between; or this interrupts the code that reads it,
-        which then starts anew.
-        """
-        while self._in_place:
-            mapping = self._in_place[-1]
-            mapping.end()
-            with contextlib.suppress(ValueError):
-                self._in_place.remove(mapping)
 
     def write(self, buffer: Buffer, offset: int, data: Bytes) -> None:
         """Writes host bytes into a buffer that nothing recorded but unsubmitted uses."""
@@ -121,38 +123,69 @@ class Transfers:
         with self._gpu.doing(f"reading back {target.nbytes} bytes"):
             self._read(storage, offset, target)
 
+    def read_if_idle(self, storage: Storage, offset: int, target: Bytes) -> bool:
+        """Fills `target` from a storage that is read in place; False if that has to wait.
+
+        Or if code that interrupts this has something done, which may change what is read.
+        """
+        self.submit()
+        submitted = self._recording.submitted
+        view = seen(storage.buffer)
+        if view is None or not is_idle(self._gpu.device):
+            return False
+        check(storage, "the tensor")
+        copied(target, view[offset : offset + target.nbytes])
+        return self._recording.submitted == submitted
+
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""
         with self._gpu.doing("waiting for the GPU"):
-            self._submit()
+            self.submit()
             self.wait_submitted()
 
-    def _submit(self) -> None:
+    def submit(self) -> None:
         """Submits what is recorded, and small writes, which wait in the queue for a submission."""
-        self._recording.submit()
         written = self._written
-        if written != self._flushed:
+        if not self._recording.submit() and written != self._flushed:
             self._gpu.flush_writes()
-            self._flushed = written
+        self._flushed = written
 
     def wait_submitted(self) -> None:
-        """Returns when everything submitted so far is done; needs no lock."""
-        with self._gpu.doing("waiting for the GPU"):
-            wait_for_queue(self._gpu.device, self._gpu.queue)
+        """Returns when everything submitted so far is done; needs no lock.
 
-    def is_read_in_place(self, buffer: Buffer, size: int) -> bool:
-        """Whether so many bytes are read where they lie."""
-        return size >= DIRECT and can_be_copied(buffer) and can_map_read(buffer)
+        Nothing to do is quickly said, unless other threads have something done all the time.
+        """
+        gpu = self._gpu
+        with gpu.doing("waiting for the GPU"):
+            if not is_idle(gpu.device, 1 if gpu.is_cpu else POLLS):
+                wait_for_queue(gpu.device, gpu.queue)
+
+    def is_read_in_place(self, storage: Storage, size: int) -> bool:
+        """Whether so many bytes are read where they lie.
+
+        Not where others may destroy the buffer meanwhile.
+        """
+        few = size <= READ_IN_PLACE or self._gpu.is_cpu
+        return few and not storage.shared and seen(storage.buffer) is not None
+
+    def _may_write_in_place(self, size: int) -> bool:
+        """Whether no submitted work can use the memory that so many bytes are written to.
+
+        Writes that wait in the queue may be for the same memory, and would come later.
+        """
+        has_writes = self._written != self._flushed
+        if self._gpu.is_cpu and size >= WAIT_IN_PLACE:
+            if has_writes:
+                self.submit()
+            self.wait_submitted()
+            return True
+        return not has_writes and is_idle(self._gpu.device)
 
     def _write(self, buffer: Buffer, offset: int, data: Bytes) -> None:
-        size = data.nbytes
-        if size >= DIRECT and can_map_write(buffer):
-            for _ in range(TRIES):
-                with self._mapped_in_place(buffer) as mapping:
-                    mapping.wait(WRITE, offset, -(-size // 4) * 4)
-                    if mapping.write(offset, data):
-                        return
-            raise DeviceError(f"a write of {size} bytes was interrupted {TRIES} times")
+        size, view = data.nbytes, seen(buffer)
+        if view is not None and self._may_write_in_place(size):
+            copied(view[offset : offset + size], data)
+            return
         if size <= SMALL:
             self._gpu.queue.write_buffer(buffer, offset, data)
             self._written = next(self._writes)
@@ -174,17 +207,14 @@ class Transfers:
 
     def _read(self, storage: Storage, offset: int, target: Bytes) -> None:
         size, buffer = target.nbytes, storage.buffer
+        if self.is_read_in_place(storage, size):
+            for _ in range(TRIES):
+                if self.read_if_idle(storage, offset, target):
+                    return
+                self.wait_submitted()
+            raise DeviceError(f"a read of {size} bytes was interrupted {TRIES} times")
         if not can_be_copied(buffer):
             buffer, offset = self._copied(storage, offset, size), 0
-        if self.is_read_in_place(buffer, size):
-            for _ in range(TRIES):
-                self._submit()
-                with self._mapped_in_place(buffer) as mapping:
-                    check(storage, "the tensor")
-                    mapping.wait(READ, offset, size)
-                    if mapping.read(offset, target):
-                        return
-            raise DeviceError(f"a read of {size} bytes was interrupted {TRIES} times")
         parts = [target[at : at + CHUNK] for at in range(0, size, CHUNK)]
         turns = [self._take(DOWN, parts[0].nbytes) for _ in parts[:TURNS]]
 
@@ -232,19 +262,6 @@ class Transfers:
             self._recording.append(replace(call, timed=False))
         return made
 
-    @contextlib.contextmanager
-    def _mapped_in_place(self, buffer: Buffer) -> Iterator[HostMap]:
-        """A map of a buffer that recorded work may use; ended when something is submitted."""
-        self.settle()
-        mapping = HostMap(self._gpu.device, buffer)
-        self._in_place.append(mapping)
-        try:
-            yield mapping
-        finally:
-            mapping.end()
-            with contextlib.suppress(ValueError):
-                self._in_place.remove(mapping)
-
     def _copy(
         self,
         source: Buffer,
@@ -272,7 +289,7 @@ class Transfers:
                 if found.size >= size:
                     return found
                 found.destroy()
-        return self._gpu.staging(size, usage)
+        return self._gpu.seen_staging(size) if usage == DOWN else self._gpu.staging(size, usage)
 
     def _give_back(self, usage: str, staging: Buffer) -> None:
         """The staging buffer is unmapped; others may use it, if there are not enough already."""
@@ -280,3 +297,15 @@ class Transfers:
             self._idle[usage].append(staging)
         else:
             staging.destroy()
+
+
+def copied(target: Bytes, source: Bytes) -> None:
+    """Copies bytes within host memory."""
+    if target.nbytes < THREADED:
+        target[...] = source
+        return
+    copying = Copying()
+    try:
+        copying.copy(target, source)
+    finally:
+        copying.end()

@@ -33,29 +33,34 @@ class ReadBack:
         size = region.desc.total_tensor_size_in_bytes
         raw = _room(size)
         transfers = context.transfers
-        in_place = transfers.is_read_in_place(storage.buffer, size)
-        reading = None
+        in_place = transfers.is_read_in_place(storage, size)
+        reading, done = None, False
         with context.lock:
             context.check_usable()
             context.check_intact(storage)
-            if not in_place and size <= CHUNK:
-                reading = transfers.staged(storage, region.offset, size)
-                context.recording.append(reading.call)
-            context.recording.submit()
-        waiting = _Waiting()
-        self._waiting[waiting] = threading.get_ident()
-        if reading is not None:
-            transfers.fetch(reading, raw)
-        elif in_place:
-            transfers.wait_submitted()
-        del waiting
-        with context.lock:
-            if reading is None:
-                context.check_usable()
-                context.check_intact(storage)
-                transfers.read_storage(storage, region.offset, raw)
-            if self._reports:
-                self._reports.raise_first()
+            if in_place:
+                done = transfers.read_if_idle(storage, region.offset, raw)
+            else:
+                if size <= CHUNK:
+                    reading = transfers.staged(storage, region.offset, size)
+                    context.recording.append(reading.call)
+                context.recording.submit()
+        if not done:
+            waiting = _Waiting()
+            self._waiting[waiting] = threading.get_ident()
+            if reading is not None:
+                transfers.fetch(reading, raw)
+            elif in_place:
+                transfers.wait_submitted()
+            del waiting
+        if not done or self._reports:
+            with context.lock:
+                if not done and reading is None:
+                    context.check_usable()
+                    context.check_intact(storage)
+                    transfers.read_storage(storage, region.offset, raw)
+                if self._reports:
+                    self._reports.raise_first()
         return raw
 
     async def read_async(self, region: Region) -> npt.NDArray[np.uint8]:
