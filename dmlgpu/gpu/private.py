@@ -537,10 +537,9 @@ class Copying:
 
 
 class HostMap(Copying):
-    """Bytes of a buffer that the host reads or writes in place, until `end`.
+    """Bytes of a staging buffer that the host reads or writes in place, until `end`.
 
-    `end` may come from code that interrupts the one that copies: the copy then stops where it is,
-    and says so. wgpu-py's own record of the buffer, `map_state`, is not touched.
+    wgpu-py's own record of the buffer, `map_state`, is not touched.
     """
 
     def __init__(self, device: classes.GPUDevice, buffer: classes.GPUBuffer) -> None:
@@ -559,19 +558,15 @@ class HostMap(Copying):
     def _ask(self, question: Question, mode: int, offset: int, size: int) -> None:
         call = question.arguments((handle(self._buffer), mode, offset, size), "BufferMap")
         # The entry says that there is something to unmap; it is there as soon as C has been called.
-        asked = starmap(native().lib.wgpuBufferMapAsync, compress((call,), self._open))
-        self._requested.extend(asked)
+        self._requested.extend(starmap(native().lib.wgpuBufferMapAsync, (call,)))
         try:
-            if self._requested:
-                question.wait(f"mapping {size} bytes")
-                if self._requested and not question.answer:
-                    raise DeviceError(f"the adapter did not answer while mapping {size} bytes")
+            question.wait(f"mapping {size} bytes")
+            if not question.answer:
+                raise DeviceError(f"the adapter did not answer while mapping {size} bytes")
         except DeviceError:
-            if self._requested:
-                if question.answer:  # refused: there is nothing to unmap
-                    self._requested.clear()
-                raise
-            # Else it was called off by `end`, in code that interrupts this: `read` will say so.
+            if question.answer:  # refused: there is nothing to unmap
+                self._requested.clear()
+            raise
 
     def _view(self, offset: int, size: int) -> Bytes | None:
         """The bytes, or None after the end: C ends the process when asked for them then."""

@@ -32,7 +32,7 @@ from dmlgpu.gpu.recording import Call, Recording
 CHUNK = 32 << 20  # bytes of one staging buffer
 TURNS = 3  # staging buffers each way
 SMALL = 4 << 20  # up to here the queue's own write is quicker
-READ_IN_PLACE = 512  # up to here the host reads a GPU's memory quicker than a copy is submitted
+READ_IN_PLACE = 1 << 10  # up to here the host reads a GPU's memory quicker than a copy is submitted
 WAIT_IN_PLACE = 64 << 10  # from here a CPU adapter writes in place what it has to wait for
 UP, DOWN = "MAP_WRITE|COPY_SRC", "MAP_READ|COPY_DST"  # usage of staging memory
 POLLS = 100  # of a GPU, before it is asked to answer

@@ -44,7 +44,7 @@ class ReadBack:
                 if size <= CHUNK:
                     reading = transfers.staged(storage, region.offset, size)
                     context.recording.append(reading.call)
-                context.recording.submit()
+                transfers.submit()
         if not done:
             waiting = _Waiting()
             self._waiting[waiting] = threading.get_ident()
