@@ -159,7 +159,7 @@ def test_a_loss_while_waiting_for_the_gpu(large: bool) -> None:
             outcomes.append(error)
 
     worker = threading.Thread(target=work, daemon=True)
-    pending: dict[type, tuple[str, ...]] = {private.Question: ("arguments",)}
+    pending: dict[type, tuple[str, ...]] = {private.Question: ("__init__",)}
     with injected(1, device.wgpu_device.destroy, pending, after=True) as injection:
         worker.start()
         worker.join(60)
