@@ -11,10 +11,13 @@ from support.plans import ADAPTERS, copy, one, plan, rows
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.plan.dispatch import Copy, Dispatch, eight
+from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import COPY_RUNS as RUNS
 from dmlgpu.plan.move import CPU_WG_SIZE, LONG_ROW, RUN, WG_SIZE
 from dmlgpu.plan.rows import divisors
+from dmlgpu.plan.tile import tile_of
+from dmlgpu.wgsl.source import expanded
 
 SOFTWARE = ADAPTERS["software"]
 MANY = 64 * RUN * WG_SIZE  # units
@@ -36,7 +39,7 @@ def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> N
 
 @pytest.mark.parametrize(
     ("strides", "at_once", "repeats"),
-    [((4096, 1, 0), 2, 1), ((0, 64, 1), 1, 8), ((4096, 64, 1), 1, 1)],
+    [((4096, 1, 0), 2, 1), ((0, 64, 1), 1, 4), ((4096, 64, 1), 1, 1)],
 )
 def test_a_gpu_writes_two_units_where_little_is_read(
     strides: tuple[int, ...], at_once: int, repeats: int
@@ -301,13 +304,47 @@ def test_tiles_that_follow_one_another_are_neighbours(
 
 @pytest.mark.parametrize(
     ("times", "row", "made", "repeats"),
-    [(1000, 64, 500, 8), (1000, 54, 432, 8), (5, 64, 4, 5), (2, 50, 7, 1), (9, 56, 7, 5)],
+    [(1000, 64, 1000, 4), (1000, 54, 864, 4), (3, 64, 4, 3), (2, 50, 7, 1), (7, 56, 7, 4)],
 )
 def test_what_is_repeated_is_made_once(times: int, row: int, made: int, repeats: int) -> None:
     """In whole units, and as often as an invocation stores one."""
     dispatch = one(copy(TensorDesc(T.UINT8, (times, row), (0, 1))))
     assert (dispatch.params["made"], dispatch.constants["REPEATS"]) == (made, repeats)
     assert dispatch.params["count"] == -(-times * row // 16)
+
+
+@pytest.mark.parametrize(
+    ("times", "row", "made", "repeats"),
+    [(12, 64, 60, 4), (12, 56, 70, 3), (7, 64, 140, 1), (3, 56, 53, 1)],
+)
+def test_what_is_repeated_within_others_is_made_once(
+    times: int, row: int, made: int, repeats: int
+) -> None:
+    """Where it is whole units and is made again and again without a rest."""
+    dispatch = one(copy(TensorDesc(T.UINT8, (5, times, row), (row, 0, 1))))
+    assert (dispatch.params["made"], dispatch.constants["REPEATS"]) == (made, repeats)
+    assert dispatch.params["count"] == -(-5 * times * row // 16)
+
+
+@pytest.mark.parametrize(
+    ("channels", "data_type", "lanes", "loads"),
+    [(3, T.FLOAT32, 96, 8), (4, T.FLOAT32, 128, 8), (3, T.UINT8, 256, 6), (7, T.FLOAT32, 128, 7)],
+)
+def test_tiles_have_enough_loads_under_way(
+    channels: int, data_type: T, lanes: int, loads: int
+) -> None:
+    """Not so many invocations that each has few words, however long the loop that they share."""
+    image = TensorDesc(data_type, (9, 65536, channels), (channels * 65536, 1, 65536))
+    dispatch = one(copy(image), ADAPTERS["discrete"])
+    text, _ = expanded(dispatch.shader, dispatch.slots, dispatch.code)
+    assert dispatch.constants["WG_SIZE"] == lanes
+    assert sum(line.count("= load_input(") for line in text) == loads
+
+
+def test_tiles_whose_units_overlap_are_long() -> None:
+    """Bytes across odd rows: 15 of 128 in a row would be read twice, and so they are 256."""
+    across = (Dim(1623, 165395, 1), Dim(165395, 1, 1623))
+    assert tile_of(8, across, 49152).length == 256
 
 
 @pytest.mark.parametrize("times", [2, 9, 90])

@@ -8,16 +8,17 @@ read one by one, and once for a row where the source stays where it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import gcd
 
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value, eight, funnel
-from dmlgpu.plan.loops import Dim, closed, extent
+from dmlgpu.plan.loops import Dim, closed, count, extent
 from dmlgpu.plan.rows import DIVISION, Rows, divisors
 from dmlgpu.plan.values import UNIT, element_at, param_lines, word_type, words_of
 
 WG_SIZE = 256
 WRITTEN = 2  # units of an invocation where little is read: workgroups start in turn
-MOST_REPEATS = 8  # stores of a unit that is made once, as shaders/move/packed.wgsl has them
+MOST_REPEATS = 4  # stores of a unit that is made once, as shaders/move/packed.wgsl has them
 STEPS = 4  # elements from one to the next, up to which they are shifted out of words
 
 
@@ -30,15 +31,17 @@ def dispatch(
     """
     units = -(-extent(dims) * bits // UNIT)
     dims = closed(dims)
-    made, repeats = _repeated(bits, dims, units)
-    at_once = WRITTEN if repeats == 1 and any(not d.source for d in dims) else 1
+    again = Repeats.of(bits, dims, units)
+    at_once = WRITTEN if again.times == 1 and any(not d.source for d in dims) else 1
     sizes, last = [d.size for d in dims], dims[-1]
+    sizes[again.loop] = again.steps
     group, steps = UNIT // bits, [last.source]
     in_one = len(sizes) == 1 or last.size % group == 0
     rows = Rows.of(group, sizes, steps, in_one=in_one, by_product=adapter.wide_integers)
     params: dict[str, Value] = {
         "count": units,
-        "made": made,
+        "made": again.made,
+        "apart": again.apart,
         "start0": base,
         "sizes": eight(sizes),
         "strides0": eight([d.source for d in dims]),
@@ -50,29 +53,54 @@ def dispatch(
         f"#bind read input: {'vec4<u32>' if bits == UNIT else word_type(bits)}",
         *(DIVISION if rows.by_product else ()),
         *(_row(bits, last.source, wide=rows.by_product) if is_shifted else ()),
+        *again.place(),
         "fn unit_at(number: u32) -> vec4<u32> {",
         *rows.places(),
         *(_joined(bits, rows) if is_shifted else _elements(bits, rows)),
         "}",
     ]
-    constants = {"WG_SIZE": WG_SIZE, "BITS": bits, "AT_ONCE": at_once, "REPEATS": repeats}
-    groups, code = -(-made // (WG_SIZE * at_once)), "\n".join(lines)
+    constants = {"WG_SIZE": WG_SIZE, "BITS": bits, "AT_ONCE": at_once, "REPEATS": again.times}
+    groups, code = -(-again.made // (WG_SIZE * at_once)), "\n".join(lines)
     return Dispatch("move/packed", groups, params, bindings, {}, constants, code=code)
 
 
-def _repeated(bits: int, dims: tuple[Dim, ...], units: int) -> tuple[int, int]:
-    """Units that are made, and how often each is stored.
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """A loop that stays where it is in the source: what some steps of it make is stored again."""
 
-    Where the outermost loop stays where it is in the source, the output repeats what it takes a few
-    steps to make, in whole units.
-    """
-    first = dims[0]
-    if first.source:
-        return units, 1
-    step = first.out * bits
-    whole = UNIT // gcd(step, UNIT)
-    steps = -(-first.size // (MOST_REPEATS * whole)) * whole
-    return min(units, steps * step // UNIT), -(-first.size // steps)
+    loop: int
+    steps: int  # that are made
+    times: int
+    made: int  # units
+    apart: int  # units from one time to the next
+
+    @classmethod
+    def of(cls, bits: int, dims: tuple[Dim, ...], units: int) -> Repeats:
+        """The outermost loop that stays and whose steps come in whole units, a few at a time."""
+        for d, dim in enumerate(dims[:-1]):
+            step = dim.out * bits
+            whole = UNIT // gcd(step, UNIT)
+            steps = -(-dim.size // (MOST_REPEATS * whole)) * whole
+            if d:  # others go on behind it
+                shares = (dim.size // n for n in range(MOST_REPEATS, 0, -1) if dim.size % n == 0)
+                steps = next((n for n in shares if n % whole == 0), dim.size)
+            if dim.source or steps >= dim.size:
+                continue
+            if d == 0 or dims[d - 1].out * bits % UNIT == 0:
+                apart, outer = steps * step // UNIT, count(dims[:d])
+                made = min(units, outer * apart)
+                return cls(d, steps, -(-dim.size // steps), made, apart)
+        return cls(0, dims[0].size, 1, units, units)
+
+    def place(self) -> list[str]:
+        """The function from a unit that is made to where it is stored first."""
+        behind = f"number / params.apart * {self.times - 1}u * params.apart"
+        outer = self.loop and self.times > 1
+        return [
+            "fn first_place(number: u32) -> u32 {",
+            f"  return number{f' + {behind}' if outer else ''};",
+            "}",
+        ]
 
 
 def _elements(bits: int, rows: Rows) -> list[str]:

@@ -34,6 +34,8 @@ SECTOR = 256  # bits that are read together: more between two of a row are two r
 STEPS = 4  # elements from one to the next, up to which a row is read with what lies between
 REPEATS = 8  # steps of a loop that stays where it is in the source, up to which it is read once
 FOLLOWING = 5  # words that hold what follows a run, where it may begin within a word
+SIDE = 32  # blocks along the first loop that are taken side by side at least
+OVERLAP = 1.1  # times what there is that tiles take in, from which on longer ones may be better
 LONG = 320  # bits of a run of the output that is long enough to end within units
 
 
@@ -101,15 +103,15 @@ class Tile:
     def lanes(self) -> dict[int, int]:
         """Blocks along each loop that invocations take side by side, those behind in further turns.
 
-        As many as the first loop has, and of the others so that the fewest are idle: each has
-        about PER_LANE words, so that what a turn adds to addresses is known.
+        At least SIDE of the first loop, which are neighbours in the source, and so that the fewest
+        are idle: each has about PER_LANE words, so that what a turn adds to addresses is known.
         """
         dealt: list[tuple[int, ...]] = [()]
         for d in self.order:
             n = self.blocks[d]
             shares = {-(-n // turns) for turns in range(1, n + 1)}
             if d == self.order[0]:
-                shares = {max(share for share in shares if share <= WG_SIZE)}
+                shares = {share for share in shares if share >= min(n, SIDE)}
             dealt = [(*t, share) for t in dealt for share in shares if prod(t) * share <= WG_SIZE]
         best = max(dealt, key=self._busy)
         return dict(zip(self.order, best, strict=True))
@@ -298,6 +300,9 @@ def _fitting(bits: int, dims: tuple[Dim, ...], most: int, room: int, is_paired: 
     """A tile of at most so many bits, and words of workgroup memory."""
     whole = closed(dims, UNIT // bits)  # gaps between runs that begin within units are moved, too
     made = _in_blocks(bits, whole, _box(most // bits, bits, whole), extent(dims), is_paired)
+    if made.work > OVERLAP and bits < 32 and not made.in_units:
+        long = _in_blocks(bits, whole, _box(most // bits, bits, whole, 2), extent(dims), is_paired)
+        made = long if long.work < 0.95 * made.work else made
     return made if made.words <= room else _fitting(bits, dims, most // 2, room, is_paired)
 
 
@@ -351,16 +356,20 @@ def _multiple(need: int, wanted: int, size: int, is_whole: bool) -> int:
     return next(n for n in range(steps, 0, -need) if not is_whole or size % n == 0)
 
 
-def _box(most: int, bits: int, dims: tuple[Dim, ...]) -> tuple[int, ...]:
-    """Steps of each loop: an edge along each side, then as many as there may be in all."""
+def _box(most: int, bits: int, dims: tuple[Dim, ...], stretch: int = 1) -> tuple[int, ...]:
+    """Steps of each loop: an edge along each side, then as many as there may be in all.
+
+    Stretched, runs of the output are so many times as long, and those of the source shorter.
+    """
     by_output = order_of([d.out for d in dims])
     by_source = order_of([d.source for d in dims])
     box = [1] * len(dims)
     for d, dim in enumerate(dims):
         if dim.source == 0 and dim.size * prod(box) <= REPEATS:
             box[d] = dim.size
-    edge, unit = EDGE // bits, UNIT // bits
-    for steps, enough in (([d.out for d in dims], edge), ([d.source for d in dims], 1 + edge // 2)):
+    unit, long, short = UNIT // bits, EDGE * stretch // bits, EDGE // stretch**2 // bits
+    out, source = [d.out for d in dims], [d.source for d in dims]
+    for steps, edge, enough in ((out, long, long), (source, short, 1 + short // 2)):
         span = 1
         for d in order_of(steps):
             if span >= enough or not steps[d]:

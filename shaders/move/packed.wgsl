@@ -1,9 +1,10 @@
 // Moves in the order of the output: one invocation makes one or two units of it, a workgroup apart, so
-// that the loads of both are under way, and stores each wherever the output has it again: params.made
-// units apart, where the loop that steps most through it stays where it is in the source.
-// dmlgpu/plan/packed.py writes the binding of the source, and `unit_at` with the parameters it needs.
+// that the loads of both are under way, and stores each wherever the output has it again: params.apart
+// units apart, where a loop stays where it is in the source. dmlgpu/plan/packed.py writes the binding of
+// the source, `unit_at` with the parameters it needs, and `first_place`, where a unit is stored first.
 #param count: u32 // units of the output
-#param made: u32
+#param made: u32 // of these
+#param apart: u32
 #import first_elements
 #bind write output: vec4<u32>
 override WG_SIZE: u32 = 256;
@@ -20,9 +21,9 @@ fn main(
   let first = (group.x + group.y * groups.x) * AT_ONCE * WG_SIZE + lane;
   let last = params.made - 1u; // made again beyond the end: loads under a condition would wait
   #repeat 2: var v$ = vec4<u32>(); if (AT_ONCE > $u) { v$ = unit_at(min(first + $u * WG_SIZE, last)); }
-  #repeat 2: if (AT_ONCE > $u && first + $u * WG_SIZE <= last) { put(first + $u * WG_SIZE, v$); }
+  #repeat 2: if (AT_ONCE > $u && first + $u * WG_SIZE <= last) { put(first_place(first + $u * WG_SIZE), v$); }
 }
 
 fn put(unit: u32, v: vec4<u32>) {
-  #repeat 8: if (REPEATS > $u && unit + $u * params.made < params.count) { store_output(unit + $u * params.made, v); }
+  #repeat 4: if (REPEATS > $u && unit + $u * params.apart < params.count) { store_output(unit + $u * params.apart, v); }
 }
