@@ -28,10 +28,11 @@ from dmlgpu.plan.loops import widen
 from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import RUN
 
-BY_ELEMENT = ("sparse", "dense", "dense in pairs", "dense in runs")
+BY_ELEMENT = ("sparse", "dense", "dense in runs")
 PACKED = ("packed", "packed in 32 bits")  # with 64-bit integers in shaders, and without
 ANYHOW = (*BY_ELEMENT, "tile", *PACKED)
-BY_UNIT = ("units", "units in pairs", "units in runs")
+ANY_PIECE = (*BY_ELEMENT, *PACKED)
+BY_UNIT = ("units", "units in runs")
 BY_ROW = ("rows in units", "rows in elements")
 EVERY = ("copies", *BY_UNIT, "packed in units", *ANYHOW, *BY_ROW)
 BY_PIECE = ("short", "short in runs")
@@ -92,10 +93,11 @@ LAYOUTS: dict[str, tuple[tuple[str, ...], tuple[int, ...], dict[str, Any]]] = {
     "every_fourth_backwards": (PACKED, (3, 400), {"steps": (1, -4)}),
 }
 GATHERS: dict[str, tuple[Any, ...]] = {  # ways, sizes, index sizes, output strides
-    "rows": (BY_UNIT + BY_ELEMENT + BY_ROW + BY_PIECE, (50, 32), (140, 1)),
-    "blocks": (BY_UNIT + BY_ELEMENT + BY_ROW + BY_PIECE, (6, 5, 48), (7, 2)),
-    "odd_rows": (BY_ELEMENT + BY_ROW, (50, 33), (140, 1)),
-    "short_rows": ((*BY_ELEMENT, "words"), (50, 7), (140, 1)),
+    "rows": (("packed in units", *BY_UNIT, *ANY_PIECE, *BY_ROW, *BY_PIECE), (50, 32), (140, 1)),
+    "blocks": (("packed in units", *BY_UNIT, *ANY_PIECE, *BY_ROW, *BY_PIECE), (6, 5, 48), (7, 2)),
+    "odd_rows": (ANY_PIECE + BY_ROW, (50, 33), (140, 1)),
+    "short_rows": ((*ANY_PIECE, "words"), (50, 7), (140, 1)),
+    "gaps": (ANY_PIECE, (50, 9), (70, 1), (13, 1)),
     "elements": (ALONE + BY_TUPLE, (50, 33), (700, 2)),
     "odd_elements": (ALONE + BY_TUPLE, (50, 33), (701, 2)),
     "singles": (ALONE + BY_TUPLE, (997, 1), (1203, 1)),
@@ -116,7 +118,7 @@ def cases(layouts: dict[str, Any], every: bool = LONG) -> list[tuple[str, str, i
     ]
 
 
-@pytest.mark.parametrize(("layouts", "ways"), [(LAYOUTS, EVERY), (GATHERS, (*BY_ELEMENT, "words"))])
+@pytest.mark.parametrize(("layouts", "ways"), [(LAYOUTS, EVERY), (GATHERS, (*ANY_PIECE, "words"))])
 def test_every_way_meets_every_width(layouts: dict[str, Any], ways: tuple[str, ...]) -> None:
     assert {case[1:] for case in cases(layouts, every=False)} >= set(product(ways, WIDTHS))
 
@@ -136,10 +138,10 @@ class Forced:
         self.patch = monkeypatch
 
     def compile(self, desc: Any, way: str) -> CompiledOperator:
-        """A GPU does pairs, words, tiles, packed and `elements`; all else is what a CPU does."""
+        """A GPU does words, tiles, packed and `elements`; all else is what a CPU does."""
         kernel, _, group = way.partition(" in ")
         special = kernel in ("rows", "short", "tuples")
-        on_cpu = group != "pairs" and kernel not in ("words", "tile", "packed", "elements")
+        on_cpu = kernel not in ("words", "tile", "packed", "elements")
         facts = replace(self.device.context.facts, is_cpu=on_cpu)
         if group == "32 bits":
             facts = replace(facts, wide_integers=False)
@@ -160,8 +162,6 @@ class Forced:
         assert (
             way == "copies" or dispatch.slots.get("move", dispatch.shader.split("/")[1]) == kernel
         )
-        in_pairs = dispatch.constants.get("PAIRS") or dispatch.slots.get("main") == "dense_pairs"
-        assert bool(in_pairs) == (group == "pairs")
         if special:
             assert group != "runs" or dispatch.params["run"] > 1
         else:

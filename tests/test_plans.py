@@ -154,14 +154,13 @@ def test_a_reversed_slice_starts_at_the_far_end() -> None:
 def test_a_gather_decodes_its_index_type(index_type: T) -> None:
     dispatch = one(rows(TensorDesc(T.FLOAT32, (100, 8, 32)), (5, 2), index_type))
     name = index_type.name.lower().replace("uint", "u").replace("int", "i")
-    assert dispatch.shader == "move/gather"
-    assert f" index_{name}(" in dispatch.code
-    assert dispatch.constants["TUPLE"] == 2
+    assert dispatch.shader == "move/packed"
+    assert dispatch.code.count(f"index_{name}(") == 2
     sizes, strides = dispatch.params["gather_sizes"], dispatch.params["gather_strides"]
     assert isinstance(sizes, tuple)
     assert isinstance(strides, tuple)
     assert (sizes[:2], strides[:2]) == ((100, 8), (8 * 32 // 4, 32 // 4))  # in units
-    assert dispatch.slots["move"] == "units"
+    assert dispatch.constants["BITS"] == 128
     assert dispatch.params["count"] == 5 * 32 * 4 // 16
 
 
@@ -169,11 +168,11 @@ def test_a_gather_decodes_its_index_type(index_type: T) -> None:
 def test_a_gather_steps_in_units_where_all_blocks_are_whole(last: int, scale: int) -> None:
     """Blocks of 33 and 34 words start within a unit: they move by the word."""
     dispatch = one(rows(TensorDesc(T.FLOAT32, (100, 8, last)), (5, 2), T.INT32))
-    assert dispatch.slots["move"] == ("units" if scale == 4 else "dense")
+    assert dispatch.constants["BITS"] == 32 * scale
     params = dispatch.params
     assert params["sizes"] == eight([5, last // scale])
     assert params["gather_strides"] == eight([8 * last // scale, last // scale])
-    assert params["tuple_strides"] == eight([2, 0])
+    assert params["strides1"] == eight([2, 0])
     assert params["index_step"] == 1
     assert params["count"] == -(-5 * last * 4 // 16)
 
@@ -189,9 +188,8 @@ def test_batches_step_through_the_input() -> None:
     )
     params = one(desc).params
     assert params["sizes"] == eight([3, 2, 1])
-    assert params["out_strides"] == eight([2, 1, 1])
-    assert params["source_strides"] == eight([10, 0, 1])  # rows of one unit
-    assert params["tuple_strides"] == eight([2, 1, 0])
+    assert params["strides0"] == eight([10, 0, 1])  # rows of one unit
+    assert params["strides1"] == eight([2, 1, 0])
     assert params["gather_strides"] == eight([1])
 
 

@@ -16,10 +16,10 @@ from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight, of_eight
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.mapped import Rule, mapped
-from dmlgpu.plan.move import LONG_RUN
 from dmlgpu.plan.values import UNIT, element_at, param_lines, words_of
 
 WG_SIZE = 256
+LONG_RUN = 8192  # bits of a run, from which on few units hold two of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from math import prod
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Copy, Dispatch, Plan, Value, eight
 from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, resized, widen
+from dmlgpu.plan.packed import INDICES, Gather
 from dmlgpu.plan.packed import dispatch as packed
 from dmlgpu.plan.parts import Part, Walk, joined, split
 from dmlgpu.plan.tile import tile_of
@@ -21,8 +22,6 @@ from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
 
 WG_SIZE = 256
 MANY_WORDS = 1 << 20  # from which on a GPU's invocation makes several, if each is looked up
-# Units that an invocation of a GPU makes, and invocations of a workgroup, as measured.
-UNITS_GATHERED = (2, 128)
 RUN = 16  # neighbouring units that one invocation copies on a CPU adapter, if there are many
 COPY_BYTES = 8192  # shortest run for which a buffer copy is faster than a shader on a CPU adapter
 COPY_RUNS = 4096  # most runs of one call that are recorded as buffer copies
@@ -32,37 +31,13 @@ CPU_SHARES = 2048  # invocations among which these divide their work
 LONG_ROW = 16  # units, from which on a row is worth cutting into pieces
 AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more compile for minutes
 # As plans call them until they are renamed.
-SOURCE, OUTPUT, INDICES = "input_tensor", "output_tensor", "indices_tensor"
-LONG_RUN = 8192  # bits of a run, from which on few units hold two of them
+SOURCE, OUTPUT = "input_tensor", "output_tensor"
 SHORT_RUN = 128  # bits of a run, up to which its elements are moved with those of others
 COORDINATE = (
     "const INDEX_WORDS = {}u;\n"
     "fn coordinate(low: u32, high: u32, size: u32) -> u32 {{ return {}({}, size); }}"
 )
 SPARSE_FACTOR = 4  # an output whose extent is more than this many times its elements is sparse
-
-
-@dataclass(frozen=True, slots=True)
-class Gather:
-    """What a gather adds to a copy: index tuples that pick the source."""
-
-    indices: TensorDesc
-    index_step: int  # elements of the indices from one coordinate of a tuple to the next
-    sizes: tuple[int, ...]  # of the input dimensions the coordinates select from
-    strides: tuple[int, ...]
-    kept: int  # how many of the last loops step through the block that one tuple picks
-    field: str = INDICES
-
-    @property
-    def function(self) -> str:
-        """The function of the number library that makes a coordinate of an index value."""
-        name = self.indices.data_type.name.lower()
-        return f"index_{name.replace('uint', 'u').replace('int', 'i')}"
-
-    @property
-    def bits(self) -> int:
-        """Width of an index value."""
-        return self.indices.data_type.bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,19 +321,23 @@ CHOICES: tuple[Choice, ...] = (
         "transpose float32 bandwidth: whole sectors on both sides, where dense is 0.12 of a copy",
     ),
     (
-        lambda m: not (m.on_cpu or m.gather),
+        lambda m: not (m.on_cpu or m.gather is None or m.bits == 128) and m.is_short,
+        "words",
+        "neighbours read neighbours of a piece: pieces of 3 bytes 0.53 ms, and 0.72 by packed units",
+    ),
+    (
+        lambda m: not m.on_cpu,
         "packed",
         "slice window uint8 bandwidth: 0.130 ms; dense 0.138. enlarge float32 0.33; tiles 0.38",
     ),
     (
-        lambda m: m.on_cpu and not m.in_windows and m.by_tuples and m.tuples_fill_units,
+        lambda m: not m.in_windows and m.by_tuples and m.tuples_fill_units,
         "tuples",
         "gather scalars float16 on lavapipe 25.0: 1.7 times as fast as dense; uint8 3.7 times",
     ),
     (
         lambda m: (
-            m.on_cpu
-            and not (m.in_windows or m.by_tuples)
+            not (m.in_windows or m.by_tuples)
             and m.is_stepped
             and m.dims[-1].size * m.bits >= 128 * LONG_ROW
         ),
@@ -366,18 +345,13 @@ CHOICES: tuple[Choice, ...] = (
         "slice window uint8 on lavapipe 25.0: 1.6 times as fast as dense; reversed float32 1.5",
     ),
     (
-        lambda m: m.on_cpu and not (m.in_windows or m.by_tuples) and m.bits == 128 and _two(m),
+        lambda m: not (m.in_windows or m.by_tuples) and m.bits == 128 and _two(m),
         "short",
         "gather rows of 16 float32 on lavapipe 25.0: 1.6 times as fast as units",
     ),
     (lambda m: m.bits == 128, "units", "whole units on both sides need no rearranging"),
     (
-        lambda m: not m.on_cpu and m.gather is not None and m.is_short,
-        "words",
-        "dense would load a unit for each; element-wise work takes 0.32 ms for 0.20 of 5 bytes",
-    ),
-    (
-        lambda m: m.is_short and not (m.is_stepped or m.gather or (m.in_windows and m.on_cpu)),
+        lambda m: m.is_short and not (m.is_stepped or m.gather or m.in_windows),
         "words",
         "every element is looked up by itself: dense would load a unit for each",
     ),
@@ -403,8 +377,10 @@ def _dispatch(layout: Layout) -> Plan:
         tile = tile_of(bits, dims, layout.adapter.max_workgroup_storage)
         base, by_product = layout.base * max(1, bits // 32), layout.adapter.wide_integers
         return tiled(tile, base, bindings, by_product=by_product)
+    if gather:
+        bindings["indices"] = INDICES
     if kind == "packed":
-        return Plan((packed(bits, dims, layout.base, bindings, layout.adapter),))
+        return Plan((packed(bits, dims, layout.base, bindings, layout.adapter, gather),))
     made = _WORK[kind](layout)
     params: dict[str, Value] = {
         "count": made.count,
@@ -417,14 +393,8 @@ def _dispatch(layout: Layout) -> Plan:
     }
     slots, code = {"move": kind}, ""
     constants = dict(made.constants)
-    if kind == "dense":
-        slots["main"] = "dense_runs" if layout.on_cpu else "dense_pairs"
     if gather:
-        params["index_step"] = gather.index_step
-        params["tuple_strides"] = eight([d.tuple_ for d in dims])
-        params["gather_sizes"] = eight(gather.sizes)
-        params["gather_strides"] = eight(gather.strides)
-        bindings["indices"] = "indices_tensor"
+        params |= {"tuple_strides": eight([d.tuple_ for d in dims]), **gather.params}
         given = "low" if gather.bits == 32 else "vec2<u32>(low, high)"
         code = COORDINATE.format(gather.bits // 32, gather.function, given)
         slots["indices"] = "indices_units" if kind == "tuples" else "indices_words"
@@ -465,12 +435,8 @@ def _words(layout: Layout) -> Work:
 
 
 def _units(layout: Layout) -> Work:
-    """Units: two per invocation on a GPU, several side by side on a CPU."""
+    """Units, several side by side for an invocation."""
     units = -(-extent(layout.dims) * layout.bits // 128)
-    if not layout.on_cpu:
-        at_once, wg = UNITS_GATHERED
-        constants = {"WG_SIZE": wg, "RANK": len(layout.dims)}
-        return Work(units, -(-units // at_once), constants)
     run = run_units(units)
     constants = {"WG_SIZE": WG_SIZE, "RANK": len(layout.dims), "RUN": run}
     return Work(units, -(-units // run), constants)
@@ -479,13 +445,6 @@ def _units(layout: Layout) -> Work:
 def run_units(units: int) -> int:
     """Units per invocation on a CPU: few where that would leave lanes idle."""
     return RUN if units >= 64 * RUN * WG_SIZE else 1
-
-
-def _whole_units(layout: Layout) -> Work:
-    """Units whose addresses are those of elements, all strides being in units."""
-    made = _units(layout)
-    constants = {"PAIRS": int(not layout.on_cpu), "RUN": 1, **made.constants}
-    return replace(made, constants=constants)
 
 
 def _dense(layout: Layout) -> Work:
@@ -498,9 +457,6 @@ def _dense(layout: Layout) -> Work:
         "TUPLE_PER_ELEMENT": int(last.tuple_ != 0),
         "WHOLE": int(_in_whole_units(layout.bits, layout.dims)),
     }
-    if not layout.on_cpu:
-        constants["LONG"] = int(last.size * layout.bits >= LONG_RUN)
-        constants["GAPS"] = int(extent(layout.dims) != count(layout.dims))
     return replace(made, constants=constants)
 
 
@@ -556,7 +512,7 @@ def _tuples(layout: Layout) -> Work:
 _WORK: Mapping[str, Callable[[Layout], Work]] = {
     "sparse": _elements,
     "words": _words,
-    "units": _whole_units,
+    "units": _units,
     "dense": _dense,
     "rows": _rows,
     "short": _short,

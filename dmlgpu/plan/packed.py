@@ -2,7 +2,8 @@
 
 A unit begins in one row of the innermost loop and may go on in the next. Elements narrower than a
 word that lie side by side in the source, or a few apart, are shifted out of its words; others are
-read one by one, and once for a row where the source stays where it is.
+read one by one, and once for a row where the source stays where it is. Where index tuples say where
+rows begin, each row of a unit is looked up.
 """
 
 from __future__ import annotations
@@ -11,31 +12,86 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import gcd
 
-from dmlgpu.plan.dispatch import Adapter, Dispatch, Value, eight, funnel
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.plan.dispatch import Adapter, Dispatch, Value, eight, funnel, of_eight
 from dmlgpu.plan.loops import Dim, closed, count, extent
 from dmlgpu.plan.rows import DIVISION, Rows, divisors
 from dmlgpu.plan.values import UNIT, element_at, param_lines, word_type, words_of
 
 WG_SIZE = 256
+GATHER_WG_SIZE = 128  # and two units for each invocation, as measured
+INDICES = "indices_tensor"
 WRITTEN = 2  # units of an invocation where little is read: workgroups start in turn
 MOST_REPEATS = 4  # stores of a unit that is made once, as shaders/move/packed.wgsl has them
 STEPS = 4  # elements from one to the next, up to which they are shifted out of words
 
 
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """What a gather adds to a copy: index tuples that pick the source."""
+
+    indices: TensorDesc
+    index_step: int  # elements of the indices from one coordinate of a tuple to the next
+    sizes: tuple[int, ...]  # of the input dimensions the coordinates select from
+    strides: tuple[int, ...]
+    kept: int  # how many of the last loops step through the block that one tuple picks
+    field: str = INDICES
+
+    @property
+    def function(self) -> str:
+        """The function of the number library that makes a coordinate of an index value."""
+        name = self.indices.data_type.name.lower()
+        return f"index_{name.replace('uint', 'u').replace('int', 'i')}"
+
+    @property
+    def bits(self) -> int:
+        """Width of an index value."""
+        return self.indices.data_type.bits
+
+    @property
+    def params(self) -> dict[str, Value]:
+        """Parameters of a kernel that looks tuples up."""
+        return {
+            "index_step": self.index_step,
+            "gather_sizes": eight(self.sizes),
+            "gather_strides": eight(self.strides),
+        }
+
+    def resolve(self) -> list[str]:
+        """The function that adds to an address what the coordinates of a tuple say."""
+        every = range(len(self.sizes))
+        at = [f"{self.function}(i{k}, {of_eight('gather_sizes', k)})" for k in every]
+        terms = [f"{at[k]} * {of_eight('gather_strides', k)}" for k in every]
+        return [
+            f"#bind read indices: {word_type(self.bits)}",
+            "fn resolve(source: u32, tuple_at: u32) -> u32 {",
+            *(f"  let i{k} = load_indices(tuple_at + {k}u * params.index_step);" for k in every),
+            f"  return {' + '.join(['source', *terms])};",
+            "}",
+        ]
+
+
 def dispatch(
-    bits: int, dims: tuple[Dim, ...], base: int, bindings: Mapping[str, str], adapter: Adapter
+    bits: int,
+    dims: tuple[Dim, ...],
+    base: int,
+    bindings: Mapping[str, str],
+    adapter: Adapter,
+    gather: Gather | None = None,
 ) -> Dispatch:
     """One or two units for each invocation; `base` is the element of the source to begin with.
 
-    What lies between runs of the output is moved like elements.
+    What lies between runs of the output is moved like elements. No element of a row has an index
+    tuple of its own.
     """
     units = -(-extent(dims) * bits // UNIT)
     dims = closed(dims)
     again = Repeats.of(bits, dims, units)
-    at_once = WRITTEN if again.times == 1 and any(not d.source for d in dims) else 1
+    at_once = WRITTEN if again.times == 1 and (gather or any(map(_stays, dims))) else 1
+    wg = GATHER_WG_SIZE if gather else WG_SIZE
     sizes, last = [d.size for d in dims], dims[-1]
     sizes[again.loop] = again.steps
-    group, steps = UNIT // bits, [last.source]
+    group, steps = UNIT // bits, [last.source, *([0] if gather else [])]
     in_one = len(sizes) == 1 or last.size % group == 0
     rows = Rows.of(group, sizes, steps, in_one=in_one, by_product=adapter.wide_integers)
     params: dict[str, Value] = {
@@ -47,6 +103,8 @@ def dispatch(
         "strides0": eight([d.source for d in dims]),
         **(divisors(sizes) if rows.by_product else {}),
     }
+    if gather:
+        params |= {"start1": 0, "strides1": eight([d.tuple_ for d in dims]), **gather.params}
     is_shifted = bits < 32 and last.size >= rows.group and abs(last.source) <= STEPS
     lines = [
         *param_lines(params),
@@ -54,14 +112,26 @@ def dispatch(
         *(DIVISION if rows.by_product else ()),
         *(_row(bits, last.source, wide=rows.by_product) if is_shifted else ()),
         *again.place(),
+        *(gather.resolve() if gather else ()),
         "fn unit_at(number: u32) -> vec4<u32> {",
         *rows.places(),
+        *(f"  let from{i} = {_begin(i, gather)};" for i in range(rows.count)),
         *(_joined(bits, rows) if is_shifted else _elements(bits, rows)),
         "}",
     ]
-    constants = {"WG_SIZE": WG_SIZE, "BITS": bits, "AT_ONCE": at_once, "REPEATS": again.times}
-    groups, code = -(-again.made // (WG_SIZE * at_once)), "\n".join(lines)
+    constants = {"WG_SIZE": wg, "BITS": bits, "AT_ONCE": at_once, "REPEATS": again.times}
+    groups, code = -(-again.made // (wg * at_once)), "\n".join(lines)
     return Dispatch("move/packed", groups, params, bindings, {}, constants, code=code)
+
+
+def _stays(dim: Dim) -> bool:
+    """Whether a loop stays where it is in the source."""
+    return not (dim.source or dim.tuple_)
+
+
+def _begin(i: int, gather: Gather | None) -> str:
+    """WGSL of where row `i` of a unit begins."""
+    return f"resolve(row0_{i}, row1_{i})" if gather else f"row0_{i}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +154,7 @@ class Repeats:
             if d:  # others go on behind it
                 shares = (dim.size // n for n in range(MOST_REPEATS, 0, -1) if dim.size % n == 0)
                 steps = next((n for n in shares if n % whole == 0), dim.size)
-            if dim.source or steps >= dim.size:
+            if not _stays(dim) or steps >= dim.size:
                 continue
             if d == 0 or dims[d - 1].out * bits % UNIT == 0:
                 apart, outer = steps * step // UNIT, count(dims[:d])
@@ -106,12 +176,12 @@ class Repeats:
 def _elements(bits: int, rows: Rows) -> list[str]:
     """Statements that return a unit of elements, read one by one or once for a row."""
     if bits == UNIT:
-        return ["  return load_input(row0_0);"]
+        return ["  return load_input(from0);"]
     every, step = range(rows.group), rows.steps[0]
-    places = {f"e{k}": rows.address(0, k) for k in every} if step else {}
+    places = {f"e{k}": rows.address(0, k, "from") for k in every} if step else {}
     read = {f"v{k}": f"e{k}" for k in every}
     if not step:
-        read = {f"r{i}": f"row0_{i}" for i in range(rows.count)}
+        read = {f"r{i}": f"from{i}" for i in range(rows.count)}
     lines = [f"  let {name} = {at};" for name, at in places.items()]
     lines += [f"  let {name} = {element_at(bits, 'load_input', at)};" for name, at in read.items()]
     words = words_of(bits, [f"v{k}" if step else rows.of_rows("r", k) for k in every])
@@ -124,13 +194,13 @@ def _joined(bits: int, rows: Rows) -> list[str]:
     The other is read in a branch, unless that is a single load.
     """
     if rows.count == 1:
-        return ["  return row_at(row0_0);"]
+        return ["  return row_at(from0);"]
     branch = [f"  if (left >= {rows.group}u) {{ return a; }}"] if rows.steps[0] else []
     return [
-        "  let a = row_at(row0_0);",
+        "  let a = row_at(from0);",
         *branch,
         f"  let mine = first_elements(min(left, {rows.group}u));",
-        "  return (a & mine) | (row_at(row0_1) & ~mine);",
+        "  return (a & mine) | (row_at(from1) & ~mine);",
     ]
 
 

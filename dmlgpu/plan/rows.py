@@ -95,10 +95,9 @@ class Rows:
         d = self.rank - 1 if d is None else d
         return of_eight(f"strides{t}", d)
 
-    def address(self, t: int, k: int) -> str:
-        """The address of element `k` of the group in tensor `t`."""
-        row, beyond = self.row_of(k)
-        begin = f"select(row{t}_{row}, row{t}_{row + 1}, {beyond})" if beyond else f"row{t}_{row}"
+    def address(self, t: int, k: int, begin: str = "") -> str:
+        """The address of element `k` of the group in tensor `t`; rows begin at `row{t}_`, or so."""
+        begin = self.of_rows(begin or f"row{t}_", k)
         return f"({begin}{_times(k, self.steps[t], self.stride(t))})"
 
     def of_rows(self, name: str, k: int) -> str:

@@ -1,20 +1,13 @@
 // Copies 16 bytes at a time, for layouts in which every run starts and ends on whole units: all
-// strides are in units. An invocation owns some units of the output, gaps included.
+// strides are in units. An invocation owns RUN units of the output side by side, gaps included, of which
+// only those that begin a run are looked up.
 // Needs tuple_stride and resolve.
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 #import place
 override WG_SIZE: u32 = 256;
-override PAIRS: bool = false;
 override RUN: u32 = 1;
 
-fn unit_at(at: Place) -> vec4<u32> {
-  if (!is_element(at)) { return vec4<u32>(); }
-  return load_input(resolve(at.source, at.tuple_at));
-}
-
-// Two units per invocation where PAIRS, a workgroup apart, so that the loads of both are under way
-// at once; else RUN units side by side, of which only those that begin a run are looked up.
 @compute @workgroup_size(WG_SIZE)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -22,13 +15,6 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
 ) {
   let number = group.x + group.y * groups.x;
-  if (PAIRS) {
-    let first = number * 2u * WG_SIZE + lane;
-    #repeat 2: let unit$ = first + $u * WG_SIZE; let at$ = place(unit$);
-    #repeat 2: let v$ = unit_at(at$);
-    #repeat 2: if (unit$ < params.count) { store_output(unit$, v$); }
-    return;
-  }
   let inner = RANK - 1u;
   let size = params.sizes[inner / 4u][inner % 4u];
   let first = (number * WG_SIZE + lane) * RUN;
