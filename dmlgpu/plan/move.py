@@ -323,7 +323,7 @@ CHOICES: tuple[Choice, ...] = (
     (
         lambda m: not (m.on_cpu or m.gather is None or m.bits == 128) and m.is_short,
         "words",
-        "neighbours read neighbours of a piece: pieces of 3 bytes 0.53 ms, and 0.72 by packed units",
+        "neighbours read neighbours of a piece: of 3 bytes 0.53 ms, and 0.72 by packed units",
     ),
     (
         lambda m: not m.on_cpu,

@@ -4,7 +4,7 @@ A shader file is WGSL with extra lines, each replaced by exactly one line so tha
 those of the file:
 
     #import fold                    the snippet that the plan puts into slot `fold`, or the file
-                                    of that name in the kernel's folder
+                                    of that name, in the kernel's folder unless it says another
     #repeat 4: v$ = load($u);       the text once for each $ = 0 .. 3: loops over registers, which
                                     drivers keep in registers only when they are written out
     #bind read input: u32           a storage binding; see assembly.py
@@ -23,7 +23,7 @@ from pathlib import Path
 
 from dmlgpu.errors import DeviceError
 
-_IMPORT = re.compile(r"^#import (\w+)$")
+_IMPORT = re.compile(r"^#import ([\w/]+)$")
 _REPEAT = re.compile(r"^\s*#repeat (\d+): (.*)$")
 _CALL = re.compile(r"\b([a-z]+[0-9]*)_(\w+)\s*\(")
 

@@ -4,6 +4,7 @@
 // The innermost loop steps through the output one element at a time.
 #bind read input: u32
 #bind write output: vec4<u32>
+#import scan/invocation
 #import place
 #import first_elements
 #import rearrange
@@ -120,15 +121,11 @@ fn across(unit: u32) -> vec4<u32> {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn main(me: Invocation) {
+  let number = group_of(me);
   let inner = RANK - 1u;
   let size = params.sizes[inner / 4u][inner % 4u];
-  let first = (number * WG_SIZE + lane) * RUN;
+  let first = (number * WG_SIZE + me.lane) * RUN;
   var at = place(first * UNIT);
   for (var unit = first; unit < min(first + RUN, params.count); unit++) {
     if (at.inner >= size) { at = place(unit * UNIT); }

@@ -3,6 +3,7 @@
 // shifted to where they belong; all else is looked up element by element. dmlgpu/plan/framed.py writes
 // the parameters, the binding of the source and its words (`word_at`), how rows are counted and found
 // (`place`, `after`, `row_at`), and `elements`.
+#import scan/invocation
 #bind write output: vec4<u32>
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;
@@ -27,12 +28,8 @@ fn bytes_at(e: u32) -> vec4<u32> {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let unit = (group.x + group.y * groups.x) * WG_SIZE + lane;
+fn main(me: Invocation) {
+  let unit = group_of(me) * WG_SIZE + me.lane;
   if (unit >= params.count) { return; }
   let number = unit * UNIT / params.row;
   let x = unit * UNIT - number * params.row;

@@ -1,5 +1,6 @@
 // GATHER_ND, GATHER_ND1 with debug checks: finds the first index value outside its dimension.
 // report[0] is 2^32 - 1 less the lowest bad position, 0 when there is none; report[1..2] its value.
+#import scan/invocation
 override WG_SIZE: u32 = 256;
 override RANK: u32 = 1;
 override WORDS: u32 = 1;
@@ -35,12 +36,8 @@ fn in_range(value: vec2<u32>, size: u32) -> bool {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn find(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let position = (group.x + group.y * groups.x) * WG_SIZE + lane;
+fn find(me: Invocation) {
+  let position = group_of(me) * WG_SIZE + me.lane;
   if (position >= params.count) { return; }
   let m = position % params.coordinates;
   if (!in_range(value_at(position), params.gather_sizes[m / 4u][m % 4u])) {

@@ -5,6 +5,7 @@
 #param count: u32 // units of the output
 #param made: u32 // of these
 #param apart: u32
+#import scan/invocation
 #import first_elements
 #bind write output: vec4<u32>
 override WG_SIZE: u32 = 256;
@@ -13,12 +14,8 @@ override AT_ONCE: u32 = 1; // units
 override REPEATS: u32 = 1;
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let first = (group.x + group.y * groups.x) * AT_ONCE * WG_SIZE + lane;
+fn main(me: Invocation) {
+  let first = group_of(me) * AT_ONCE * WG_SIZE + me.lane;
   let last = params.made - 1u; // made again beyond the end: loads under a condition would wait
   #repeat 2: var v$ = vec4<u32>(); if (AT_ONCE > $u) { v$ = unit_at(min(first + $u * WG_SIZE, last)); }
   #repeat 2: if (AT_ONCE > $u && first + $u * WG_SIZE <= last) { put(first_place(first + $u * WG_SIZE), v$); }

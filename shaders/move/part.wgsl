@@ -1,5 +1,6 @@
 // JOIN and others that make a part of an output: only the part's own elements are written.
 #param out_base: u32
+#import scan/invocation
 #import loops
 #import move
 override WG_SIZE: u32 = 256;
@@ -26,11 +27,7 @@ fn ends(id: u32, skipped: u32) -> Ends {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let id = (group.x + group.y * groups.x) * WG_SIZE + lane;
+fn main(me: Invocation) {
+  let id = group_of(me) * WG_SIZE + me.lane;
   if (id < params.count) { move_one(id); }
 }

@@ -5,6 +5,7 @@
 // A row is the innermost loop; it holds at least two units and steps by STEP through the source.
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
+#import scan/invocation
 #import place
 #import first_elements
 #import rearrange
@@ -106,13 +107,9 @@ fn edge(unit: u32, address: u32, own: vec4<u32>, ends: bool) {
 fn size_of(d: u32) -> u32 { return params.sizes[d / 4u][d % 4u]; }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let id = (group.x + group.y * groups.x) * (WG_SIZE / params.team) + lane / params.team;
-  let member = lane % params.team;
+fn main(me: Invocation) {
+  let id = group_of(me) * (WG_SIZE / params.team) + me.lane / params.team;
+  let member = me.lane % params.team;
   if (id >= params.count) { return; }
   let size = size_of(RANK - 1u);
   let pieces = (size / UNIT + params.run - 1u) / params.run;

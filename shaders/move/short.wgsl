@@ -2,22 +2,19 @@
 // rows, so that as many places of the source are waited for at once; each walks its rows without a
 // division or a branch. There are one or two loops.
 // Needs tuple_stride and resolve.
+#import scan/invocation
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 override WG_SIZE: u32 = 64;
 override CHUNK: u32 = 1; // units moved at a time: 1, 2 or 4, of which a row is a multiple
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let team = (group.x + group.y * groups.x) * (WG_SIZE / params.team) + lane / params.team;
+fn main(me: Invocation) {
+  let team = group_of(me) * (WG_SIZE / params.team) + me.lane / params.team;
   let size = params.sizes[0].y;
   let end = min((team + 1u) * params.team * params.run, params.count);
   var inner = 0u;
-  for (var row = team * params.team * params.run + lane % params.team; row < end;) {
+  for (var row = team * params.team * params.run + me.lane % params.team; row < end;) {
     let source = params.source_base + row * params.source_strides[0].x;
     let e = resolve(source, row * tuple_stride(0u)) + inner;
     let unit = row * params.out_strides[0].x + inner;

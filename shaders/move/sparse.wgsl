@@ -1,6 +1,7 @@
 // Copies elements into an output of any layout: one invocation moves one element and writes only
 // its bits, atomically where elements share a word, so gaps keep what they held.
 // Needs tuple_stride and resolve.
+#import scan/invocation
 #bind read input: u32
 #bind atomic output: u32
 override WG_SIZE: u32 = 256;
@@ -9,12 +10,8 @@ override BITS: u32 = 32;
 override PER_WORD: u32 = max(32u / BITS, 1u);
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let id = (group.x + group.y * groups.x) * WG_SIZE + lane;
+fn main(me: Invocation) {
+  let id = group_of(me) * WG_SIZE + me.lane;
   if (id >= params.count) { return; }
   var rest = id;
   var source = params.source_base;

@@ -5,6 +5,7 @@
 #param end: u32 // units of the output
 #param tail: u32 // elements of the last of these
 #param counts: array<vec4<u32>, 2> // tiles along each loop
+#import scan/invocation
 #import loops
 #import first_elements
 #bind write output: vec4<u32>
@@ -12,16 +13,12 @@ override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn main(me: Invocation) {
+  let number = group_of(me);
   if (number >= params.count) { return; }
   let tile = tile_at(number);
-  take_in(tile, lane);
+  take_in(tile, me.lane);
   workgroupBarrier();
-  follow(tile, lane);
-  put_out(tile, lane);
+  follow(tile, me.lane);
+  put_out(tile, me.lane);
 }

@@ -3,6 +3,7 @@
 // Needs the declarations of gather.wgsl.
 #bind read input: u32
 #bind write output: vec4<u32>
+#import scan/invocation
 #import tuple_words
 #import first_elements
 override WG_SIZE: u32 = 64;
@@ -43,14 +44,10 @@ fn unit_at(unit: u32) -> vec4<u32> {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let team = (group.x + group.y * groups.x) * (WG_SIZE / params.team) + lane / params.team;
+fn main(me: Invocation) {
+  let team = group_of(me) * (WG_SIZE / params.team) + me.lane / params.team;
   let end = min((team + 1u) * params.team * params.run, params.count);
-  for (var unit = team * params.team * params.run + lane % params.team; unit < end; unit += params.team) {
+  for (var unit = team * params.team * params.run + me.lane % params.team; unit < end; unit += params.team) {
     store_output(unit, unit_at(unit));
   }
 }

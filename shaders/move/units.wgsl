@@ -4,20 +4,17 @@
 // Needs tuple_stride and resolve.
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
+#import scan/invocation
 #import place
 override WG_SIZE: u32 = 256;
 override RUN: u32 = 1;
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn main(me: Invocation) {
+  let number = group_of(me);
   let inner = RANK - 1u;
   let size = params.sizes[inner / 4u][inner % 4u];
-  let first = (number * WG_SIZE + lane) * RUN;
+  let first = (number * WG_SIZE + me.lane) * RUN;
   let end = min(first + RUN, params.count);
   for (var unit = first; unit < end;) {
     let at = place(unit);

@@ -4,6 +4,7 @@
 // Needs tuple_stride and resolve.
 #bind read input: u32
 #bind write output: u32
+#import scan/invocation
 #import place
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;
@@ -38,12 +39,8 @@ fn joined(made: u32) -> u32 {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let first = (group.x + group.y * groups.x) * WORDS * WG_SIZE + lane;
+fn main(me: Invocation) {
+  let first = group_of(me) * WORDS * WG_SIZE + me.lane;
   let last = params.count - 1u;
   if (BITS < 32u) {
     #repeat 4: var word$ = 0u; if (WORDS > $u) { word$ = joined(min(first + $u * WG_SIZE, last)); }
