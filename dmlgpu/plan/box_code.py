@@ -62,24 +62,28 @@ def _code(boxes: Boxes) -> list[str]:
     """The structure of a box in WGSL, and what is done with it."""
     scan, box = boxes.scan, boxes.box
     banks = BANKS // 2 if scan.bits == 64 else BANKS
-    accesses = (
-        (boxes.reads, boxes.by_input[0], boxes.wide),
-        (boxes.down, boxes.axis, box[-1] // boxes.parts),
-        (boxes.writes, boxes.by_output[0], 2 if boxes.in_pairs else 1),
-    )
-    held = held_steps(box, boxes.by_output, accesses, banks, boxes.room)
+    accesses = [(boxes.down, boxes.axis, box[-1] // boxes.parts)]
+    if not boxes.reads_lines:
+        accesses.append((boxes.reads, boxes.by_input[0], boxes.wide))
+    if not boxes.writes_lines:
+        accesses.append((boxes.writes, boxes.by_output[0], 2 if boxes.in_pairs else 1))
+    box = (*box[:-1], box[-1] + boxes.margin)
+    held = held_steps(box, boxes.by_output, tuple(accesses), banks, boxes.room)
     size = 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True))
     return [
-        f"const STEPS = {box[-1]}u;",
+        f"const STEPS = {boxes.box[-1]}u;",
+        f"const MARGIN = {boxes.margin}u;",
         f"const GROUP_SUMS = {GROUP_SUMS}u;",
         f"var<workgroup> held: array<Num, {size}>;",
         f"const IS_ONE = {str(boxes.is_one).lower()};",
-        f"const IS_DIRECT = {str(boxes.is_direct).lower()};",
+        f"const READS_LINES = {str(boxes.reads_lines).lower()};",
+        f"const WRITES_LINES = {str(boxes.writes_lines).lower()};",
         *_box_at(boxes),
         *_join_parts(boxes),
         *_take_in(boxes, held),
         *_on_lines(boxes, held),
         *_put_out(boxes, held),
+        *_keep(boxes, held),
     ]
 
 
@@ -100,7 +104,8 @@ def _box_at(boxes: Boxes) -> list[str]:
         "  box.source = params.in_base;",
         "  box.target_ = params.out_base;",
     ]
-    order = order_of([d.out for d in boxes.dims])
+    # Along the loop with the fewest boxes first: neighbours on both sides are near in time.
+    order = sorted(order_of([d.out for d in boxes.dims]), key=lambda d: boxes.counts[d])
     last = next((d for d in reversed(order) if boxes.counts[d] > 1), -1)
     for d in order:
         own = "params.segment_steps" if d == axis else f"{boxes.box[d]}u"
@@ -153,6 +158,7 @@ class Spots:
     def coordinates(self) -> list[str]:
         """Coordinates of the lane, and where its first element is held."""
         at = [f"c{d} * {self.held[d]}u" for d in self.order.loops]
+        at.append(f"{self.boxes.margin * self.held[-1]}u")
         return [*self.lanes(), f"  let spot = {_sum(at)};"]
 
     def more(self, d: int, item: int) -> int:
@@ -205,7 +211,7 @@ def _when(condition: str, statement: str) -> str:
 
 def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """Reads a box in the order of the input, and holds it in workgroup memory."""
-    if boxes.is_direct:
+    if boxes.reads_lines:
         return []
     wide, near, order = boxes.wide, boxes.by_input[0], boxes.reads
     spots = Spots(boxes, order, held, "in_strides", wide)
@@ -236,7 +242,7 @@ def _read(boxes: Boxes, lanes: list[str], items: Sequence[Mapping[int, int]]) ->
     last element of a loop is read again: no load is in a branch, and what comes behind the end of
     an axis, or in lines that are not there, goes nowhere.
     """
-    axis, wide = boxes.axis, 1 if boxes.is_direct else boxes.wide
+    axis, wide = boxes.axis, 1 if boxes.reads_lines else boxes.wide
     found = list(lanes)
     for d in sorted({axis, *items[0]}):
         along = [f"c{d}"] if d in items[0] else []
@@ -276,7 +282,7 @@ def _either(head: str, bodies: dict[bool, list[str]]) -> list[str]:
     """A function that is one of two: of a box inside the tensor, or of one that reaches beyond."""
     return [
         f"fn {head} {{",
-        "  if (box.whole && done + STEPS <= box.steps) {",
+        "  if (box.whole && done + STEPS <= box.steps && done >= MARGIN) {",
         *bodies[True],
         "  } else {",
         *bodies[False],
@@ -389,20 +395,20 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
 
     at = [f"c{d} * {held[d]}u" for d in own]
     # An idle invocation reads what the last part does, and writes nothing.
-    at.append(f"min(c{axis}, {parts - 1}u) * {steps * held[axis]}u")
+    at.append(f"min(c{axis}, {parts - 1}u) * {steps * held[axis]}u + {boxes.margin * held[axis]}u")
     spot = f"  let spot = {_sum(at)};"
     to = ["box.target_", f"first * {of_eight('out_strides', axis)}"]
     to += [f"c{d} * {of_eight('out_strides', d)}" for d in own]
     every = [(j, t, j * steps + t) for j in number for t in range(steps)]
     lines = []
-    values = {(j, t): f"values.v{i}" if boxes.is_direct else where(j, t) for j, t, i in every}
-    if boxes.is_direct:
+    values = {(j, t): f"values.v{i}" if boxes.reads_lines else where(j, t) for j, t, i in every}
+    if boxes.reads_lines:
         lanes = [*declared[:-1], f"  let c{axis} = {order.of_lane(axis)} * {steps}u;"]
         items = [{**{d: order.of_item(d, j) for d in own}, axis: t} for j, t, _ in every]
         lines += [*_read(boxes, lanes, items), "fn hold(values: Values, lane: u32) { }"]
 
     def put(j: int, t: int, result: str) -> str:
-        if boxes.is_direct:
+        if boxes.writes_lines:
             stored = f"put({address(j, t)}, {result});"
             return f"    if ({t}u < left) {{ {stored} }}"
         return f"    {where(j, t)} = {result};"
@@ -439,7 +445,7 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
         lines += [
             f"  let joined{j} = join_parts(x{j}_{steps - 1}, carries.n{j}, lane);",
             f"  carries.n{j} = joined{j}.after;",
-            f"  if ({f'here{j}' if boxes.is_direct else is_held(j)}) {{",
+            f"  if ({f'here{j}' if boxes.writes_lines else is_held(j)}) {{",
             "    if (EXCLUSIVE) {",
             *("  " + put(j, t, result) for t, result in enumerate([start, *sums[:-1]])),
             "    } else {",
@@ -467,11 +473,74 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
 
 def _put_out(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """Writes a box in the order of the output."""
-    if boxes.is_direct:
+    if boxes.writes_lines:
         return ["fn put_out(box: Box, done: u32, lane: u32) { }"]
-    made = _pairs_put if boxes.in_pairs else _elements_put
+    made = _pairs_put if boxes.in_pairs else _sectors_put if boxes.margin else _elements_put
     bodies = {whole: made(boxes, held, whole) for whole in (True, False)}
     return _either("put_out(box: Box, done: u32, lane: u32)", bodies)
+
+
+def _sectors_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
+    """Writes whole sectors: of each line, the last few steps wait for the next box of the walk."""
+    order, axis, kept = boxes.writes, boxes.axis, boxes.margin
+    spots = Spots(boxes, order, held, "out_strides", whole=whole)
+    rows = [d for d in order.loops if d != axis]
+    step = of_eight("out_strides", axis)
+    at = [f"box.target_ + done * {step}", *(f"c{d} * {of_eight('out_strides', d)}" for d in rows)]
+    lines = [
+        *spots.lanes(),
+        "  let left = max(box.steps, done) - done;",
+        f"  let at = {_sum(at)};",
+        f"  let spot = {_sum([f'c{d} * {held[d]}u' for d in rows])};",
+    ]
+    stores = []
+    for i in range(order.items):
+        adds = [(order.of_item(d, i), d) for d in rows]
+        row = _sum(["at", *(f"{n}u * {of_eight('out_strides', d)}" for n, d in adds if n)])
+        late = f"at{i} % {kept}u"
+        if boxes.dims[axis].out < 0:
+            late = f"{kept - 1}u - at{i} % {kept}u"
+        k = spots.along(axis, i)
+        more = sum(n * held[d] for n, d in adds)
+        lines += [
+            f"  let at{i} = {row};",
+            f"  let t{i} = {k} - ({late});",
+            f"  let v{i} = held[spot + {more}u + (t{i} + {kept}u) * {held[axis]}u];",
+        ]
+        here = [
+            f"{spots.along(d, i)} < {spots.left(d)}" for d in rows if not whole or order.leaves(d)
+        ]
+        here += [f"{k} < STEPS"] if order.leaves(axis) else []
+        if not whole:
+            here.append(f"i32(t{i}) < i32(left) && (done > 0u || i32(t{i}) >= 0)")
+        stores.append(_when(_all(here), f"put(at{i} + t{i} * {step}, v{i});"))
+    return [*lines, *stores]
+
+
+def _keep(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
+    """Keeps the last steps of every line for the next box, and waits for all invocations."""
+    if not boxes.margin:
+        return ["fn keep(lane: u32) { workgroupBarrier(); }"]
+    order = Order((boxes.axis, *boxes.own), (*boxes.box[:-1], boxes.margin))
+    every = range(order.items)
+    spots = Spots(boxes, order, held, "", whole=False)
+    at = [f"c{d} * {held[d]}u" for d in order.loops]
+    to = [sum(order.of_item(d, i) * held[d] for d in order.loops) for i in every]
+
+    def is_held(i: int) -> str:
+        size = {**dict(enumerate(boxes.box)), boxes.axis: boxes.margin}
+        return _all([f"{spots.along(d, i)} < {size[d]}u" for d in order.loops if order.leaves(d)])
+
+    far = boxes.box[-1] * held[-1]
+    return [
+        "fn keep(lane: u32) {",
+        *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
+        f"  let spot = {_sum(at)};",
+        *(f"  let v{i} = held[spot + {to[i] + far}u];" for i in every),
+        "  workgroupBarrier();",
+        *(_when(is_held(i), f"held[spot + {to[i]}u] = v{i};") for i in every),
+        "}",
+    ]
 
 
 def _elements_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from dmlgpu.plan.lines import Scan
+from dmlgpu.plan.lines import Scan, columns_of
 from dmlgpu.plan.loops import Dim, order_of
 
 # Numbers that the shader shares, or that devices set.
@@ -27,12 +27,15 @@ PADS = (0, 1, 2, 4, 8)  # elements that may be left free behind the steps of a l
 
 # How large boxes are, by what is known of GPUs.
 ELEMENTS = 2048  # of a box: with more, fewer run at once
-LARGE = {32: 4096}  # of a box where one pass is enough, by bits
+LARGE = 8192  # of a box of which there are few, so that as much is under way
 FEW_PIECES = 4  # to cut a loop into evenly; of more pieces the last may be shorter
 RUN = 2048  # bits side by side that a box should have on both sides
 LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
-FILL = 256  # workgroups that keep a GPU busy: with fewer, a second look at the input pays
+SHORT_RUN = 512  # bits side by side, of large boxes
+FILL = 256  # workgroups that keep a GPU busy
+FEW = 96  # workgroups with large boxes: with fewer, a second look at the input pays
 FEW_BOXES = 8  # along the axis, which one workgroup takes sooner than three passes begin
+SECTOR = 256  # bits that memory writes at once
 DIRECT = 512  # bits of neighbouring lines from which they need no workgroup memory
 SEGMENT_STEPS = 32  # fewest of a segment: the sums of shorter ones are too much to read and write
 SEGMENTED = 4096  # workgroups to cut the axis for: several times those, so that they end together
@@ -81,23 +84,37 @@ class Boxes:
 
     @property
     def own(self) -> tuple[int, ...]:
-        """Loops of the lines of a box, in the order of the output."""
-        return tuple(d for d in self.by_output if d != self.axis)
+        """Loops of the lines of a box, in the order of the side that lines are neighbours on."""
+        order = self.by_input if self.reads_lines else self.by_output
+        return tuple(d for d in order if d != self.axis)
 
     @property
-    def is_direct(self) -> bool:
-        """Whether lines are neighbours on both sides: invocations read what they add up, and write.
+    def reads_lines(self) -> bool:
+        """Whether invocations read what they add up, with no workgroup memory between."""
+        return self._neighbours([d.source for d in self.dims]) != ()
+
+    @property
+    def writes_lines(self) -> bool:
+        """Whether invocations write what they have added up."""
+        found = self._neighbours([d.out for d in self.dims])
+        return found != () and self._neighbours([d.source for d in self.dims]) in ((), found)
+
+    def _neighbours(self, steps: Sequence[int]) -> tuple[int, ...]:
+        """Loops along which lines are neighbours, by these steps; none where those are too few.
 
         Halves that share a word are not.
         """
-        run = 1
-        for d in self.own:
-            if (abs(self.dims[d].out), abs(self.dims[d].source)) != (run, run):
+        run, found = 1, []
+        for d in order_of(steps):
+            if d == self.axis or self.box[d] == 1:
+                continue
+            if abs(steps[d]) != run:
                 break
+            found.append(d)
             run *= self.box[d]
             if self.box[d] != self.dims[d].size:
                 break
-        return self.scan.bits > 16 and run * self.scan.bits >= DIRECT
+        return tuple(found) if self.scan.bits > 16 and run * self.scan.bits >= DIRECT else ()
 
     @property
     def down(self) -> Order:
@@ -136,6 +153,18 @@ class Boxes:
         return self.dims[near].out > 0 and not any(n % 2 for n in steps)
 
     @property
+    def margin(self) -> int:
+        """Steps of each line that are kept from box to box, so that whole sectors are written.
+
+        Where a walk goes on in the output element by element, and lines begin anywhere.
+        """
+        kept = SECTOR // self.scan.bits
+        walks = abs(self.dims[-1].out) == 1 and not self.is_one and self.scan.bits > 16
+        whole = self.box[-1] % kept == 0 and self.box[-1] >= 4 * kept
+        fits = self.lines * (self.box[-1] + kept) <= self.room
+        return kept if walks and whole and fits and not self.writes_lines else 0
+
+    @property
     def reads(self) -> Order:
         """What is read together, among invocations."""
         return Order(self.by_input, self._in_groups(self.by_input[0], self.wide))
@@ -157,10 +186,15 @@ class Boxes:
 def boxes_of(scan: Scan, storage: int) -> Boxes:
     """The boxes of a scan in `storage` bytes of workgroup memory."""
     dims = (*scan.lines, Dim(scan.axis_size, scan.out_step, scan.in_step))
-    large = LARGE.get(scan.bits, ELEMENTS)
-    for most, run in ((large, RUN), (ELEMENTS, RUN), (ELEMENTS, LEAST_RUN)):
+    tried = [(ELEMENTS, RUN, FILL), (ELEMENTS, LEAST_RUN, FILL)]
+    if scan.bits > 16 and columns_of(scan):  # a line each: nobody has to join parts of one
+        tried.insert(0, (ELEMENTS, WG_SIZE * scan.bits, FILL))
+    if storage >= 6 * LARGE:
+        tried.append((LARGE, SHORT_RUN, FEW))
+    for most, run, fill in tried:
         boxes = _cut(scan, dims, most, run, storage)
-        if boxes.side_by_side >= FILL or FEW_BOXES * boxes.box[-1] >= scan.axis_size:
+        is_short = most == ELEMENTS and FEW_BOXES * boxes.box[-1] >= scan.axis_size
+        if boxes.side_by_side >= fill or is_short:
             return boxes
     first = _cut(scan, dims, ELEMENTS, RUN, storage)
     least = max(first.box[-1], SEGMENT_STEPS)
@@ -176,7 +210,9 @@ def _cut(scan: Scan, dims: tuple[Dim, ...], most: int, run: int, storage: int) -
     while most * 5 // 4 > storage // width - WG_SIZE - GROUP_SUMS:
         most //= 2
     room = most * 5 // 4
-    return Boxes(scan, dims, _box(dims, most, run // scan.bits, room), 1, room)
+    box = _box(dims, most, run // scan.bits)
+    walks = abs(scan.out_step) == 1 and box[-1] < scan.axis_size
+    return Boxes(scan, dims, _with_parts(box, room, SECTOR // scan.bits if walks else 1), 1, room)
 
 
 def _steps(size: int, wanted: int) -> int:
@@ -190,7 +226,7 @@ def _steps(size: int, wanted: int) -> int:
     return -(-size // (4 * pieces)) * 4 if pieces <= FEW_PIECES else wanted
 
 
-def _box(dims: Sequence[Dim], most: int, run: int, room: int) -> tuple[int, ...]:
+def _box(dims: Sequence[Dim], most: int, run: int) -> list[int]:
     """Steps of each loop, about `most` in all: `run` along each side, the rest along the axis."""
     by_output = order_of([d.out for d in dims])
     by_input = order_of([d.source for d in dims])
@@ -206,7 +242,7 @@ def _box(dims: Sequence[Dim], most: int, run: int, room: int) -> tuple[int, ...]
         if more > 1 and box[d] < dims[d].size:
             wanted = box[d] * (1 << more.bit_length() - 1)
             box[d] = min(max(box[d], _steps(dims[d].size, wanted)), box[d] * more)
-    return _with_parts(box, room)
+    return box
 
 
 def _runs(dims: Sequence[Dim], orders: Sequence[Sequence[int]], run: int) -> list[int]:
@@ -223,11 +259,16 @@ def _runs(dims: Sequence[Dim], orders: Sequence[Sequence[int]], run: int) -> lis
     return box
 
 
-def _with_parts(box: list[int], room: int) -> tuple[int, ...]:
-    """The box with as many steps along the axis as equal parts of its lines have."""
+def _with_parts(box: list[int], room: int, whole: int) -> tuple[int, ...]:
+    """The box with as many steps along the axis as equal parts of its lines have.
+
+    Parts are a multiple of `whole` steps where there is room for that.
+    """
     *lines, steps = box
     parts = min(max(1, WG_SIZE // prod(lines)), steps)
     each = -(-steps // parts)
+    if prod(lines) * whole <= room // 2:
+        each = -(-each // whole) * whole
     parts = -(-steps // each)
     while each > 1 and prod(lines) * parts * each > room:
         each -= 1

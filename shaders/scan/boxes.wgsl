@@ -1,9 +1,9 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT between layouts of any kind: a workgroup takes boxes of
-// some lines by STEPS steps, one below the other. It reads a box in the order of the input into
-// workgroup memory, scans it there, and writes it in the order of the output, so that neighbours
-// read and write neighbours on both sides. Lines of several segments take three passes, as in
-// walk.wgsl. Where lines are neighbours on both sides, elements need no workgroup memory. A box is
-// read before it is written, so it may run in place. The box, `box_at`, `load_box`,
+// some lines by STEPS steps, one below the other. It reads a box in the order of the input, scans its
+// lines, and writes it in the order of the output, so that neighbours read and write neighbours on
+// both sides; where lines are neighbours on neither side, on one side or on both, two, one or none
+// of these steps meet in workgroup memory. Lines of several segments take three passes, as in
+// walk.wgsl. A box is read before it is written, so it may run in place. The box, `box_at`, `load_box`,
 // `values_of`, `added`, `hold`, `join_parts`, `scan_lines`, `store_sums` and `put_out` are written by
 // dmlgpu/plan/box_code.py.
 override WG_SIZE: u32 = 256;
@@ -36,18 +36,18 @@ struct Joined {
 fn scan_boxes(box: Box, before: Carries, lane: u32) {
   var carries = before;
   var next = load_box(box, 0u, lane);
-  for (var done = 0u; done < box.steps; done += STEPS) {
+  for (var done = 0u; done < box.steps + max(MARGIN, 1u) - 1u; done += STEPS) {
     let loaded = next;
     let values = values_of(loaded, box, done, lane);
     hold(values, lane);
     // The next box is on its way while this one is scanned and written.
     if (!IS_ONE) { next = load_box(box, done + STEPS, lane); }
-    if (!IS_DIRECT) { workgroupBarrier(); }
+    if (!READS_LINES) { workgroupBarrier(); }
     carries = scan_lines(values, box, done, carries, lane);
-    if (!IS_DIRECT) { workgroupBarrier(); }
+    if (!WRITES_LINES) { workgroupBarrier(); }
     put_out(box, done, lane);
     if (IS_ONE) { return; }
-    workgroupBarrier();
+    keep(lane);
   }
 }
 

@@ -164,17 +164,18 @@ def test_elements_of_64_bits_are_read_and_written_in_one_piece() -> None:
         assert bound["output"] == ("write", "vec2<u32>")
 
 
-def test_boxes_of_32_bits_are_larger_where_one_pass_is_enough() -> None:
-    def elements(sizes: Sizes, order: Sizes, axis: int, data_type: T) -> int:
-        desc = running("sum", strided(data_type, sizes, order), axis)
-        work = operator_of(desc).work(desc)
-        return prod(boxes.boxes_of(work._between(work.source, work.output), 49152).box)
+def test_few_large_boxes_take_one_pass_where_there_is_room_for_them() -> None:
+    small, large = (replace(GPU, max_workgroup_storage=n) for n in (16384, 49152))
+    many = (575, 471, 62), (0, 2, 1), 0
+    few = (575, 171, 62), (0, 2, 1), 0
+    assert kernels(planned(*many, large)) == ["scan/boxes scan"]
+    assert kernels(planned(*many, small)) == SEGMENTED
+    assert kernels(planned(*few, large)) == SEGMENTED
 
-    many = (1 << 16, 1 << 12), (1, 0), 1
-    few = (100, 1 << 18), (1, 0), 1
-    assert elements(*many, T.FLOAT32) == 4096
-    assert elements(*many, T.INT64) == elements(*many, T.FLOAT16) == 2048
-    assert elements(*few, T.FLOAT32) <= 2048 * 5 // 4
+
+def test_columns_that_begin_anywhere_have_an_invocation_for_each_line() -> None:
+    (one,) = planned((64, 40_001), (0, 1), 0).dispatches
+    assert "wg_sums[lane] = sum" not in one.code
 
 
 def as_gpu(device: dml.Device) -> AbstractContextManager[dml.Device]:
@@ -281,6 +282,34 @@ def test_segments_and_in_place(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize(
+    ("data_type", "sizes"),
+    [("FLOAT32", (70, 203)), ("INT64", (33, 257)), ("UINT32", (40, 192)), ("INT32", (2, 30_001))],
+)
+def test_walks_along_the_output_write_whole_sectors(
+    device: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    data_type: str,
+    sizes: Sizes,
+    backward: bool,
+) -> None:
+    """The last steps of a box wait for the next one, in one pass and in the last of three."""
+    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    source = strided(T[data_type], sizes, (1, 0))
+    output = strided(T[data_type], sizes, (0, 1), 3)  # lines begin anywhere in a sector
+    values = np.random.default_rng(6).integers(0, 3, sizes).astype(source.data_type.numpy)
+    laid = np.ascontiguousarray(values.T).tobytes()
+    with as_gpu(device) as gpu:
+        op = gpu.compile(running("sum", source, 1, output, axis_direction=int(backward)))
+        *_, last = op.plan.dispatches
+        assert "MARGIN = 0u" not in last.code
+        np.testing.assert_array_equal(
+            op(gpu.upload(source, laid)).numpy(), wanted(values, 1, False, backward, False)
+        )
+
+
+@pytest.mark.gpu
 def test_least_workgroup_memory(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "WORTH_BOXES", 1)
     monkeypatch.setattr(boxes, "FEW_BOXES", 1)
@@ -303,6 +332,9 @@ def test_neighbours_on_both_sides(
     flags = {"axis_direction": 1, "has_exclusive_sum": True}
     with as_gpu(device) as gpu:
         op = gpu.compile(running("sum", tensor, 0, **flags))
-        assert all("IS_DIRECT = true" in d.code for d in op.plan.dispatches)
+        assert all(
+            "READS_LINES = true" in d.code and "WRITES_LINES = true" in d.code
+            for d in op.plan.dispatches
+        )
         made = op(gpu.upload(tensor, values.tobytes())).numpy()
     np.testing.assert_array_equal(made, wanted(values, 0, False, True, True))
