@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from dmlgpu.plan.boxes import BANKS, GROUP_SUMS, WG_SIZE, Boxes, Order, held_steps
+from dmlgpu.plan.boxes import BANKS, GROUP_SUMS, Boxes, Order, held_steps
 from dmlgpu.plan.dispatch import Dispatch, Value, eight, funnel, of_eight
 from dmlgpu.plan.lines import arithmetic, fold_params
 from dmlgpu.plan.loops import order_of
 
+NEAR = 16  # boxes along a loop, from one to the last of which little time passes
 PARTS_TOGETHER = 16  # parts of a line that are added up before others are
 
 
@@ -39,7 +40,7 @@ def dispatch(boxes: Boxes, entry: str, partials: str) -> Dispatch:
         **fold_params(scan),
     }
     slots = {**arithmetic(scan), "elements": f"elements_of_{scan.bits}"}
-    constants = {"WG_SIZE": WG_SIZE, "EXCLUSIVE": int(scan.exclusive)}
+    constants = {"WG_SIZE": boxes.wg_size, "EXCLUSIVE": int(scan.exclusive)}
     code = "\n".join(_code(boxes))
     return Dispatch("scan/boxes", count, params, bindings, slots, constants, entry, code=code)
 
@@ -104,8 +105,12 @@ def _box_at(boxes: Boxes) -> list[str]:
         "  box.source = params.in_base;",
         "  box.target_ = params.out_base;",
     ]
-    # Along the loop with the fewest boxes first: neighbours on both sides are near in time.
-    order = sorted(order_of([d.out for d in boxes.dims]), key=lambda d: boxes.counts[d])
+    # In the order of the output, but segments last, and boxes that are not walked along a loop of
+    # few first: so those which are neighbours in the input are near in time too.
+    near = NEAR if boxes.is_one else 0
+    order = sorted(
+        order_of([d.out for d in boxes.dims]), key=lambda d: (d == axis, boxes.counts[d] > near)
+    )
     last = next((d for d in reversed(order) if boxes.counts[d] > 1), -1)
     for d in order:
         own = "params.segment_steps" if d == axis else f"{boxes.box[d]}u"
@@ -340,7 +345,7 @@ def _join_parts(boxes: Boxes) -> list[str]:
     for i in every:
         own = f"wg_sums[at + {i * lines}u]"
         if i in is_there:
-            own = f"wg_sums[min(at + {i * lines}u, {WG_SIZE - 1}u)]"
+            own = f"wg_sums[min(at + {i * lines}u, {boxes.wg_size - 1}u)]"
             own = f"select(identity(), {own}, {is_there[i]})"
         made.append(f"    let s{i} = {own};")
     made.append("    var all = s0;")
@@ -489,7 +494,7 @@ def _sectors_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
     at = [f"box.target_ + done * {step}", *(f"c{d} * {of_eight('out_strides', d)}" for d in rows)]
     lines = [
         *spots.lanes(),
-        "  let left = max(box.steps, done) - done;",
+        "  let left = box.steps - done;",  # less than none in a box behind the end
         f"  let at = {_sum(at)};",
         f"  let spot = {_sum([f'c{d} * {held[d]}u' for d in rows])};",
     ]
@@ -521,24 +526,25 @@ def _keep(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """Keeps the last steps of every line for the next box, and waits for all invocations."""
     if not boxes.margin:
         return ["fn keep(lane: u32) { workgroupBarrier(); }"]
-    order = Order((boxes.axis, *boxes.own), (*boxes.box[:-1], boxes.margin))
-    every = range(order.items)
-    spots = Spots(boxes, order, held, "", whole=False)
-    at = [f"c{d} * {held[d]}u" for d in order.loops]
-    to = [sum(order.of_item(d, i) * held[d] for d in order.loops) for i in every]
-
-    def is_held(i: int) -> str:
-        size = {**dict(enumerate(boxes.box)), boxes.axis: boxes.margin}
-        return _all([f"{spots.along(d, i)} < {size[d]}u" for d in order.loops if order.leaves(d)])
-
+    order = boxes.order((boxes.axis, *boxes.own), (*boxes.box[:-1], boxes.margin))
     far = boxes.box[-1] * held[-1]
+    takes, puts = [], []
+    for i in range(order.items):
+        to = sum(order.of_item(d, i) * held[d] for d in order.loops)
+        here = (
+            f"c{d} + {order.of_item(d, i)}u < {order.box[d]}u"
+            for d in order.loops
+            if order.leaves(d)
+        )
+        takes.append(f"  let v{i} = held[spot + {to + far}u];")
+        puts.append(_when(" && ".join(here), f"held[spot + {to}u] = v{i};"))
     return [
         "fn keep(lane: u32) {",
         *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
-        f"  let spot = {_sum(at)};",
-        *(f"  let v{i} = held[spot + {to[i] + far}u];" for i in every),
+        f"  let spot = {_sum([f'c{d} * {held[d]}u' for d in order.loops])};",
+        *takes,
         "  workgroupBarrier();",
-        *(_when(is_held(i), f"held[spot + {to[i]}u] = v{i};") for i in every),
+        *puts,
         "}",
     ]
 

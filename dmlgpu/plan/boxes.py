@@ -19,7 +19,7 @@ from dmlgpu.plan.lines import Scan, columns_of
 from dmlgpu.plan.loops import Dim, order_of
 
 # Numbers that the shader shares, or that devices set.
-WG_SIZE = 256
+WG_SIZE = 256  # and half of it where lines are no longer than a box
 GROUP_SUMS = 128  # sums of those, of all lines
 BANKS = 32  # of workgroup memory, 4 bytes each
 SIDE_BY_SIDE = 32  # lanes that read or write together
@@ -34,6 +34,7 @@ LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
 SHORT_RUN = 512  # bits side by side, of large boxes
 FILL = 256  # workgroups that keep a GPU busy
 FEW = 96  # workgroups with large boxes: with fewer, a second look at the input pays
+MOST_WORK = 1.15  # of small boxes that hold whole lines: else larger ones are fuller
 FEW_BOXES = 8  # along the axis, which one workgroup takes sooner than three passes begin
 SECTOR = 256  # bits that memory writes at once
 DIRECT = 512  # bits of neighbouring lines from which they need no workgroup memory
@@ -50,6 +51,7 @@ class Boxes:
     box: tuple[int, ...]  # steps of each loop
     segments: int
     room: int  # elements that workgroup memory holds beside the sums of parts
+    wg_size: int
 
     @property
     def axis(self) -> int:
@@ -64,7 +66,8 @@ class Boxes:
     @property
     def parts(self) -> int:
         """Parts of a line in a box that different invocations add up: all of the same size."""
-        return _parts(self.lines, self.box[-1])
+        most = min(max(1, self.wg_size // self.lines), self.box[-1])
+        return next(n for n in range(most, 0, -1) if self.box[-1] % n == 0)
 
     @property
     def side_by_side(self) -> int:
@@ -76,6 +79,12 @@ class Boxes:
         """Steps of a segment: whole boxes."""
         boxes = -(-self.dims[-1].size // self.box[-1])
         return -(-boxes // self.segments) * self.box[-1]
+
+    @property
+    def work(self) -> float:
+        """Elements of all boxes over those there are: more where the last ones are not full."""
+        pairs = zip(self.dims, self.box, strict=True)
+        return prod(-(-d.size // n) * n / d.size for d, n in pairs)
 
     @property
     def is_one(self) -> bool:
@@ -119,7 +128,7 @@ class Boxes:
     @property
     def down(self) -> Order:
         """The lines of a box and their parts among invocations."""
-        return Order((*self.own, self.axis), (*self.box[:-1], self.parts))
+        return self.order((*self.own, self.axis), (*self.box[:-1], self.parts))
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -167,12 +176,18 @@ class Boxes:
     @property
     def reads(self) -> Order:
         """What is read together, among invocations."""
-        return Order(self.by_input, self._in_groups(self.by_input[0], self.wide))
+        return self.order(self.by_input, self._in_groups(self.by_input[0], self.wide))
 
     @property
     def writes(self) -> Order:
         """What is written together, among invocations."""
-        return Order(self.by_output, self._in_groups(self.by_output[0], 2 if self.in_pairs else 1))
+        return self.order(
+            self.by_output, self._in_groups(self.by_output[0], 2 if self.in_pairs else 1)
+        )
+
+    def order(self, loops: tuple[int, ...], box: tuple[int, ...]) -> Order:
+        """Steps of loops among the invocations of a workgroup."""
+        return Order(loops, box, self.wg_size)
 
     def _in_groups(self, near: int, of: int) -> tuple[int, ...]:
         return tuple(-(-b // of) if d == near else b for d, b in enumerate(self.box))
@@ -186,14 +201,19 @@ class Boxes:
 def boxes_of(scan: Scan, storage: int) -> Boxes:
     """The boxes of a scan in `storage` bytes of workgroup memory."""
     dims = (*scan.lines, Dim(scan.axis_size, scan.out_step, scan.in_step))
+    for run in (RUN, LEAST_RUN):
+        small = _cut(scan, dims, ELEMENTS // 2, run, storage, WG_SIZE // 2)
+        if small.is_one and small.lines > 1 and small.work <= MOST_WORK:
+            return small
     tried = [(ELEMENTS, RUN, FILL), (ELEMENTS, LEAST_RUN, FILL)]
     if scan.bits > 16 and columns_of(scan):  # a line each: nobody has to join parts of one
         tried.insert(0, (ELEMENTS, WG_SIZE * scan.bits, FILL))
-    if storage >= 6 * LARGE:
-        tried.append((LARGE, SHORT_RUN, FEW))
+    if order_of([d.source for d in dims])[-1] == len(dims) - 1 and storage >= 6 * LARGE:
+        # Boxes side by side read what lies side by side.
+        tried += [(ELEMENTS, SHORT_RUN, FILL), (LARGE, SHORT_RUN, FEW)]
     for most, run, fill in tried:
         boxes = _cut(scan, dims, most, run, storage)
-        is_short = most == ELEMENTS and FEW_BOXES * boxes.box[-1] >= scan.axis_size
+        is_short = run > SHORT_RUN and FEW_BOXES * boxes.box[-1] >= scan.axis_size
         if boxes.side_by_side >= fill or is_short:
             return boxes
     first = _cut(scan, dims, ELEMENTS, RUN, storage)
@@ -204,15 +224,19 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
     )
 
 
-def _cut(scan: Scan, dims: tuple[Dim, ...], most: int, run: int, storage: int) -> Boxes:
+def _cut(
+    scan: Scan, dims: tuple[Dim, ...], most: int, run: int, storage: int, wg_size: int = WG_SIZE
+) -> Boxes:
     """Boxes of about `most` elements, if `storage` bytes hold them, with so many bits in a run."""
     width = 8 if scan.bits == 64 else 4
     while most * 5 // 4 > storage // width - WG_SIZE - GROUP_SUMS:
         most //= 2
     room = most * 5 // 4
     box = _box(dims, most, run // scan.bits)
-    walks = abs(scan.out_step) == 1 and box[-1] < scan.axis_size
-    return Boxes(scan, dims, _with_parts(box, room, SECTOR // scan.bits if walks else 1), 1, room)
+    walks = scan.bits > 16 and abs(scan.out_step) == 1 and box[-1] < scan.axis_size
+    whole = SECTOR // scan.bits if walks else 1
+    is_even = scan.axis_size <= FEW_PIECES * box[-1]
+    return Boxes(scan, dims, _with_parts(box, room, whole, wg_size, is_even), 1, room, wg_size)
 
 
 def _steps(size: int, wanted: int) -> int:
@@ -259,13 +283,17 @@ def _runs(dims: Sequence[Dim], orders: Sequence[Sequence[int]], run: int) -> lis
     return box
 
 
-def _with_parts(box: list[int], room: int, whole: int) -> tuple[int, ...]:
+def _with_parts(
+    box: list[int], room: int, whole: int, wg_size: int, is_even: bool
+) -> tuple[int, ...]:
     """The box with as many steps along the axis as equal parts of its lines have.
 
-    Parts are a multiple of `whole` steps where there is room for that.
+    Parts are a multiple of `whole` steps where there is room for that, and `is_even` where
+    boxes are cut to the length of the axis, so that no more steps are wanted.
     """
     *lines, steps = box
-    parts = min(max(1, WG_SIZE // prod(lines)), steps)
+    most = min(max(1, wg_size // prod(lines)), steps)
+    parts = min(range(most, most // 2, -1), key=lambda n: n * -(-steps // n)) if is_even else most
     each = -(-steps // parts)
     if prod(lines) * whole <= room // 2:
         each = -(-each // whole) * whole
@@ -275,15 +303,10 @@ def _with_parts(box: list[int], room: int, whole: int) -> tuple[int, ...]:
     return (*lines, parts * each)
 
 
-def _parts(lines: int, steps: int) -> int:
-    most = min(max(1, WG_SIZE // lines), steps)
-    return next(n for n in range(most, 0, -1) if steps % n == 0)
-
-
 @lru_cache(maxsize=256)
-def _lanes(loops: tuple[int, ...], box: tuple[int, ...]) -> dict[int, int]:
+def _lanes(loops: tuple[int, ...], box: tuple[int, ...], wg_size: int) -> dict[int, int]:
     """Lanes side by side along each loop, so that few of a workgroup are idle."""
-    found, left = {}, WG_SIZE
+    found, left = {}, wg_size
     for i, d in enumerate(loops):
         size, others = box[d], prod(box[k] for k in loops[i + 1 :])
         least = -(-size // left)
@@ -306,13 +329,14 @@ class Order:
 
     loops: tuple[int, ...]
     box: tuple[int, ...]
+    wg_size: int
 
     def lanes(self, d: int) -> int:
         """Lanes side by side along a loop."""
         return self._lanes()[d]
 
     def _lanes(self) -> dict[int, int]:
-        return _lanes(self.loops, self.box)
+        return _lanes(self.loops, self.box, self.wg_size)
 
     def _before(self, d: int) -> int:
         """Lanes from one step of a loop to the next."""
@@ -352,7 +376,7 @@ class Order:
     def leaves(self, d: int) -> bool:
         """Whether lanes or items reach beyond the box along a loop."""
         lanes = self.lanes(d)
-        idle = d == self.loops[-1] and self.active < WG_SIZE
+        idle = d == self.loops[-1] and self.active < self.wg_size
         return idle or self.box[d] % lanes > 0
 
 

@@ -1,10 +1,11 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT between layouts of any kind: a workgroup takes boxes of
-// some lines by STEPS steps, one below the other. It reads a box in the order of the input, scans its
-// lines, and writes it in the order of the output, so that neighbours read and write neighbours on
-// both sides; where lines are neighbours on neither side, on one side or on both, two, one or none
-// of these steps meet in workgroup memory. Lines of several segments take three passes, as in
-// walk.wgsl. A box is read before it is written, so it may run in place. The box, `box_at`, `load_box`,
-// `values_of`, `added`, `hold`, `join_parts`, `scan_lines`, `store_sums` and `put_out` are written by
+// some lines by STEPS steps, one below the other. It reads a box in the order of the input, scans
+// its lines, and writes it in the order of the output, so that neighbours read and write neighbours
+// on both sides. Between these steps elements are in workgroup memory, except where lines are
+// neighbours on that side. A walk along the output writes whole sectors: the last MARGIN steps of a
+// box are kept for the next. Lines of several segments take three passes, as in walk.wgsl. A box is
+// read before it is written, so it may run in place. The box, `box_at`, `load_box`, `values_of`,
+// `added`, `hold`, `join_parts`, `scan_lines`, `store_sums`, `put_out` and `keep` are written by
 // dmlgpu/plan/box_code.py.
 override WG_SIZE: u32 = 256;
 override EXCLUSIVE: bool = false;
@@ -36,7 +37,8 @@ struct Joined {
 fn scan_boxes(box: Box, before: Carries, lane: u32) {
   var carries = before;
   var next = load_box(box, 0u, lane);
-  for (var done = 0u; done < box.steps + max(MARGIN, 1u) - 1u; done += STEPS) {
+  var done = 0u;
+  for (; done < box.steps; done += STEPS) {
     let loaded = next;
     let values = values_of(loaded, box, done, lane);
     hold(values, lane);
@@ -48,6 +50,10 @@ fn scan_boxes(box: Box, before: Carries, lane: u32) {
     put_out(box, done, lane);
     if (IS_ONE) { return; }
     keep(lane);
+  }
+  if (MARGIN > 0u) {
+    workgroupBarrier();
+    put_out(box, done, lane); // what was kept of the last box
   }
 }
 
