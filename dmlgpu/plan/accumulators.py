@@ -13,6 +13,7 @@ from dmlgpu.plan.values import class_of, resolve, wgsl_type
 
 NOWHERE = "0xffffffffu"
 NEAR = 16  # neighbours whose places are part of a key
+BLOCK = 32  # lanes that join first, by shuffles where subgroups have as many
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +58,22 @@ class Accumulator:
         """Whether it matters at which place an element is."""
         return re.search(r"\bi\b", self.lift) is not None
 
-    def functions(self, is_ordered: bool) -> list[str]:
-        """WGSL that combines accumulators, which come in the order of their places or do not."""
+    def functions(self, is_ordered: bool, shuffles: bool = False) -> list[str]:
+        """WGSL that combines accumulators, which come in the order of their places or do not.
+
+        With `shuffles`, `shuffled(a, by)` is the accumulator of the lane so far behind.
+        """
         both = f"(a: {self.type}, b: {self.type}) -> {self.type}"
         join = self.join or self.combine
         picked = "select(identity(), a, there)"
         if self.members:
             each = (f"select(no.{m}, a.{m}, there)" for m in self.members)
             picked = f"{self.type}({', '.join(each)})"
+        moved = [f"subgroupShuffleDown(a{m and '.' + m}, by)" for m in self.members or [""]]
+        shuffled = f"{self.type}({', '.join(moved)})" if self.members else moved[0]
+        shuffle = f"fn shuffled(a: {self.type}, by: u32) -> {self.type} {{ return {shuffled}; }}"
         return [
+            *([shuffle] if shuffles else []),
             *([self.declarations] if self.declarations else []),
             f"fn identity() -> {self.type} {{ return {self.identity}; }}",
             f"fn combine{both} {{ return {self.combine if is_ordered else join}; }}",
@@ -84,6 +92,67 @@ def paired(terms: Sequence[str], how: str = "combine") -> str:
         odd = made[len(made) // 2 * 2 :]
         made = [f"{how}({a}, {b})" for a, b in zip(made[::2], made[1::2], strict=False)] + odd
     return made[0]
+
+
+def halves(count: int) -> list[tuple[int, int]]:
+    """Numbers of values that are left to be joined, and how far apart those joined are."""
+    made = []
+    while count > 1:
+        half = (count + 1) // 2
+        made.append((count, half))
+        count = half
+    return made
+
+
+def tree(
+    values: Sequence[tuple[str, str]],
+    lanes: int,
+    shuffles: bool = False,
+    *,
+    apart: int = 1,
+    lane: str = "lane",
+    fits: str = "",
+    stored: bool = False,
+) -> list[str]:
+    """Statements that join a value of each lane, all of which come here: the first lane has all.
+
+    `values` are variables, and their places in workgroup memory with {} for how far from there.
+    Lanes lie `apart`. Those side by side join in blocks first, the same ones with shuffles and
+    without. `fits` says which invocations have values at all, which may be `stored` already.
+    """
+    if lanes == 1:
+        return ["  workgroupBarrier();"] if stored else []
+    puts = [f"{at.format('')} = {name};" for name, at in values]
+    beside = apart == 1 and lanes & (lanes - 1) == 0
+    blocks = max(1, lanes // BLOCK) if beside else 1
+    inner, outer = halves(lanes // blocks), halves(blocks)
+    if shuffles and beside:
+        lines = [
+            f"  {x} = join({x}, shuffled({x}, {half}u));" for _, half in inner for x, _ in values
+        ]
+        if blocks > 1:
+            lines += [f"  if ({lane} % {BLOCK}u == 0u) {{ {' '.join(puts)} }}"]
+            lines += ["  workgroupBarrier();", f"  if ({lane} < {BLOCK}u) {{"]
+            at_block = f" - {lane} + {lane} % {blocks}u * {BLOCK}u"
+            lines += [f"    {x} = {at.format(at_block)};" for x, at in values]
+            steps = [half for _, half in outer]
+            lines += [
+                f"    {x} = join({x}, shuffled({x}, {n}u));" for n in steps for x, _ in values
+            ]
+            lines.append("  }")
+        return lines
+    put = f"if ({fits}) {{ {' '.join(puts)} }}" if fits else " ".join(puts)
+    lines = [] if stored else [f"  {put}"]
+    lines.append("  workgroupBarrier();")
+    of_block = f"{lane} % {BLOCK}u" if blocks > 1 else lane
+    first = [(f"{of_block} < {left - half}u", half) for left, half in inner]
+    then = [(f"{lane} < {half * BLOCK}u", half * BLOCK) for _, half in outer]
+    for inside, half in first + then:
+        lines.append(f"  if ({f'{fits} && ' if fits else ''}{inside}) {{")
+        for (name, at), put in zip(values, puts, strict=True):
+            lines.append(f"    {name} = join({name}, {at.format(f' + {half * apart}u')}); {put}")
+        lines += ["  }", "  workgroupBarrier();"]
+    return lines
 
 
 def plain(

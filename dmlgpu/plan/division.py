@@ -62,7 +62,7 @@ class Shape:
     run: int = 0  # elements of a run that begins or ends inside of a unit; 0: none do
     run_units: int = 0  # units that such a run touches at most
     thin: bool = False  # a group is several steps of all lines side by side
-    ragged: bool = False  # one more group goes beyond the end of a line
+    ragged: bool = False  # the last group goes beyond the end of a line
     pieces: int = 1  # neighbours, `apart` from each other, that a tile joins for one line
     apart: int = 1
     is_ordered: bool = True  # later steps are later places
@@ -74,6 +74,7 @@ class Shape:
     segments: int = 1  # of a line, each of which one workgroup reduces
     # Loads are written as a loop, not one by one: compilers of CPU adapters take long otherwise.
     looped: bool = False
+    on_cpu: bool = False
     meets: bool = False  # the last workgroup of a line joins the segments of all
 
     @property
@@ -83,8 +84,14 @@ class Shape:
 
     @property
     def rounds(self) -> int:
-        """Rounds of loads of a line; a segment has as many as the others, or one more."""
-        return -(-self.length // (self.lanes * self.at_once))
+        """Whole rounds of loads of each segment."""
+        return (self.length - self.ragged) // (self.segments * self.lanes * self.at_once)
+
+    @property
+    def rest(self) -> int:
+        """Loads of each lane for what is behind the whole rounds of all segments."""
+        lanes = self.segments * self.lanes
+        return -(-self.length // lanes) - self.rounds * self.at_once
 
     @property
     def blocks(self) -> int:
@@ -124,7 +131,8 @@ class Shape:
         if adapter.is_cpu:
             segment = max(64, min(CPU_ROUNDS, -(-self.length * self.threads // CPU_ENOUGH)))
             segments = -(-self.length // segment)
-            return replace(self, side=self.wg, per_group=self.wg, segments=segments)
+            made = replace(self, side=self.wg, per_group=self.wg, segments=segments, on_cpu=True)
+            return made if self.kind == "along" else replace(made, at_once=1, looped=False)
         at_once = AT_ONCE_OF_UNITS if loaded >= UNIT // 8 else AT_ONCE
         at_once = max(1, min(at_once, AT_ONCE_OF_UNITS * UNIT // 8 // loaded))
         slots, along, tile = 1, self.kind == "along", self.kind == "tile"
@@ -258,7 +266,8 @@ def shape_of(
         shape = divided(short, WG_SIZE)
     large = min(LARGE_WG_SIZE, adapter.max_workgroup_size)
     room = adapter.max_workgroup_storage // (4 * words * shape.columns)
-    is_large = shape.blocks <= GROUPS and shape.rounds > 1 and large <= room
+    is_long = shape.length > shape.lanes * shape.at_once
+    is_large = shape.blocks <= GROUPS and is_long and large <= room
     return divided(short, large) if is_large and not short and not shape.run else shape
 
 
@@ -364,7 +373,7 @@ def _along(
         reduces = made.reduces[:-1] or (Loop(1, (0,) * len(last.steps)),)
     else:
         reduces = _grouped(made.reduces, group)
-    length = made.length // group if not run else made.length // inner.size * run_units
+    length = made.length // inner.size * run_units if run else -(-made.length // group)
     made = replace(made, reading=reading, group=group, reduces=reduces)
     made = replace(made, run=run, run_units=run_units, ragged=ragged)
     loaded = max(4, group * UNIT // unit // 8)
@@ -443,7 +452,7 @@ def _thin(
     group = lcm(beside, unit) // beside
     *kept, row = made.positions
     *outer, run = made.reduces
-    length = made.length // group  # without the last one that goes beyond the end
+    length = -(-made.length // group)
     fits = row.size == beside and run.steps == tuple(beside * s for s in row.steps)
     fits = fits and not (outer and run.size % group)
     size = group * beside

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-from dmlgpu.plan.accumulators import Accumulator, paired
+from dmlgpu.plan.accumulators import Accumulator, paired, tree
 from dmlgpu.plan.division import Shape
 
 PARTIALS = "partials"  # the shared memory: a count for each block of lines, then the words
@@ -84,7 +84,7 @@ def functions(shape: Shape, acc: Accumulator) -> list[str]:
     return [*lines, f"  return {paired(terms, 'join')};", "}"]
 
 
-def joins(shape: Shape, line: list[str]) -> list[str]:
+def joins(shape: Shape, line: list[str], shuffles: bool) -> list[str]:
     """Statements by which a workgroup counts itself and, if it is the last, finishes its lines.
 
     `line` are statements that find the number `line` of the line `own` of a block, and `is_line`,
@@ -94,7 +94,7 @@ def joins(shape: Shape, line: list[str]) -> list[str]:
     side, lanes, at_once = _divided(shape)
     own = f"own = invocation % {side}u;"
     each = f"for (var {own} own < {count}u; own += {side}u) {{" if count > side else f"{{ let {own}"
-    lines = [
+    return [
         "  workgroupBarrier();",
         f"  if (invocation == 0u) {{ wg_before = add_{PARTIALS}(block, 1u); }}",
         "  if (workgroupUniformLoad(&wg_before) == params.segments - 1u) {",
@@ -107,23 +107,8 @@ def joins(shape: Shape, line: list[str]) -> list[str]:
         f"      for (var s = lane; s < end; s += {lanes * at_once}u) {{",
         "        total = join(total, published(block, own, s));",
         "      }",
+        *tree([("total", "wg_values[invocation{}]")], lanes, shuffles, apart=side),
+        "      if (is_line && lane == 0u) { finish_line(line, total); }",
+        "    }",
+        "  }",
     ]
-    if lanes > 1:
-        lines += ["      wg_values[invocation] = total;", "      workgroupBarrier();"]
-    for left, half in halves(lanes):
-        lines.append(f"      if (lane < {left - half}u) {{")
-        lines.append(f"        total = join(total, wg_values[invocation + {half * side}u]);")
-        lines.append("        wg_values[invocation] = total;")
-        lines += ["      }", "      workgroupBarrier();"]
-    lines.append("      if (is_line && lane == 0u) { finish_line(line, 0u, total); }")
-    return [*lines, "    }", "  }"]
-
-
-def halves(count: int) -> list[tuple[int, int]]:
-    """Numbers of values that are left to be joined, and how far apart those joined are."""
-    made = []
-    while count > 1:
-        half = (count + 1) // 2
-        made.append((count, half))
-        count = half
-    return made

@@ -1,0 +1,546 @@
+"""The text of a reduction's kernels: one workgroup reduces a segment of its lines.
+
+Loads are written one after the other, none of them in a branch, so that all of a round are under
+way together. Every segment has as many whole rounds as the others; what is behind them is spread
+over all lanes of all segments in one more round, the only one that looks where a line ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dmlgpu.desc.tensor import DataType
+from dmlgpu.plan import meeting
+from dmlgpu.plan.accumulators import NEAR, Accumulator, paired, tree
+from dmlgpu.plan.division import FIRST, LAYOUT, PLACE, Shape
+from dmlgpu.plan.values import (
+    Expression,
+    Operand,
+    Parameter,
+    Reading,
+    function,
+    merged,
+    named,
+    places,
+    wgsl_type,
+    words_of,
+)
+
+INNER = 32  # rounds whose values an invocation combines before it starts a new sum
+WRITTEN_OUT = 32  # pieces of a line that an invocation joins without a loop
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One pass: values of an expression, or words that an earlier pass left, are combined.
+
+    `made` is the type of results; None where the words of accumulators are written, by the numbers
+    of lines and segments, or in the order of the output where lines are finished.
+    """
+
+    shape: Shape
+    accumulator: Accumulator
+    made: DataType | None
+    inputs: Mapping[str, Operand]
+    value: Expression
+    data_type: DataType  # of the value
+    parameters: tuple[Parameter, ...]
+    room: int  # words of workgroup memory, in which results that are parts of words may meet
+    shuffles: bool  # subgroups have a block of lanes and more
+
+    @property
+    def walks(self) -> list[tuple[str, int, int]]:
+        """What steps through the loops: its name, where it begins, its number among their steps."""
+        reading = self.shape.reading
+        if reading is None:
+            return []
+        walks = [(str(t), o.start, FIRST + t) for t, o in enumerate(reading.operands)]
+        walks += [("_place", 0, PLACE)] if self.accumulator.has_place else []
+        return walks + ([("_layout", 0, LAYOUT)] if self.shape.run else [])
+
+    @property
+    def code(self) -> list[str]:
+        """All of it."""
+        shape, acc = self.shape, self.accumulator
+        lines = ["#bind read source: u32"] if shape.reading is None else shape.reading.declarations
+        parts = self.made is not None and self.made.bits < 32 and not self._is_whole
+        lines = [*lines, f"#bind {'atomic' if parts else 'write'} made: u32"]
+        lines += acc.functions(shape.is_ordered, self.shuffles)
+        if self._packs:
+            lines += self._store_results()
+        elif not self._is_whole:
+            lines += self._store("finish_line", 1)
+        if self._is_wide:
+            lines += self._store("finish_lines", shape.columns)
+        lines += self._loads()
+        if shape.meets:
+            lines += meeting.functions(shape, acc)
+        return [*lines, *self._segment()]
+
+    # Results
+
+    @property
+    def _is_wide(self) -> bool:
+        """Whether the lines of one invocation are whole words of the output."""
+        *outer, last = self.shape.kept
+        count = self.shape.columns
+        return (
+            self.made is not None
+            and self.shape.kind == "across"
+            and not self.shape.meets
+            and not self.shape.row
+            and count * self.made.bits >= 32
+            and last.steps == (1,)
+            and not (outer and last.size % count)
+            and not any(d.steps[0] % count for d in outer)
+        )
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether that is so for all invocations."""
+        return self._is_wide and self.shape.lines % self.shape.columns == 0
+
+    @property
+    def _packs(self) -> bool:
+        """Whether results that are parts of words lie side by side, and there is room for them."""
+        shape = self.shape
+        words = 1 << (self.accumulator.words - 1).bit_length()  # as workgroup memory aligns them
+        values = shape.wg * (shape.slots * shape.columns + 1) * words
+        return (
+            self.made is not None
+            and self.made.bits < 32
+            and not self._is_wide
+            and [d.steps for d in shape.kept] == [(1,)]
+            and not shape.meets
+            and shape.lines_per_group <= min(self.room // 4, self.room - values)
+        )
+
+    def _finished(self, kind: DataType, names: Sequence[str]) -> list[str]:
+        """Statements that make the elements `y..` of the accumulators `a..`."""
+        finish = self.accumulator.finish
+        lines = ["  let n = params.elements;", *named(self.parameters, finish)]
+        for name in names:
+            value = re.sub(r"\ba\b", f"a{name}", finish)
+            lines.append(f"  let y{name} = {kind.name.lower()}_encode({value});")
+        return lines
+
+    def _store(self, name: str, count: int) -> list[str]:
+        """Writes the results of neighbouring lines: as words of accumulators, or as elements."""
+        shape, acc, kind = self.shape, self.accumulator, self.made
+        given = ", ".join(f"a{k}: {acc.type}" for k in range(count))
+        lines = [f"fn {name}(line: u32, {given}) {{"]
+        if kind is None:
+            words, per = [re.sub(r"\ba\b", "a0", word) for word in acc.pack], 1
+        else:
+            names = [str(k) for k in range(count)]
+            lines += self._finished(kind, names)
+            words, per = words_of(kind.bits, [f"y{k}" for k in names]), max(1, 32 // kind.bits)
+        if shape.segments > 1 and not shape.meets:
+            lines.append("  let e = line;")
+        else:
+            lines += places(len(shape.kept), "kept", "line", [("e", "0u", "out_strides")])
+        if kind is not None and count < per:
+            return [*lines, f"  {merged('made', kind.bits, 'e', 'y0')}", "}"]
+        at = f"e / {per}u" if per > 1 else f"e * {len(words) // count}u"
+        return [*lines, *(f"  store_made({at} + {w}u, {x});" for w, x in enumerate(words)), "}"]
+
+    def _store_results(self) -> list[str]:
+        """Writes the results that a workgroup holds, which are parts of words, word by word."""
+        assert self.made is not None
+        bits, size, size_of = self.made.bits, self.shape.lines_per_group, self.shape.wg
+        per, mask = 32 // bits, (1 << bits) - 1
+        lines = [
+            f"var<workgroup> wg_made: array<u32, {size}>;",
+            f"fn encoded(a: {self.accumulator.type}) -> u32 {{",
+            *self._finished(self.made, [""]),
+            "  return y.x;",
+            "}",
+            "fn finish_results(first: u32, end: u32, invocation: u32) {",
+            f"  for (var w = first / {per}u + invocation; w * {per}u < end; w += {size_of}u) {{",
+        ]
+        for k in range(per):
+            lines.append(f"    let own{k} = {per}u * w + {k}u - first;")
+            lines.append(f"    let there{k} = own{k} < end - first;")
+            lines.append(f"    let part{k} = wg_made[min(own{k}, {size - 1}u)] << {k * bits}u;")
+        for name, part in (("word", "part{}"), ("mask", f"{mask}u << {bits}u * {{0}}u")):
+            each = (f"select(0u, {part.format(k)}, there{k})" for k in range(per))
+            lines.append(f"    let {name} = {' | '.join(each)};")
+        return [
+            *lines,
+            "    if (mask == 0xffffffffu) { store_made(w, word); }",
+            "    else { merge_made(w, mask, word); }",
+            "  }",
+            "}",
+        ]
+
+    # Loads
+
+    def _given(self, slot: str = "") -> list[str]:
+        """What `load_group` is given of a position: its number, or where it begins in tensors."""
+        reading = self.shape.reading
+        if reading is None or reading.is_scattered:
+            return [f"position{slot}"]
+        return [f"start{name}{slot}" for name, _, _ in self.walks]
+
+    def _loads(self) -> list[str]:
+        """`load_group(.., j)`: group `j` at a position, combined; or one for each column."""
+        acc, shape = self.accumulator, self.shape
+        head = f"({', '.join(f'{x}: u32' for x in self._given())}, j: u32) -> "
+        if shape.reading is None:
+            at = f"(position * params.length + j) * {acc.words}u"
+            words = [f"  let w{w} = load_source({at} + {w}u);" for w in range(acc.words)]
+            return [f"fn load_group{head}{acc.type} {{", *words, f"  return {acc.unpack};", "}"]
+        kind = wgsl_type(self.data_type)
+        lines = [f"fn lift(x: {kind}, i: u32) -> {acc.type} {{ return {acc.lift}; }}"]
+        lines += function("value_of", self.inputs, self.parameters, self.value, self.data_type, {})
+        if shape.rounds or not shape.ragged:
+            lines += self._load(shape.reading, f"fn load_group{head}", "")
+        if shape.ragged:
+            inside = f"j * {shape.group}u + {{}}u < params.elements"
+            lines += self._load(shape.reading, f"fn load_rest{head}", inside)
+        return lines
+
+    def _load(self, reading: Reading, head: str, inside: str) -> list[str]:
+        """The function that loads and combines a group, of which all steps are there or some."""
+        acc, shape = self.accumulator, self.shape
+        several = f"array<{acc.type}, {shape.columns}>"
+        lines = [f"{head}{several if shape.columns > 1 else acc.type} {{"]
+        lines += [*self._places(reading), *reading.loads()]
+        terms, keys, near = [], [], acc.near
+        for k in range(reading.group):
+            place = (
+                f"at_place_{k}" if reading.is_scattered else f"at_place_ + {k}u * params.step_place"
+            )
+            value = f"value_of({reading.values(k)})"
+            term = f"lift({value}, {place if acc.has_place else '0u'})"
+            there = f"before + {k}u < params.run" if shape.run else inside.format(k // shape.apart)
+            terms.append(f"if_there({term}, {there})" if there else term)
+            if near:
+                key = near.lift.format(value, k, NEAR - 1 - k)
+                keys.append(f"select({near.none}, {key}, {there})" if there else key)
+        if near and shape.columns == 1 < reading.group <= NEAR and not reading.is_scattered:
+            lines.append(f"  let key = {paired(keys, near.choose)};")
+            lines.append(f"  let at = at_place_ + {near.place} * params.step_place;")
+            made = f"{acc.type}({near.value}, at)"
+            return [*lines, f"  return if_there({made}, key != {near.none});", "}"]
+        if shape.columns > 1:
+            lines_of = [_own(terms, c, shape) for c in range(shape.columns)]
+            puts = [f"  made[{c}] = {paired(own)};" for c, own in enumerate(lines_of)]
+            return [*lines, f"  var made: {several};", *puts, "  return made;", "}"]
+        return [*lines, f"  return {paired(terms)};", "}"]
+
+    def _places(self, reading: Reading) -> list[str]:
+        """Statements that find the addresses of a group."""
+        shape, walked = self.shape, [name for name, _, _ in self.walks if name != "_layout"]
+        rank, group = len(shape.reduces), shape.group
+        lines, step = list[str](), "j"
+        if shape.run:
+            step = "outer"
+            one = not reading.is_scattered and all(d.size == 1 for d in shape.reduces)
+            lines += [f"  let outer = {'0u' if one else 'j / params.run_units'};"]
+            if reading.is_scattered:
+                step = "outer * params.run"
+                to = [("start_layout", "params.start_layout", "strides_layout")]
+                lines += places(len(shape.positions), "positions", "position", to)
+            to = [("begin", "start_layout", "reduced_strides_layout")]
+            lines += places(rank, "reduced", step, to)
+            unit = f"{group}u"
+            lines += [f"  let before = (j - outer * params.run_units) * {unit} - begin % {unit};"]
+        if not reading.is_scattered:
+            at = "from" if shape.run else "at"
+            to = [(f"{at}{n}_", f"start{n}", f"reduced_strides{n}") for n in walked]
+            lines += places(rank, "reduced", step, to)
+            if shape.run:
+                lines += [f"  let at{n}_ = from{n}_ + before * params.step{n};" for n in walked]
+            return lines
+        for k in range(reading.group):
+            position, place = "position", "j"
+            if shape.run:
+                place = f"outer * params.run + min(before + {k}u, params.run - 1u)"
+            elif shape.thin or shape.kind == "along":
+                step_of, column = divmod(k, shape.columns)
+                position = f"position + {column}u"
+                place = f"min(j * {group}u + {step_of}u, params.elements - 1u)"
+            else:
+                position = f"min(position + {k}u, params.elements_read - 1u)"
+            to = [(f"start{n}_{k}", f"params.start{n}", f"strides{n}") for n in walked]
+            lines += places(len(shape.positions), "positions", position, to)
+            to = [(f"at{n}_{k}", f"start{n}_{k}", f"reduced_strides{n}") for n in walked]
+            lines += places(rank, "reduced", place, to)
+        return lines
+
+    # What one invocation does
+
+    def _segment(self) -> list[str]:
+        shape, acc = self.shape, self.accumulator
+        lines = []
+        if shape.lanes > 1 or shape.kind == "tile" or shape.meets:
+            size = shape.wg * shape.slots * shape.columns
+            lines.append(f"var<workgroup> wg_values: array<{acc.type}, {size}>;")
+        if shape.kind == "tile":
+            lines.append(f"var<workgroup> wg_ends: array<{acc.type}, {shape.wg}>;")
+        lane, place = f"invocation / {shape.side}u", f"invocation % {shape.side}u"
+        if shape.kind == "along":
+            lane, place = f"invocation % {shape.lanes}u", f"invocation / {shape.lanes}u"
+        lines += [
+            "fn reduce_segment(number: u32, invocation: u32) {",
+            "  let segment = number % params.segments;",
+            "  let block = number / params.segments;",
+            f"  let lane = {lane};",
+            f"  let near_lane = min(lane, {shape.lanes - 1}u);",
+            f"  let place = {place};",
+            *(line for m in range(shape.slots) for line in self._position(m)),
+            *(f"  var acc{name} = identity();" for name, _ in self._values),
+            *self._rounds(),
+            *self._rest(),
+            *self._shared(),
+        ]
+        if shape.kind == "tile":
+            lines += self._joined_pieces()
+        elif shape.meets:
+            lines.append("  if (lane == 0u && inside0) {")
+            own = f"local0 * {shape.columns}u"
+            lines += [f"    publish(number, {own} + {c}u, acc0_{c});" for c in self._columns]
+            lines.append("  }")
+        else:
+            lines += self._finish()
+        if shape.meets:
+            lines += meeting.joins(shape, self._line_of(), self.shuffles)
+        return [*lines, "}"]
+
+    @property
+    def _columns(self) -> range:
+        return range(self.shape.columns)
+
+    @property
+    def _values(self) -> list[tuple[str, str]]:
+        """The slot and column of each accumulator, and how it is picked from what was loaded."""
+        several = self.shape.columns > 1
+        slots = range(self.shape.slots)
+        return [(f"{m}_{c}", f"[{c}]" if several else "") for m in slots for c in self._columns]
+
+    def _position(self, m: int) -> list[str]:
+        """Statements that find the position of a slot."""
+        shape, reading = self.shape, self.shape.reading
+        lines = [
+            f"  let local{m} = place + {m * shape.side}u;",
+            f"  let thread{m} = block * {shape.per_group}u + local{m};",
+            f"  let fits{m} = lane < {shape.lanes}u && local{m} < {shape.per_group}u;",
+            f"  let inside{m} = fits{m} && thread{m} < params.threads;",
+            f"  let nearest{m} = min(thread{m}, params.threads - 1u);",
+        ]
+        if reading is None or reading.is_scattered:
+            group = 1 if shape.thin or shape.kind == "along" else shape.group
+            return [*lines, f"  let position{m} = {_first(shape, f'nearest{m}', group)};"]
+        to = [(f"start{n}{m}", f"params.start{n}", f"strides{n}") for n, _, _ in self.walks]
+        return lines + places(len(shape.positions), "positions", f"nearest{m}", to)
+
+    def _rounds(self) -> list[str]:
+        """The whole rounds of the segment: of many, a few dozen make a sum of their own."""
+        shape, names = self.shape, [name for name, _ in self._values]
+        step = shape.lanes * shape.at_once
+        lines = [f"  let first = segment * params.rounds * {step}u + near_lane;"]
+        if shape.rounds < 2:
+            return [*lines, "  let j = first;", *self._round("acc")] if shape.rounds else []
+        inside = " || ".join(f"inside{m}" for m in range(shape.slots))
+        return [
+            *lines,
+            f"  let end = first + select(0u, params.rounds * {step}u, {inside});",
+            f"  for (var from_ = first; from_ < end; from_ += {step * INNER}u) {{",
+            *(f"    var inner{name} = identity();" for name in names),
+            f"    let stop = min(end, from_ + {step * INNER}u);",
+            f"    for (var j = from_; j < stop; j += {step}u) {{",
+            *self._round("inner"),
+            "    }",
+            *(f"    acc{name} = combine(acc{name}, inner{name});" for name in names),
+            "  }",
+        ]
+
+    def _round(self, into: str) -> list[str]:
+        """A whole round from group `j` on."""
+        shape, one, lines = self.shape, self.accumulator.type, list[str]()
+        held = one if shape.columns == 1 else f"array<{one}, {shape.columns}>"
+        for m in range(shape.slots):
+            load = f"load_group({', '.join(self._given(str(m)))}, j + {{}} * {shape.lanes}u);"
+            if shape.looped:
+                lines.append(f"  var v{m}: array<{held}, {shape.at_once}>;")
+                lines.append(f"  for (var i = 0u; i < {shape.at_once}u; i += 1u) {{")
+                lines += [f"    v{m}[i] = {load.format('i')}", "  }"]
+            else:
+                count = range(shape.at_once)
+                lines += [f"  var v{m}_{i} = {load.format(f'{i}u')}" for i in count]
+        for name, pick in self._values:
+            value = f"v{name[0]}[{{}}]{pick}" if shape.looped else f"v{name[0]}_{{}}{pick}"
+            terms = paired([value.format(i) for i in range(shape.at_once)])
+            lines.append(f"  {into}{name} = combine({into}{name}, {terms});")
+        return lines
+
+    def _rest(self) -> list[str]:
+        """The groups behind all whole rounds; beyond the end it is the last one once more."""
+        shape, lines = self.shape, list[str]()
+        if not shape.rest:
+            return []
+        before = f"params.segments * params.rounds * {shape.lanes * shape.at_once}u"
+        begin = f"segment * {shape.rest * shape.lanes}u + near_lane"
+        lines.append(f"  let behind = {before} + {begin};")
+        load = "load_rest" if shape.ragged else "load_group"
+        count = range(1 if shape.on_cpu else shape.rest)
+        if shape.on_cpu:
+            lines.append(f"  for (var i = 0u; i < {shape.rest}u; i += 1u) {{")
+        for i in count:
+            at = "i" if shape.on_cpu else f"{i}u"
+            lines.append(f"  let j{i} = behind + {at} * {shape.lanes}u;")
+            for m in range(shape.slots):
+                given = ", ".join(self._given(str(m)))
+                lines.append(f"  var r{m}_{i} = {load}({given}, min(j{i}, params.length - 1u));")
+        for name, pick in self._values:
+            terms = [f"r{name[0]}_{i}{pick}" for i in count]
+            if not self.accumulator.is_idempotent:
+                terms = [f"if_there({v}, j{i} < params.length)" for i, v in enumerate(terms)]
+            lines.append(f"  acc{name} = combine(acc{name}, {paired(terms)});")
+        return [*lines, "  }"] if shape.on_cpu else lines
+
+    def _shared(self) -> list[str]:
+        """The lanes' accumulators are joined: the first lane has all."""
+        shape = self.shape
+        if shape.lanes == 1 and shape.kind != "tile":
+            return []
+        plane, apart = shape.wg * shape.slots, 1 if shape.kind == "along" else shape.per_group
+        is_tile, lines = shape.kind == "tile", list[str]()
+        for m in range(shape.slots):
+            at = "invocation" if shape.kind == "along" else f"lane * {apart}u + local{m}"
+            lines.append(f"  let spot{m} = {at};")
+            puts = (f"wg_values[spot{m} + {c * plane}u] = acc{m}_{c};" for c in self._columns)
+            lines += [f"  if (fits{m}) {{ {' '.join(puts)} }}"] if is_tile else []
+        values = [(f"acc0_{c}", f"wg_values[spot0 + {c * plane}u{{}}]") for c in self._columns]
+        how = {"apart": apart, "fits": "fits0", "stored": is_tile}
+        return lines + tree(values, shape.lanes, self.shuffles and not is_tile, **how)
+
+    def _finish(self) -> list[str]:
+        """Statements by which the first lanes write the results of their lines."""
+        shape, lines = self.shape, list[str]()
+        if self._packs:
+            lines.append(f"  let first_line = {_first(shape, f'(block * {shape.per_group}u)')};")
+        for m in range(shape.slots):
+            end = f"(line{m} / params.row + 1u) * params.row" if shape.row else "params.lines"
+            puts = []
+            for c in self._columns:
+                put = f"finish_line({self._target(f'line{m} + {c}u')}, acc{m}_{c});"
+                if self._packs:
+                    put = f"wg_made[line{m} + {c}u - first_line] = encoded(acc{m}_{c});"
+                puts.append(
+                    f"if (line{m} + {c}u < {end}) {{ {put} }}" if shape.columns > 1 else put
+                )
+            if self._is_wide:
+                all_of = (
+                    f"finish_lines(line{m}, {', '.join(f'acc{m}_{c}' for c in self._columns)});"
+                )
+                beyond = f"line{m} + {shape.columns}u > params.lines"
+                puts = [f"if ({beyond}) {{", *puts, f"}} else {{ {all_of} }}"]
+                puts = [all_of] if self._is_whole else puts
+            lines.append(f"  if (lane == 0u && inside{m}) {{")
+            lines.append(f"    let line{m} = {_first(shape, f'thread{m}')};")
+            lines += [*(f"    {put}" for put in puts), "  }"]
+        beyond = _first(shape, f"((block + 1u) * {shape.per_group}u)")
+        return lines + self._packed("first_line", beyond)
+
+    def _packed(self, first: str, beyond: str) -> list[str]:
+        """Statements by which all write the results that lie in workgroup memory, if they do."""
+        end = f"min({beyond}, params.lines)"
+        written = f"  finish_results({first}, {end}, invocation);"
+        return ["  workgroupBarrier();", written] if self._packs else []
+
+    def _target(self, line: str) -> str:
+        """The place of a line's result, or of that of its segment."""
+        cut = self.shape.segments > 1 and not self.shape.meets
+        return f"({line}) * params.segments + segment" if cut else line
+
+    def _line_of(self) -> list[str]:
+        """Statements that find the number of line `own` of a block, and whether there is one."""
+        shape = self.shape
+        if shape.kind == "tile":
+            line = [f"      let line = block * {shape.lines_per_group}u + own;"]
+            return [*line, "      let is_line = line < params.lines;"]
+        end = "(first_line / params.row + 1u) * params.row" if shape.row else "params.lines"
+        return [
+            f"      let thread = block * {shape.per_group}u + own / {shape.columns}u;",
+            f"      let first_line = {_first(shape, 'thread')};",
+            f"      let line = first_line + own % {shape.columns}u;",
+            f"      let is_line = thread < params.threads && line < {end};",
+        ]
+
+    def _joined_pieces(self) -> list[str]:
+        """The pieces of each line of a tile are joined, and the line is finished."""
+        shape = self.shape
+        count, helpers = shape.lines_per_group, 1  # invocations that join the pieces of one line
+        while helpers * 2 <= min(shape.wg // count, shape.pieces):
+            helpers *= 2
+        at_once = shape.wg // helpers
+        finish = f"finish_line({self._target('line')}, total);"
+        if shape.meets or self._packs:
+            finish = (
+                "publish(number, own, total);" if shape.meets else "wg_made[own] = encoded(total);"
+            )
+        lines = [f"  let helper = invocation % {helpers}u;"]
+        for base in range(0, count, at_once):
+            inside = "line < params.lines" + (f" && own < {count}u" if count % at_once else "")
+            lines += [
+                "  {",
+                f"    let own = {base}u + invocation / {helpers}u;",
+                f"    let line = block * {count}u + own;",
+                f"    let is_line = {inside};",
+                *self._line_of_pieces(helpers),
+                f"    if (is_line && helper == 0u) {{ {finish} }}",
+                "  }",
+            ]
+        return lines + self._packed(f"block * {count}u", f"(block + 1u) * {count}u")
+
+    def _line_of_pieces(self, helpers: int) -> list[str]:
+        """Statements that make `total` of the pieces of line `own`."""
+        shape = self.shape
+        plane, columns, apart = shape.wg * shape.slots, shape.columns, shape.apart
+        pieces, own = shape.pieces, -(-shape.pieces // helpers)
+        origin = f"own / {apart}u * {apart * pieces}u + own % {apart}u"
+        # A line that there is not is read as the first.
+        lines = [f"    let origin = select(0u, {origin}, is_line);"]
+        value = f"wg_values[{{0}} % {columns}u * {plane}u + {{0}} / {columns}u]"
+        if own <= WRITTEN_OUT:
+            terms = []
+            for i in range(own):
+                piece = f"helper + {i * helpers}u"
+                beyond = (i + 1) * helpers > pieces  # for some of the helpers
+                near = f"min({piece}, {pieces - 1}u)" if beyond else f"({piece})"
+                lines.append(f"    let p{i} = origin + {near} * {apart}u;")
+                lines.append(f"    let piece{i} = {value.format(f'p{i}')};")
+                there = f"if_there(piece{i}, {piece} < {pieces}u)"
+                terms.append(there if beyond else f"piece{i}")
+            lines.append(f"    var total = {paired(terms, 'join')};")
+        else:
+            lines += [
+                "    var total = identity();",
+                f"    for (var piece = helper; piece < {pieces}u; piece += {helpers}u) {{",
+                f"      let p = origin + piece * {apart}u;",
+                f"      total = join(total, {value.format('p')});",
+                "    }",
+            ]
+        if helpers == 1:
+            return lines
+        return lines + tree([("total", "wg_ends[invocation{}]")], helpers, lane="helper")
+
+
+def _own(terms: Sequence[str], column: int, shape: Shape) -> Sequence[str]:
+    """Those of the terms of a group that belong to one of the lines side by side."""
+    block, at = divmod(column, shape.apart)
+    first = block * shape.group * shape.apart + at
+    return terms[first : first + shape.group * shape.apart : shape.apart]
+
+
+def _first(shape: Shape, thread: str, group: int = 1) -> str:
+    """The number of the first line at a position, or of its first element."""
+    size = shape.columns * group
+    if not shape.row:
+        return f"{thread} * {size}u" if size > 1 else thread
+    per_row = f"((params.row + {size - 1}u) / {size}u)"
+    return f"{thread} / {per_row} * params.row + {thread} % {per_row} * {size}u"
