@@ -126,28 +126,26 @@ def tree(
     beside = apart == 1 and lanes & (lanes - 1) == 0
     blocks = max(1, lanes // BLOCK) if beside else 1
     inner, outer = halves(lanes // blocks), halves(blocks)
-    if shuffles and beside:
-        lines = [
-            f"  {x} = join({x}, shuffled({x}, {half}u));" for _, half in inner for x, _ in values
+    if shuffles and beside and blocks <= BLOCK:
+        found = [f"  {x} = join({x}, shuffled({x}, {{}}u));" for x, _ in values]
+        lines = [line.format(half) for _, half in inner for line in found]
+        if blocks == 1:
+            return lines
+        first = f" - {lane} + {lane} % {blocks}u * {BLOCK}u"  # lanes of the blocks
+        return [
+            *lines,
+            f"  if ({lane} % {BLOCK}u == 0u) {{ {' '.join(puts)} }}",
+            "  workgroupBarrier();",
+            *(f"  {x} = {at.format(first)};" for x, at in values),
+            *(line.format(half) for _, half in outer for line in found),
         ]
-        if blocks > 1:
-            lines += [f"  if ({lane} % {BLOCK}u == 0u) {{ {' '.join(puts)} }}"]
-            lines += ["  workgroupBarrier();", f"  if ({lane} < {BLOCK}u) {{"]
-            at_block = f" - {lane} + {lane} % {blocks}u * {BLOCK}u"
-            lines += [f"    {x} = {at.format(at_block)};" for x, at in values]
-            steps = [half for _, half in outer]
-            lines += [
-                f"    {x} = join({x}, shuffled({x}, {n}u));" for n in steps for x, _ in values
-            ]
-            lines.append("  }")
-        return lines
     put = f"if ({fits}) {{ {' '.join(puts)} }}" if fits else " ".join(puts)
     lines = [] if stored else [f"  {put}"]
     lines.append("  workgroupBarrier();")
     of_block = f"{lane} % {BLOCK}u" if blocks > 1 else lane
-    first = [(f"{of_block} < {left - half}u", half) for left, half in inner]
-    then = [(f"{lane} < {half * BLOCK}u", half * BLOCK) for _, half in outer]
-    for inside, half in first + then:
+    steps = [(f"{of_block} < {left - half}u", half) for left, half in inner]
+    steps += [(f"{lane} < {half * BLOCK}u", half * BLOCK) for _, half in outer]
+    for inside, half in steps:
         lines.append(f"  if ({f'{fits} && ' if fits else ''}{inside}) {{")
         for (name, at), put in zip(values, puts, strict=True):
             lines.append(f"    {name} = join({name}, {at.format(f' + {half * apart}u')}); {put}")

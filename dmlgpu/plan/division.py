@@ -23,13 +23,13 @@ from dmlgpu.plan.dispatch import Adapter
 from dmlgpu.plan.values import UNIT, Loop, Operand, Reading, folded
 
 WG_SIZE = 256
-LARGE_WG_SIZE = 512  # of few workgroups, so that still fewer meet
+LARGE_WG_SIZE = 512  # along few lines, so that fewer workgroups meet
 CPU_WG_SIZE = 64
 ROUND_BYTES = 1024  # of one segment that an invocation of a GPU loads
 CPU_ROUNDS = 1024
 AT_ONCE = 8  # loads that an invocation has under way before it combines any
 AT_ONCE_OF_UNITS = 4  # of 16 bytes each; and of those of a CPU adapter
-GROUPS = 512  # workgroups that a large GPU has at once and that still keep it busy
+GROUPS = 512  # large workgroups that a large GPU has at once
 CPU_ENOUGH = 64
 HELD_UNITS = 4  # of whole lines that an invocation reduces by itself
 FEW = 32  # neighbours below which a row is too short for a whole subgroup
@@ -170,8 +170,7 @@ class Shape:
         rounds = -(-self.length // (lanes * at_once))
         # All at once, or many more: a few that come late would run alone.
         blocks = -(-self.threads // per_group)
-        groups = 2 * GROUPS if self.kind == "across" else GROUPS
-        segments = groups // blocks if self.wg > WG_SIZE else -(-groups // blocks)
+        segments = max(1, GROUPS * LARGE_WG_SIZE // self.wg // blocks)
         if blocks > GROUPS:
             segments = -(-rounds * at_once * loaded // ROUND_BYTES)
         segments = min(rounds, segments)
@@ -268,7 +267,7 @@ def shape_of(
     room = adapter.max_workgroup_storage // (4 * words * shape.columns)
     is_long = shape.length > shape.lanes * shape.at_once
     is_large = shape.blocks <= GROUPS and is_long and large <= room
-    return divided(short, large) if is_large and not short and not shape.run else shape
+    return divided(short, large) if is_large and shape.kind == "along" and not shape.run else shape
 
 
 def _in_memory(

@@ -6,7 +6,6 @@ found. Other lines are reduced first, and read again for their elements.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -26,13 +25,13 @@ from dmlgpu.plan.values import (
     half_slots,
     param_lines,
     places,
+    renamed,
     words_of,
 )
 
 STATISTICS = "statistics"  # the memory that holds the numbers of each line
 WG_SIZE = 256
 MOST_BITS = 2048  # of a line that one invocation keeps in its registers
-_WORD = re.compile(r"\b[a-z]\w*\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +192,7 @@ class ByLine:
         last = len(self.phases) - 1
         place = f"((lane + {k * lanes}u) * {unit}u + {j}u)"
         names = {"x": f"x{k}_{j}", "v": f"v{last}_{k}_{j}", "i": place}
-        return _named(self.result, names)
+        return renamed(self.result, names)
 
     def _phase(self, p: int, phase: Phase, lanes: int, units: int, unit: int) -> list[str]:
         acc = phase.accumulator
@@ -201,7 +200,7 @@ class ByLine:
         lines = [f"  var a{p} = {acc.identity};"]
         for k in range(held):
             for j in range(unit):
-                value = _named(phase.value, {"x": f"x{k}_{j}"})
+                value = renamed(phase.value, {"x": f"x{k}_{j}"})
                 lines.append(f"  let v{p}_{k}_{j} = {value};")
             beyond = (k + 1) * lanes > units  # for some lanes
             lines.append(f"  if (lane + {k * lanes}u < params.units) {{" if beyond else "  {")
@@ -210,7 +209,7 @@ class ByLine:
                 lines.append(f"    a{p} = combine{p}(a{p}, lift{p}(v{p}_{k}_{j}, {place}));")
             lines.append("  }")
         if lanes == 1:
-            return [*lines, f"  let s{p} = {_named(phase.number, {'a': f'a{p}'})};"]
+            return [*lines, f"  let s{p} = {renamed(phase.number, {'a': f'a{p}'})};"]
         lines += [f"  wg_{p}[invocation] = a{p};", "  workgroupBarrier();"]
         width = lanes // 2
         while width:
@@ -220,7 +219,7 @@ class ByLine:
             lines += ["  }", "  workgroupBarrier();"]
             width //= 2
         lines.append(f"  a{p} = wg_{p}[invocation - lane];")
-        return [*lines, f"  let s{p} = {_named(phase.number, {'a': f'a{p}'})};"]
+        return [*lines, f"  let s{p} = {renamed(phase.number, {'a': f'a{p}'})};"]
 
 
 def _decoded(data_type: DataType, k: int, unit: int) -> list[str]:
@@ -248,8 +247,3 @@ def _encoded(data_type: DataType, results: Sequence[str]) -> list[str]:
         lines.append(f"    let h{j} = {name}_encode4(vec4<f32>({four}));")
         lines += [f"    let y{j + i} = vec2<u32>(h{j}[{i}], 0u);" for i in range(4)]
     return lines
-
-
-def _named(text: str, names: dict[str, str]) -> str:
-    """WGSL with single names replaced."""
-    return _WORD.sub(lambda match: names.get(match[0], match[0]), text)

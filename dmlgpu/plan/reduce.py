@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.plan import meeting
-from dmlgpu.plan.accumulators import BLOCK, Accumulator
+from dmlgpu.plan import accumulators, meeting
+from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.division import Shape, shape_of
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import in_turn, joined
 from dmlgpu.plan.reduce_code import Kernel
@@ -31,10 +33,14 @@ from dmlgpu.plan.values import (
     half_slots,
     param_lines,
     parameter_words,
+    renamed,
 )
 
 WORTH_MOVING = 1 << 18  # results from which on another pass to order them costs less
 WORTH_MOVING_PARTS = 1 << 16  # results that are parts of words, each of which is merged alone
+FEW_STEPS = (
+    4  # of a line that are operands of element-wise work, where results are in another order
+)
 RESULTS = "results"  # the memory that holds results before they are moved
 LONG = 160  # characters of an expression that CPU adapters take long to compile several times
 
@@ -83,6 +89,12 @@ class Reduction:
         """
         acc = self.accumulator
         between = None if into or adapter.is_cpu else self._between(adapter)
+        if (
+            between is not None
+            and self._steps <= FEW_STEPS
+            and not (acc.declarations or self.value.steps)
+        ):
+            return self._by_elements().plan(adapter)
         if between is not None:
             first = replace(self, output=between, output_field=RESULTS).plan(adapter)
             moved = Move.between(between, self.output, RESULTS, self.output_field).plan(adapter)
@@ -124,6 +136,32 @@ class Reduction:
             dispatches.append(self._dispatch(how, source, target, adapter))
         return Plan(tuple(dispatches), scratch)
 
+    @property
+    def _steps(self) -> int:
+        """Elements of a line."""
+        return prod(self.layout.sizes[a] for a in self.axes)
+
+    def _by_elements(self) -> ElementWise:
+        """The same with each step of the lines as an operand of its own."""
+        acc, inputs, terms = self.accumulator, dict[str, Operand](), []
+        steps = self.layout.effective_strides
+        axes = sorted(self.axes, key=lambda a: -steps[a])
+        for n, at in enumerate(product(*(range(self.layout.sizes[a]) for a in axes))):
+            names = {}
+            for name, operand in self.inputs.items():
+                for axis, step in zip(axes, at, strict=True):
+                    operand = operand.part(axis, step)
+                inputs[f"{name}_{n}"], names[name] = operand, f"{name}_{n}"
+            terms.append(renamed(acc.lift, {"x": renamed(self.value.result, names)}))
+        while len(terms) > 1:
+            pairs = zip(terms[::2], terms[1::2], strict=False)
+            odd = terms[len(terms) // 2 * 2 :]
+            terms = [renamed(acc.combine, {"a": a, "b": b}) for a, b in pairs] + odd
+        total = renamed(acc.combine, {"a": acc.identity, "b": terms[0]})
+        result = renamed(acc.finish, {"a": total, "n": f"{self._steps}u"})
+        made = Operand.of(self.output_field, self.output)
+        return ElementWise(inputs, ((made, Expression(result)),), self.parameters)
+
     def _between(self, adapter: Adapter) -> TensorDesc | None:
         """Results in the order of the input's memory, to be moved, where that order is another.
 
@@ -147,7 +185,7 @@ class Reduction:
     def _dispatch(self, shape: Shape, source: str, target: str, adapter: Adapter) -> Dispatch:
         made = self.output.data_type if target == self.output_field else None
         room = 0 if adapter.is_cpu else adapter.max_workgroup_storage // 4
-        in_subgroups = adapter.subgroup_min >= BLOCK and not adapter.is_cpu
+        in_subgroups = adapter.subgroup_min >= accumulators.BLOCK and not adapter.is_cpu
         kernel = Kernel(
             shape,
             self.accumulator,
@@ -165,7 +203,7 @@ class Reduction:
             "segments": shape.segments,
             "rounds": shape.rounds,
             "length": shape.length,
-            "elements": prod(self.layout.sizes[a] for a in self.axes),
+            "elements": self._steps,
             "kept": eight([d.size for d in shape.kept]),
             "out_strides": eight([d.steps[0] for d in shape.kept]),
         }

@@ -415,8 +415,10 @@ class Kernel:
             puts = (f"wg_values[spot{m} + {c * plane}u] = acc{m}_{c};" for c in self._columns)
             lines += [f"  if (fits{m}) {{ {' '.join(puts)} }}"] if is_tile else []
         values = [(f"acc0_{c}", f"wg_values[spot0 + {c * plane}u{{}}]") for c in self._columns]
-        how = {"apart": apart, "fits": "fits0", "stored": is_tile}
-        return lines + tree(values, shape.lanes, self.shuffles and not is_tile, **how)
+        shuffles = self.shuffles and not is_tile
+        return lines + tree(
+            values, shape.lanes, shuffles, apart=apart, fits="fits0", stored=is_tile
+        )
 
     def _finish(self) -> list[str]:
         """Statements by which the first lanes write the results of their lines."""

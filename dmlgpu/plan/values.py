@@ -660,6 +660,11 @@ def _parameter(parameter: Parameter, word: int) -> str:
     return f"vec2<u32>({at(word)}, {at(word + 1)})"
 
 
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """WGSL with single names replaced."""
+    return re.sub(r"\b[a-z]\w*\b", lambda match: names.get(match[0], match[0]), text)
+
+
 def resolve(text: str, classes: Mapping[str, DataType]) -> str:
     """Placeholders replaced by the classes of the data types they stand for.
 

@@ -18,7 +18,7 @@ import dmlgpu.numpy as xp
 from dmlgpu import DataType as T
 from dmlgpu import ReduceFunction as F
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import division
+from dmlgpu.plan import accumulators, division
 from dmlgpu.plan.dispatch import Adapter
 
 GPU = Adapter(subgroup_min=32, subgroup_max=32, max_workgroup_storage=49152, max_binding=1 << 31)
@@ -270,13 +270,14 @@ def test_more_than_one_workgroup_can_join_takes_another_pass() -> None:
 def test_a_long_line_is_cut_into_as_many_segments_as_run_at_once(more: int) -> None:
     source, output = dml.TensorDesc(T.FLOAT32, ((1 << 24) + more,)), dml.TensorDesc(T.FLOAT32, (1,))
     desc = reduction(source, output, (0,), F.SUM)
-    for adapter, size in ((GPU, 256), (replace(GPU, max_workgroup_size=1024), 512)):
+    for size, groups in ((256, 1024), (512, 512)):
+        adapter = replace(GPU, max_workgroup_size=size)
         (only,) = operator_of(desc).work(desc).plan(adapter).dispatches
-        assert (only.workgroups, only.constants["WG_SIZE"]) == (512, size)
-        rounds, parts = only.params["rounds"], only.params["more"]
+        assert (only.workgroups, only.constants["WG_SIZE"]) == (groups, size)
+        length, rounds = only.params["length"], only.params["rounds"]
+        assert isinstance(length, int)
         assert isinstance(rounds, int)
-        assert isinstance(parts, int)
-        assert (512 * rounds + parts) * 4 * size >= only.params["length"]
+        assert 0 <= length - groups * size * 4 * rounds <= groups * size * 4
 
 
 def test_segments_are_as_many_as_one_workgroup_can_join() -> None:
@@ -339,17 +340,45 @@ def test_places_among_equals(gpu: dml.Device, data_type: T, length: int) -> None
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("data_type", [T.FLOAT32, T.UINT8, T.FLOAT16], ids=lambda t: t.name)
-def test_results_in_another_order(gpu: dml.Device, data_type: T) -> None:
-    """They are written in the order of the input, and moved where there are many."""
+@pytest.mark.parametrize(
+    ("steps", "kernels"), [(1, ["elementwise"]), (3, ["elementwise"]), (5, ["reduce", "move"])]
+)
+def test_results_in_another_order(
+    gpu: dml.Device, data_type: T, steps: int, kernels: list[str]
+) -> None:
+    """Of a few steps they are element-wise work; others are moved where there are many."""
     rng = np.random.default_rng(11)
-    sizes, order, axes = (3, 600, 1000), (0, 2, 1), (0,)
+    sizes, order, axes = (steps, 600, 1000), (0, 2, 1), (0,)
     source, output = tensor(data_type, sizes, order), dml.TensorDesc(data_type, (1, 600, 1000))
     x = values(rng, data_type, sizes)
     desc = reduction(source, output, axes, F.MAX)
     made = operator_of(desc).work(desc).plan(GPU)
-    assert [d.shader.partition("/")[0] for d in made.dispatches] == ["reduce", "move"]
+    assert [d.shader.partition("/")[0] for d in made.dispatches] == kernels
     (got,) = run(gpu, desc, [x], rng)
     np.testing.assert_array_equal(got, x.max(axes, keepdims=True))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8])
+def test_lanes_join_alike_by_shuffles_and_in_workgroup_memory(
+    gpu: dml.Device, monkeypatch: pytest.MonkeyPatch, dtype: Any
+) -> None:
+    """The bits are the same. Blocks are as small here as subgroups of software adapters are."""
+    rng, facts = np.random.default_rng(19), gpu.context.facts
+    monkeypatch.setattr(accumulators, "BLOCK", 4)
+    monkeypatch.setattr(division, "GROUPS", 2)  # so that lines of a few lanes are enough
+    for sizes in ((300, 57), (300, 131)):
+        x = (rng.normal(size=sizes) * 9 + 99).astype(dtype)
+        found = []
+        for lanes in (4, 0):
+            adapter = replace(facts, subgroup_min=min(lanes, facts.subgroup_min))
+            monkeypatch.setattr(gpu.context, "facts", adapter)
+            gpu._compiled.clear()
+            given = gpu.tensor(x)
+            found.append((given.sum(1).numpy(), given.argmax(1).numpy()))
+        np.testing.assert_array_equal(found[0][1], x.argmax(1))
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.gpu
