@@ -170,7 +170,12 @@ class Shape:
         rounds = -(-self.length // (lanes * at_once))
         # All at once, or many more: a few that come late would run alone.
         blocks = -(-self.threads // per_group)
-        segments = max(1, GROUPS * LARGE_WG_SIZE // self.wg // blocks)
+        groups = GROUPS * LARGE_WG_SIZE // self.wg
+        if self.run:
+            groups = groups * 3 // 4  # what is left out takes registers: fewer run at once
+        elif loaded > UNIT // 8:
+            groups *= 2  # and so does more than a unit for each load
+        segments = max(1, groups // blocks)
         if blocks > GROUPS:
             segments = -(-rounds * at_once * loaded // ROUND_BYTES)
         segments = min(rounds, segments)

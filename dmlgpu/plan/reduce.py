@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import product
 from math import prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
@@ -38,9 +37,6 @@ from dmlgpu.plan.values import (
 
 WORTH_MOVING = 1 << 18  # results from which on another pass to order them costs less
 WORTH_MOVING_PARTS = 1 << 16  # results that are parts of words, each of which is merged alone
-FEW_STEPS = (
-    4  # of a line that are operands of element-wise work, where results are in another order
-)
 RESULTS = "results"  # the memory that holds results before they are moved
 LONG = 160  # characters of an expression that CPU adapters take long to compile several times
 
@@ -88,13 +84,10 @@ class Reduction:
         output's elements, instead of the results.
         """
         acc = self.accumulator
+        elements = prod(self.layout.sizes[a] for a in self.axes)
+        if elements == 1 and not (into or acc.declarations):
+            return self._element_wise().plan(adapter)
         between = None if into or adapter.is_cpu else self._between(adapter)
-        if (
-            between is not None
-            and self._steps <= FEW_STEPS
-            and not (acc.declarations or self.value.steps)
-        ):
-            return self._by_elements().plan(adapter)
         if between is not None:
             first = replace(self, output=between, output_field=RESULTS).plan(adapter)
             moved = Move.between(between, self.output, RESULTS, self.output_field).plan(adapter)
@@ -136,31 +129,15 @@ class Reduction:
             dispatches.append(self._dispatch(how, source, target, adapter))
         return Plan(tuple(dispatches), scratch)
 
-    @property
-    def _steps(self) -> int:
-        """Elements of a line."""
-        return prod(self.layout.sizes[a] for a in self.axes)
-
-    def _by_elements(self) -> ElementWise:
-        """The same with each step of the lines as an operand of its own."""
-        acc, inputs, terms = self.accumulator, dict[str, Operand](), []
-        steps = self.layout.effective_strides
-        axes = sorted(self.axes, key=lambda a: -steps[a])
-        for n, at in enumerate(product(*(range(self.layout.sizes[a]) for a in axes))):
-            names = {}
-            for name, operand in self.inputs.items():
-                for axis, step in zip(axes, at, strict=True):
-                    operand = operand.part(axis, step)
-                inputs[f"{name}_{n}"], names[name] = operand, f"{name}_{n}"
-            terms.append(renamed(acc.lift, {"x": renamed(self.value.result, names)}))
-        while len(terms) > 1:
-            pairs = zip(terms[::2], terms[1::2], strict=False)
-            odd = terms[len(terms) // 2 * 2 :]
-            terms = [renamed(acc.combine, {"a": a, "b": b}) for a, b in pairs] + odd
-        total = renamed(acc.combine, {"a": acc.identity, "b": terms[0]})
-        result = renamed(acc.finish, {"a": total, "n": f"{self._steps}u"})
+    def _element_wise(self) -> ElementWise:
+        """The same for lines of one element."""
+        acc = self.accumulator
+        lifted = renamed(acc.lift, {"x": f"({self.value.result})"})
+        total = renamed(acc.combine, {"a": acc.identity, "b": lifted})
+        result = renamed(acc.finish, {"a": f"({total})", "n": "1u"})
         made = Operand.of(self.output_field, self.output)
-        return ElementWise(inputs, ((made, Expression(result)),), self.parameters)
+        expression = Expression(result, self.value.steps)
+        return ElementWise(self.inputs, ((made, expression),), self.parameters)
 
     def _between(self, adapter: Adapter) -> TensorDesc | None:
         """Results in the order of the input's memory, to be moved, where that order is another.
@@ -203,7 +180,7 @@ class Reduction:
             "segments": shape.segments,
             "rounds": shape.rounds,
             "length": shape.length,
-            "elements": self._steps,
+            "elements": prod(self.layout.sizes[a] for a in self.axes),
             "kept": eight([d.size for d in shape.kept]),
             "out_strides": eight([d.steps[0] for d in shape.kept]),
         }

@@ -340,13 +340,11 @@ def test_places_among_equals(gpu: dml.Device, data_type: T, length: int) -> None
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("data_type", [T.FLOAT32, T.UINT8, T.FLOAT16], ids=lambda t: t.name)
-@pytest.mark.parametrize(
-    ("steps", "kernels"), [(1, ["elementwise"]), (3, ["elementwise"]), (5, ["reduce", "move"])]
-)
+@pytest.mark.parametrize(("steps", "kernels"), [(1, ["elementwise"]), (3, ["reduce", "move"])])
 def test_results_in_another_order(
     gpu: dml.Device, data_type: T, steps: int, kernels: list[str]
 ) -> None:
-    """Of a few steps they are element-wise work; others are moved where there are many."""
+    """They are moved where there are many; lines of one element are element-wise work."""
     rng = np.random.default_rng(11)
     sizes, order, axes = (steps, 600, 1000), (0, 2, 1), (0,)
     source, output = tensor(data_type, sizes, order), dml.TensorDesc(data_type, (1, 600, 1000))
