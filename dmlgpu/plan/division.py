@@ -122,11 +122,19 @@ class Shape:
         made = made.divided(4 * words, adapter)
         return made if adapter.is_cpu else replace(made, segments=1)
 
-    def divided(self, loaded: int, adapter: Adapter, granule: int = 1, beside: int = FEW) -> Shape:
+    def divided(
+        self,
+        loaded: int,
+        adapter: Adapter,
+        granule: int = 1,
+        beside: int = FEW,
+        is_heavy: bool = False,
+    ) -> Shape:
         """The same with as many lanes and segments as keep the adapter busy.
 
         `loaded` bytes are read at once, a workgroup takes whole granules of positions, and
-        `beside` positions lie side by side in memory.
+        `beside` positions lie side by side in memory. Of kernels that are heavy, with values of two
+        words or ends to be left out, registers let fewer run at once.
         """
         if adapter.is_cpu:
             segment = max(64, min(CPU_ROUNDS, -(-self.length * self.threads // CPU_ENOUGH)))
@@ -171,10 +179,10 @@ class Shape:
         # All at once, or many more: a few that come late would run alone.
         blocks = -(-self.threads // per_group)
         groups = GROUPS * LARGE_WG_SIZE // self.wg
-        if self.run:
-            groups = groups * 3 // 4  # what is left out takes registers: fewer run at once
-        elif loaded > UNIT // 8:
-            groups *= 2  # and so does more than a unit for each load
+        if loaded > UNIT // 8:
+            groups *= 2  # more than a unit in each load: they do not run at once anyway
+        elif is_heavy:
+            groups = groups * 3 // 4
         segments = max(1, groups // blocks)
         if blocks > GROUPS:
             segments = -(-rounds * at_once * loaded // ROUND_BYTES)
@@ -381,7 +389,7 @@ def _along(
     made = replace(made, reading=reading, group=group, reduces=reduces)
     made = replace(made, run=run, run_units=run_units, ragged=ragged)
     loaded = max(4, group * UNIT // unit // 8)
-    return replace(made, length=length).divided(loaded, adapter)
+    return replace(made, length=length).divided(loaded, adapter, is_heavy=run > 0)
 
 
 def _across(
@@ -445,7 +453,7 @@ def _across(
     if tile:
         loaded = min(16, loaded)
     near = FEW if tile or group > 1 else -(-beside // columns)
-    shape = made.divided(loaded, adapter, granule if tile else 1, near)
+    shape = made.divided(loaded, adapter, granule if tile else 1, near, is_heavy=words > 1)
     return _within(shape, words, granule, adapter) if tile else shape
 
 

@@ -292,7 +292,7 @@ class Kernel:
             f"  let near_lane = min(lane, {shape.lanes - 1}u);",
             f"  let place = {place};",
             *(line for m in range(shape.slots) for line in self._position(m)),
-            *(f"  var acc{name} = identity();" for name, _ in self._values),
+            *(f"  var acc{name} = identity();" for _, name, _ in self._values),
             *self._rounds(),
             *self._rest(),
             *self._shared(),
@@ -315,11 +315,10 @@ class Kernel:
         return range(self.shape.columns)
 
     @property
-    def _values(self) -> list[tuple[str, str]]:
-        """The slot and column of each accumulator, and how it is picked from what was loaded."""
-        several = self.shape.columns > 1
-        slots = range(self.shape.slots)
-        return [(f"{m}_{c}", f"[{c}]" if several else "") for m in slots for c in self._columns]
+    def _values(self) -> list[tuple[int, str, str]]:
+        """Accumulators: slot, name, and how each is picked from what the slot has loaded."""
+        several, slots = self.shape.columns > 1, range(self.shape.slots)
+        return [(m, f"{m}_{c}", f"[{c}]" if several else "") for m in slots for c in self._columns]
 
     def _position(self, m: int) -> list[str]:
         """Statements that find the position of a slot."""
@@ -339,11 +338,11 @@ class Kernel:
 
     def _rounds(self) -> list[str]:
         """The whole rounds of the segment: of many, a few dozen make a sum of their own."""
-        shape, names = self.shape, [name for name, _ in self._values]
+        shape, names = self.shape, [name for _, name, _ in self._values]
         step = shape.lanes * shape.at_once
         lines = [f"  let first = segment * params.rounds * {step}u + near_lane;"]
         if shape.rounds < 2:
-            return [*lines, "  let j = first;", *self._round("acc")] if shape.rounds else []
+            return [*lines, *self._round("acc", "first", shape.at_once)] if shape.rounds else []
         inside = " || ".join(f"inside{m}" for m in range(shape.slots))
         return [
             *lines,
@@ -352,55 +351,52 @@ class Kernel:
             *(f"    var inner{name} = identity();" for name in names),
             f"    let stop = min(end, from_ + {step * INNER}u);",
             f"    for (var j = from_; j < stop; j += {step}u) {{",
-            *self._round("inner"),
+            *self._round("inner", "j", shape.at_once),
             "    }",
             *(f"    acc{name} = combine(acc{name}, inner{name});" for name in names),
             "  }",
         ]
 
-    def _round(self, into: str) -> list[str]:
-        """A whole round from group `j` on."""
-        shape, one, lines = self.shape, self.accumulator.type, list[str]()
-        held = one if shape.columns == 1 else f"array<{one}, {shape.columns}>"
-        for m in range(shape.slots):
-            load = f"load_group({', '.join(self._given(str(m)))}, j + {{}} * {shape.lanes}u);"
-            if shape.looped:
-                lines.append(f"  var v{m}: array<{held}, {shape.at_once}>;")
-                lines.append(f"  for (var i = 0u; i < {shape.at_once}u; i += 1u) {{")
-                lines += [f"    v{m}[i] = {load.format('i')}", "  }"]
-            else:
-                count = range(shape.at_once)
-                lines += [f"  var v{m}_{i} = {load.format(f'{i}u')}" for i in count]
-        for name, pick in self._values:
-            value = f"v{name[0]}[{{}}]{pick}" if shape.looped else f"v{name[0]}_{{}}{pick}"
-            terms = paired([value.format(i) for i in range(shape.at_once)])
-            lines.append(f"  {into}{name} = combine({into}{name}, {terms});")
-        return lines
-
     def _rest(self) -> list[str]:
-        """The groups behind all whole rounds; beyond the end it is the last one once more."""
-        shape, lines = self.shape, list[str]()
+        """The groups behind all whole rounds, by all lanes of all segments."""
+        shape = self.shape
         if not shape.rest:
             return []
         before = f"params.segments * params.rounds * {shape.lanes * shape.at_once}u"
         begin = f"segment * {shape.rest * shape.lanes}u + near_lane"
-        lines.append(f"  let behind = {before} + {begin};")
-        load = "load_rest" if shape.ragged else "load_group"
-        count = range(1 if shape.on_cpu else shape.rest)
-        if shape.on_cpu:
-            lines.append(f"  for (var i = 0u; i < {shape.rest}u; i += 1u) {{")
-        for i in count:
-            at = "i" if shape.on_cpu else f"{i}u"
-            lines.append(f"  let j{i} = behind + {at} * {shape.lanes}u;")
-            for m in range(shape.slots):
-                given = ", ".join(self._given(str(m)))
-                lines.append(f"  var r{m}_{i} = {load}({given}, min(j{i}, params.length - 1u));")
-        for name, pick in self._values:
-            terms = [f"r{name[0]}_{i}{pick}" for i in count]
-            if not self.accumulator.is_idempotent:
-                terms = [f"if_there({v}, j{i} < params.length)" for i, v in enumerate(terms)]
-            lines.append(f"  acc{name} = combine(acc{name}, {paired(terms)});")
-        return [*lines, "  }"] if shape.on_cpu else lines
+        lines = [f"  let behind = {before} + {begin};"]
+        if not shape.on_cpu:
+            return [*lines, *self._round("acc", "behind", shape.rest, is_rest=True)]
+        return [
+            *lines,
+            f"  for (var i = 0u; i < {shape.rest}u; i += 1u) {{",
+            *self._round("acc", f"behind + i * {shape.lanes}u", 1, is_rest=True),
+            "  }",
+        ]
+
+    def _round(self, into: str, j: str, count: int, *, is_rest: bool = False) -> list[str]:
+        """Groups from `j` on are combined; beyond the end it is the last one once more."""
+        shape, acc, lines = self.shape, self.accumulator, ["  {", f"  let first_of = {j};"]
+        load = "load_rest" if is_rest and shape.ragged else "load_group"
+        at = "min({}, params.length - 1u)" if is_rest else "{}"
+        held = acc.type if shape.columns == 1 else f"array<{acc.type}, {shape.columns}>"
+        looped = shape.looped and not is_rest
+        for m in range(shape.slots):
+            call = f"{load}({', '.join(self._given(str(m)))}, {at});"
+            if looped:
+                lines.append(f"  var v{m}: array<{held}, {count}>;")
+                one = call.format(f"first_of + n * {shape.lanes}u")
+                lines.append(f"  for (var n = 0u; n < {count}u; n += 1u) {{ v{m}[n] = {one} }}")
+            else:
+                each = (call.format(f"first_of + {i * shape.lanes}u") for i in range(count))
+                lines += [f"  var v{m}_{i} = {text}" for i, text in enumerate(each)]
+        for m, name, pick in self._values:
+            terms = [f"v{m}[{i}]{pick}" if looped else f"v{m}_{i}{pick}" for i in range(count)]
+            if is_rest and not acc.is_idempotent:
+                ends = (f"first_of + {i * shape.lanes}u < params.length" for i in range(count))
+                terms = [f"if_there({v}, {there})" for v, there in zip(terms, ends, strict=True)]
+            lines.append(f"  {into}{name} = combine({into}{name}, {paired(terms)});")
+        return [*lines, "  }"]
 
     def _shared(self) -> list[str]:
         """The lanes' accumulators are joined: the first lane has all."""
