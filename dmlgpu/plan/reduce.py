@@ -163,17 +163,8 @@ class Reduction:
         made = self.output.data_type if target == self.output_field else None
         room = 0 if adapter.is_cpu else adapter.max_workgroup_storage // 4
         in_subgroups = adapter.subgroup_min >= accumulators.BLOCK and not adapter.is_cpu
-        kernel = Kernel(
-            shape,
-            self.accumulator,
-            made,
-            self.inputs,
-            self.value,
-            self.data_type,
-            self.parameters,
-            room,
-            in_subgroups,
-        )
+        given = (self.inputs, self.value, self.data_type, self.parameters)
+        kernel = Kernel(shape, self.accumulator, made, *given, room, in_subgroups)
         params: dict[str, Value] = {
             "lines": shape.lines,
             "threads": shape.threads,
@@ -201,9 +192,7 @@ class Reduction:
                 params[f"step{name}"] = shape.steps[t]
                 params[f"strides{name}"] = eight([d.steps[t] for d in shape.positions])
                 params[f"reduced_strides{name}"] = eight([d.steps[t] for d in shape.reduces])
-            params["row"] = shape.row
-            params["run"] = shape.run
-            params["run_units"] = shape.run_units
+            params |= {"row": shape.row, "run": shape.run, "run_units": shape.run_units}
             params["elements_read"] = prod(d.size for d in shape.positions)
         params |= parameter_words(self.parameters)
         return Dispatch(

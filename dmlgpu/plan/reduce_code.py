@@ -297,15 +297,7 @@ class Kernel:
             *self._rest(),
             *self._shared(),
         ]
-        if shape.kind == "tile":
-            lines += self._joined_pieces()
-        elif shape.meets:
-            lines.append("  if (lane == 0u && inside0) {")
-            own = f"local0 * {shape.columns}u"
-            lines += [f"    publish(number, {own} + {c}u, acc0_{c});" for c in self._columns]
-            lines.append("  }")
-        else:
-            lines += self._finish()
+        lines += self._joined_pieces() if shape.kind == "tile" else self._finish()
         if shape.meets:
             lines += meeting.joins(shape, self._line_of(), self.shuffles)
         return [*lines, "}"]
@@ -411,33 +403,37 @@ class Kernel:
             puts = (f"wg_values[spot{m} + {c * plane}u] = acc{m}_{c};" for c in self._columns)
             lines += [f"  if (fits{m}) {{ {' '.join(puts)} }}"] if is_tile else []
         values = [(f"acc0_{c}", f"wg_values[spot0 + {c * plane}u{{}}]") for c in self._columns]
-        shuffles = self.shuffles and not is_tile
-        return lines + tree(
-            values, shape.lanes, shuffles, apart=apart, fits="fits0", stored=is_tile
-        )
+        how = self.shuffles and not is_tile
+        return lines + tree(values, shape.lanes, how, apart=apart, fits="fits0", stored=is_tile)
+
+    def _put(self, line: str, own: str, value: str) -> str:
+        """A statement that hands on what is known of line `own` of a workgroup."""
+        if self.shape.meets:
+            return f"publish(number, {own}, {value});"
+        if self._packs:
+            return f"wg_made[{own}] = encoded({value});"
+        cut = f"({line}) * params.segments + segment"
+        return f"finish_line({cut if self.shape.segments > 1 else line}, {value});"
 
     def _finish(self) -> list[str]:
-        """Statements by which the first lanes write the results of their lines."""
+        """Statements by which the first lanes hand on the results of their lines."""
         shape, lines = self.shape, list[str]()
-        if self._packs:
-            lines.append(f"  let first_line = {_first(shape, f'(block * {shape.per_group}u)')};")
+        lines.append(f"  let first_line = {_first(shape, f'(block * {shape.per_group}u)')};")
         for m in range(shape.slots):
             end = f"(line{m} / params.row + 1u) * params.row" if shape.row else "params.lines"
             puts = []
             for c in self._columns:
-                put = f"finish_line({self._target(f'line{m} + {c}u')}, acc{m}_{c});"
-                if self._packs:
-                    put = f"wg_made[line{m} + {c}u - first_line] = encoded(acc{m}_{c});"
-                puts.append(
-                    f"if (line{m} + {c}u < {end}) {{ {put} }}" if shape.columns > 1 else put
+                line = f"line{m} + {c}u"
+                own = (
+                    f"local{m} * {shape.columns}u + {c}u" if shape.meets else f"{line} - first_line"
                 )
+                put = self._put(line, own, f"acc{m}_{c}")
+                puts.append(f"if ({line} < {end}) {{ {put} }}" if shape.columns > 1 else put)
             if self._is_wide:
-                all_of = (
-                    f"finish_lines(line{m}, {', '.join(f'acc{m}_{c}' for c in self._columns)});"
-                )
+                whole = ", ".join([f"line{m}", *(f"acc{m}_{c}" for c in self._columns)])
                 beyond = f"line{m} + {shape.columns}u > params.lines"
-                puts = [f"if ({beyond}) {{", *puts, f"}} else {{ {all_of} }}"]
-                puts = [all_of] if self._is_whole else puts
+                puts = [] if self._is_whole else [f"if ({beyond}) {{", *puts, "} else"]
+                puts.append(f"{{ finish_lines({whole}); }}")
             lines.append(f"  if (lane == 0u && inside{m}) {{")
             lines.append(f"    let line{m} = {_first(shape, f'thread{m}')};")
             lines += [*(f"    {put}" for put in puts), "  }"]
@@ -449,11 +445,6 @@ class Kernel:
         end = f"min({beyond}, params.lines)"
         written = f"  finish_results({first}, {end}, invocation);"
         return ["  workgroupBarrier();", written] if self._packs else []
-
-    def _target(self, line: str) -> str:
-        """The place of a line's result, or of that of its segment."""
-        cut = self.shape.segments > 1 and not self.shape.meets
-        return f"({line}) * params.segments + segment" if cut else line
 
     def _line_of(self) -> list[str]:
         """Statements that find the number of line `own` of a block, and whether there is one."""
@@ -476,11 +467,7 @@ class Kernel:
         while helpers * 2 <= min(shape.wg // count, shape.pieces):
             helpers *= 2
         at_once = shape.wg // helpers
-        finish = f"finish_line({self._target('line')}, total);"
-        if shape.meets or self._packs:
-            finish = (
-                "publish(number, own, total);" if shape.meets else "wg_made[own] = encoded(total);"
-            )
+        finish = self._put("line", "own", "total")
         lines = [f"  let helper = invocation % {helpers}u;"]
         for base in range(0, count, at_once):
             inside = "line < params.lines" + (f" && own < {count}u" if count % at_once else "")
