@@ -36,6 +36,7 @@ BYTES_ELSEWHERE = 64 * MIB
 LARGER = (1, 2, 4, 8)  # size classes: times the least bytes
 INDEX_TYPES = ("int32", "int64", "uint32", "uint64")
 BARE = (1, 2, 4, 8, 16, 32)  # bytes of pieces that a bare gather has code for
+BARE_PIECES = 1 << 28  # whose positions, of 4 bytes each, go through one binding
 WORST = 5
 LEVEL = 1.02  # times a rival's time that is not behind it, as in the tables of rows
 MOST = 16  # times the least bytes that an operand may have: windows may be small parts of it
@@ -202,6 +203,8 @@ def gather(random: Random, nbytes: int) -> Workload:
     last = len(shape) - 1
     piece = 1 if axis == last else shape[-1]
     is_bare = axis >= last - 1 and piece * np.dtype(dtype).itemsize in BARE
+    if is_bare and prod(shape) > BARE_PIECES * piece:
+        return gather(random, nbytes)
     return workload(
         "GATHER",
         shape,
