@@ -208,8 +208,11 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
     tried = [(ELEMENTS, RUN, FILL), (ELEMENTS, LEAST_RUN, FILL)]
     if scan.bits > 16 and columns_of(scan):  # a line each: nobody has to join parts of one
         tried.insert(0, (ELEMENTS, WG_SIZE * scan.bits, FILL))
-    if order_of([d.source for d in dims])[-1] == len(dims) - 1 and storage >= 6 * LARGE:
-        # Boxes side by side read what lies side by side.
+    by_input, by_output = order_of([d.source for d in dims]), order_of([d.out for d in dims])
+    across, outermost = by_input[0] != by_output[0], by_input[-1] == len(dims) - 1
+    if across and outermost and storage >= 6 * LARGE:
+        # Boxes side by side read what lies side by side. Where lines are neighbours on both sides
+        # that holds for segments too, and few boxes have too little under way.
         tried += [(ELEMENTS, SHORT_RUN, FILL), (LARGE, SHORT_RUN, FEW)]
     for most, run, fill in tried:
         boxes = _cut(scan, dims, most, run, storage)

@@ -74,6 +74,14 @@ def test_what_boxes_are_for(sizes: Sizes, order: Sizes, axis: int, wanted: list[
     assert not any(name.startswith("scan/boxes") for name in on_cpu)
 
 
+def test_a_few_boxes_take_one_pass_only_where_lines_lie_across() -> None:
+    adapter = replace(GPU, max_workgroup_storage=49152)
+    assert kernels(planned((575, 471, 62), (0, 2, 1), 0, adapter)) == ["scan/boxes scan"]
+    columns = planned((43_276, 6203), (0, 1), 0, adapter, T.FLOAT16)
+    assert kernels(columns) == SEGMENTED
+    assert max(d.workgroups for d in columns.dispatches) > 1000
+
+
 def test_segments_have_steps_enough_that_their_sums_are_few() -> None:
     made = planned((504, 925, 36), (0, 2, 1), 0)
     assert made.scratch["sums"] * 32 <= 4 * 504 * 925 * 36
