@@ -339,7 +339,7 @@ def test_an_expression_is_one_kernel_with_its_traffic(capsys: Capture) -> None:
     assert "Least traffic: 512 KiB of x0 + 1 KiB of x1 + 2 KiB of output = 515 KiB." in text
     _, text, _ = run(capsys, *line, "--json")
     found = json.loads(text)
-    assert [d["shader"] for d in found["dispatches"]] == ["reduce/lines"]
+    assert [d["shader"] for d in found["dispatches"]] == ["reduce/lines_in_subgroups"]
     assert found["bytes_planned"] == found["bytes_least"] == (512 * 256 + 256 + 512) * 4
     assert found["description"]["axes"] == [1]
 

@@ -117,7 +117,7 @@ class Shape:
             self.lines,
             self.segments,
             self.wg,
-            is_ordered=self.is_ordered,
+            is_ordered=False,  # each segment has a share of what is behind all
         )
         made = made.divided(4 * words, adapter)
         return made if adapter.is_cpu else replace(made, segments=1)

@@ -218,6 +218,23 @@ def test_places_in_several_segments_are_those_of_indices(device: dml.Device, las
     assert got.item() == (5 * 900 if last else 899)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("size", [1000, 4001, 70_000])
+def test_places_behind_whole_segments_come_last(device: dml.Device, size: int) -> None:
+    """What is behind all segments is shared among them: so a first one holds later places too."""
+    x = np.zeros((1, size), np.float32)
+    x[0, [size // 2, size - 9, size - 2]] = 1
+    for last, wanted in enumerate((size // 2, size - 2)):
+        desc = dml.ArgmaxDesc(
+            input_tensor=dml.TensorDesc(T.FLOAT32, x.shape),
+            output_tensor=dml.TensorDesc(T.UINT32, (1, 1)),
+            axes=(1,),
+            axis_direction=dml.AxisDirection(last),
+        )
+        (got,) = run(device, desc, [x], np.random.default_rng(1))
+        assert got.item() == wanted
+
+
 MET = [
     # sizes and axes of reductions whose lines are cut: one line, a few, and columns
     ((150001,), (0,)),
