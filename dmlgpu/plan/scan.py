@@ -44,7 +44,7 @@ WALKERS = 32768  # invocations that fill a GPU
 SUBGROUPS = WALKERS // 32  # subgroups that fill a GPU
 CPU_WALKERS = 64  # invocations that fill a CPU
 COLUMNS_WG = 128
-COLUMNS_BATCH = 2  # steps that a column loads together; on a GPU 4 below WALKERS columns
+COLUMNS_BATCH = 2  # steps that a column loads together; 4 below WALKERS columns, on a CPU none
 CHAIN_STEPS = 64  # fewest steps worth a tile of columns, and as many columns per step
 TILE_SHAPES = {16: (128, 28), 32: (256, 16), 64: (256, 12)}  # by bits: WG_SIZE, STEPS
 TILE_BLOCK = 16  # tiles down that are added up together
@@ -385,6 +385,8 @@ def _columns(scan: Scan, *, is_cpu: bool) -> Dispatch:
     assert columns is not None
     params = {**line_params(columns.scan), "columns": columns.pieces}
     batch = COLUMNS_BATCH * (1 if is_cpu or columns.units >= WALKERS else 2)
+    if is_cpu and scan.axis_size <= MAX_LOOP:
+        batch = 0
     constants = {"WG_SIZE": COLUMNS_WG, "BATCH": batch}
     constants |= {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings, groups = {"input": scan.input, "output": scan.output}, -(-columns.units // COLUMNS_WG)

@@ -1,7 +1,7 @@
 // CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT along an outer axis: one invocation walks the axis with
 // 16 bytes of neighbouring lines, so neighbours read neighbours.
 override WG_SIZE: u32 = 128;
-override BATCH: u32 = 2; // steps that are loaded together; four batches are under way
+override BATCH: u32 = 2; // steps that are loaded together; four batches are under way. 0: one by one
 
 #param columns: u32
 #import invocation
@@ -19,6 +19,15 @@ fn main(at: Invocation) {
   let last = params.axis_size - 1u;
   let source = columns.source;
   var target_ = columns.target_;
+  if (BATCH == 0u) { // a CPU reads ahead by itself
+    var from_ = source;
+    for (var step = 0u; step <= last; step++) {
+      sum = step_down(target_, columns, sum, load_columns(from_));
+      from_ += params.in_step;
+      target_ += params.out_step;
+    }
+    return;
+  }
   #repeat 4: var a$ = vec4<u32>(); if (BATCH > $u) { a$ = load_columns(source + min($u, last) * params.in_step); }
   #repeat 4: var b$ = vec4<u32>(); if (BATCH > $u) { b$ = load_columns(source + min(BATCH + $u, last) * params.in_step); }
   #repeat 4: var c$ = vec4<u32>(); if (BATCH > $u) { c$ = load_columns(source + min(2u * BATCH + $u, last) * params.in_step); }

@@ -250,7 +250,18 @@ def test_columns_are_read_in_pieces_of_any_size(
     case = Case("columns", dtype, (3, 37, across), 1, is_cpu, not is_cpu, False, is_cpu)
     (dispatch,) = check(case, opened, monkeypatch).plan.dispatches
     assert dispatch.slots["columns"] == f"columns_of_{pieces}"
-    assert dispatch.constants["BATCH"] == (2 if is_cpu else 4)
+    assert dispatch.constants["BATCH"] == (0 if is_cpu else 4)
+
+
+@pytest.mark.gpu
+def test_columns_longer_than_loops_may_be_take_several_steps_a_turn(
+    opened: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = replace(opened.context.facts, is_cpu=True)
+    monkeypatch.setattr(opened.context, "facts", facts)
+    case = Case("columns", "uint32", (1, 65_541, 64), 1, False, False, False, False)
+    (dispatch,) = check(case, opened, monkeypatch).plan.dispatches
+    assert dispatch.constants["BATCH"] > 0
 
 
 @pytest.mark.gpu
