@@ -50,9 +50,7 @@ from dmlgpu.gpu.translate import reason, translated, translation
 
 LEAST_BINDING = 1024  # bytes
 MAPPED_IN_PLACE = "mappable-primary-buffers"  # tensors themselves can be mapped
-SMALL = (
-    256 << 10
-)  # bytes up to which the host sees a GPU's tensors: it may see little of its memory
+SEEN = 256 << 10  # bytes of a GPU's tensor that the host sees, which may be little of its memory
 _WANTED_FEATURES = ("subgroup", "timestamp-query", "shader-int64", MAPPED_IN_PLACE)
 
 
@@ -132,7 +130,7 @@ class Gpu:
         self.queue: classes.GPUQueue = device.queue
         self.stays_mapped: bool = stays_mapped(device)
         sees = self.stays_mapped and MAPPED_IN_PLACE in features
-        self._most_seen = sees * (self.max_buffer if self.is_cpu else SMALL)
+        self._most_seen = sees * (self.max_buffer if self.is_cpu else SEEN)
         self._check_limits()
         self.lost: str = ""  # what was being done when the device went away
         self.gone: bool = False  # lost, closed, or of the process that forked this one
