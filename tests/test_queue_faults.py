@@ -23,7 +23,7 @@ import wgpu
 from support.programs import run, says
 
 import dmlgpu as dml
-from dmlgpu.gpu import private
+from dmlgpu.gpu import private, transfer
 from dmlgpu.gpu.adapters import choose
 from dmlgpu.runtime import index_checks
 
@@ -153,6 +153,28 @@ def test_reading_in_place_is_interrupted_by_a_submission(fresh: dml.Device) -> N
         if not at.hit:
             break
     assert np.all(x.numpy() > 0)
+
+
+@pytest.mark.parametrize("what", ["flushes", "raises"])
+def test_an_interrupted_upload_does_not_land_on_a_later_one(
+    fresh: dml.Device, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Small uploads wait in the queue while the device is busy, whoever still wants them."""
+    other = fresh.tensor(np.ones(4, np.int32))
+    (other + other).numpy()
+    act: Callable[[], object] = fresh.flush if what == "flushes" else stop
+    for n in range(1, 100_000, 5):
+        at = AtStep(n, act)
+        with monkeypatch.context() as busy, contextlib.suppress(Stop):
+            busy.setattr(transfer, "is_idle", lambda *_: False)
+            at.run(lambda: fresh.tensor(np.full(100, 1, np.int32)))
+        later = fresh.tensor(np.full(100, 2, np.int32))
+        (other + other).numpy()
+        assert np.all(later.numpy() == 2), f"step {n}"
+        del later
+        if not at.hit:
+            break
+    assert n > 300
 
 
 def test_what_runs_inside_a_submission_submits_and_reads(fresh: dml.Device) -> None:

@@ -187,8 +187,12 @@ class Transfers:
             copied(view[offset : offset + size], data)
             return
         if size <= SMALL:
-            self._gpu.queue.write_buffer(buffer, offset, data)
+            # Noted twice: what interrupts this may submit, or raise before it would be noted behind.
             self._written = next(self._writes)
+            try:
+                self._gpu.queue.write_buffer(buffer, offset, data)
+            finally:
+                self._written = next(self._writes)
             return
         used: list[Buffer] = []
         for turn, at in enumerate(range(0, size, CHUNK)):
