@@ -263,7 +263,7 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
     "element-wise": (
         Workload("add", "ELEMENT_WISE_ADD", ROWS, MOVED, "x + y", inputs=(X, Y)),
         Workload("add a broadcast row", "ELEMENT_WISE_ADD", ROWS, MOVED, "x + y", inputs=(X, ROW)),
-        Workload("add a transposed operand", "ELEMENT_WISE_ADD", SQUARE, MOVED, "x + y",
+        Workload("add a transposed operand", "ELEMENT_WISE_ADD", LARGE, MOVED, "x + y",
                  inputs=(X, TURNED)),
         Workload("clip", "ELEMENT_WISE_CLIP", ROWS, MOVED, "np.clip(x, 1, 50)",
                  attributes={"min": 1.0, "max": 50.0}),
