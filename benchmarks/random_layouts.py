@@ -3,7 +3,8 @@
 Every kind of work is drawn over ranks, orders of axes, windows, steps, reversals, broadcasts,
 element widths and sizes; what comes out is a distribution of frac, the share of the adapter's own
 copy, with the worst descriptions in words. `alike` is the share of a copy of as many bytes, which
-pays for the same launch. Without --json or --save the file goes to build/bench/.
+pays for the same launch. PyTorch, which keeps the layout of its operands where it can, writes
+packed results here as well. Without --json or --save the file goes to build/bench/.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def move(random: Random, nbytes: int) -> Workload:
         out,
         dtype,
         f"x[{', '.join(index)}].copy()",
-        f"{torch}.flip({tuple(flips)})"
+        f"{torch}.flip({tuple(flips)}).contiguous()"
         if flips
         else f"{torch}.clone(memory_format=torch.contiguous_format)",
         [Operand("x", lambda s: packed, seen="" if view == "a" else view)],
@@ -162,14 +163,15 @@ def element_wise(random: Random, nbytes: int) -> Workload:
     """A function of two operands, each in a layout of its own."""
     dtype = str(random.choice(MOVED))
     shape = sizes(random, count_of(random, dtype, nbytes), int(random.integers(1, 5)))
-    operator, how = (
-        ("ELEMENT_WISE_ADD", "x + y"),
-        ("ELEMENT_WISE_MULTIPLY", "x * y"),
-        ("ELEMENT_WISE_MAX", "np.maximum(x, y)"),
-        ("ELEMENT_WISE_LOGICAL_LESS_THAN", "x < y"),
+    operator, how, torch, made = (
+        ("ELEMENT_WISE_ADD", "x + y", "add", "t"),
+        ("ELEMENT_WISE_MULTIPLY", "x * y", "mul", "t"),
+        ("ELEMENT_WISE_MAX", "np.maximum(x, y)", "maximum", "t"),
+        ("ELEMENT_WISE_LOGICAL_LESS_THAN", "x < y", "lt", "torch.bool"),
     )[int(random.integers(4))]
     operands = [layout(random, name, shape) for name in "xy"]
-    return workload(operator, shape, dtype, how, None, operands)
+    into = f"torch.empty(s, dtype={made}, device=d)"  # packed, whatever layout the operands have
+    return workload(operator, shape, dtype, how, f"torch.{torch}(x, y, out={into})", operands)
 
 
 def reduction(random: Random, nbytes: int) -> Workload:
