@@ -187,7 +187,7 @@ class Transfers:
             copied(view[offset : offset + size], data)
             return
         if size <= SMALL:
-            # Noted twice: what interrupts this may submit, or raise before it would be noted behind.
+            # Noted twice: what interrupts this may submit, or raise before it is noted behind.
             self._written = next(self._writes)
             try:
                 self._gpu.queue.write_buffer(buffer, offset, data)
