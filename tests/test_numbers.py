@@ -37,7 +37,6 @@ from number_harness import (
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.ops import BY_NAME
-from dmlgpu.ops.element_wise_unary import ElementWiseExpDesc
 from dmlgpu.ops.elements import FASTER, halved
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.values import STRAYING
@@ -378,7 +377,7 @@ def test_float16_results_are_made_by_the_functions_for_float16() -> None:
     assert halved("math_round_even(x)") == "math_round_even(x)"
     for data_type, name in ((DataType.FLOAT16, "math_exp_half"), (DataType.FLOAT32, "math_exp")):
         tensor = TensorDesc(data_type, (3,))
-        desc = ElementWiseExpDesc(input_tensor=tensor, output_tensor=tensor)
+        desc = BY_NAME["ELEMENT_WISE_EXP"].desc(input_tensor=tensor, output_tensor=tensor)
         work = BY_NAME["ELEMENT_WISE_EXP"].work(desc)
         assert isinstance(work, ElementWise)
         assert [expression.result for _, expression in work.outputs] == [f"{name}(x)"]

@@ -243,13 +243,19 @@ _KINDS: dict[str, Any] = {
 
 
 @cache
-def from_catalogue(name: str) -> type[Description]:
-    """A description class made from the catalogue alone, for an operator that is not built."""
+def from_catalogue(name: str, base: type[Any] = Description, says: str = "") -> type[Description]:
+    """A description class of what the catalogue says beyond a base; `says` is what it is for.
+
+    Operators that are not built have no other class.
+    """
     facts = entry(name)
     annotations: dict[str, Any] = {}
     body: dict[str, Any] = {"__annotations__": annotations, "__module__": "dmlgpu"}
-    body["__doc__"] = f"DML_{name}_OPERATOR_DESC; the operator is not built yet."
+    told = f": {says}" if says else "; the operator is not built yet."
+    body["__doc__"] = f"DML_{name}_OPERATOR_DESC{told}"
     for field, kind, direction in facts.fields:
+        if field in get_type_hints(base):
+            continue
         plain = kind.removeprefix("optional ")
         single = plain.removesuffix(" array")
         hint = _KINDS.get(single, Output if direction == "out" else TensorDesc)
@@ -259,4 +265,4 @@ def from_catalogue(name: str) -> type[Description]:
             hint = hint | None
             body[field] = None
         annotations[field] = hint
-    return type(facts.desc_name, (Description,), body)
+    return type(facts.desc_name, (base,), body)

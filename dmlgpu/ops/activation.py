@@ -5,13 +5,14 @@ https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_activatio
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.levels import FeatureLevel, check_support
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError, UnsupportedError
-from dmlgpu.ops.elements import Row, records, saturated, text_for
+from dmlgpu.ops.elements import Row, records, row, saturated, text_for
 from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.values import Parameter, class_of
 
@@ -36,74 +37,6 @@ class Activation(Description):
     output_tensor: Output = None  # type: ignore[assignment]
 
 
-class ActivationCeluDesc(Activation):
-    """DML_ACTIVATION_CELU_OPERATOR_DESC: max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
-
-    alpha: float
-
-
-class ActivationEluDesc(Activation):
-    """DML_ACTIVATION_ELU_OPERATOR_DESC: x where x >= 0, else alpha * (exp(x) - 1)."""
-
-    alpha: float
-
-
-class ActivationScaledEluDesc(Activation):
-    """DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC: gamma times ELU."""
-
-    alpha: float
-    gamma: float
-
-
-class ActivationGeluDesc(Activation):
-    """DML_ACTIVATION_GELU_OPERATOR_DESC: x / 2 * (1 + erf(x / sqrt 2))."""
-
-
-class ActivationSigmoidDesc(Activation):
-    """DML_ACTIVATION_SIGMOID_OPERATOR_DESC: 1 / (1 + exp(-x))."""
-
-
-class ActivationHardSigmoidDesc(Activation):
-    """DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC: max(0, min(alpha * x + beta, 1))."""
-
-    alpha: float
-    beta: float
-
-
-class ActivationSwishDesc(Activation):
-    """DML_ACTIVATION_SWISH_OPERATOR_DESC: x * sigmoid(sigmoid_input_scale * x)."""
-
-    sigmoid_input_scale: float
-
-
-class ActivationHardSwishDesc(Activation):
-    """DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC: x * max(0, min(alpha * x + beta, 1))."""
-
-    alpha: float
-    beta: float
-
-
-class ActivationIdentityDesc(Activation):
-    """DML_ACTIVATION_IDENTITY_OPERATOR_DESC: x."""
-
-
-class ActivationLinearDesc(Activation):
-    """DML_ACTIVATION_LINEAR_OPERATOR_DESC: alpha * x + beta."""
-
-    alpha: float
-    beta: float
-
-
-class ActivationReluDesc(Activation):
-    """DML_ACTIVATION_RELU_OPERATOR_DESC: max(0, x)."""
-
-
-class ActivationLeakyReluDesc(Activation):
-    """DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC: x where x >= 0, else alpha * x."""
-
-    alpha: float
-
-
 class ActivationParameterizedReluDesc(Description):
     """DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC: x where x >= 0, else slope * x.
 
@@ -118,60 +51,19 @@ class ActivationParameterizedReluDesc(Description):
     output_tensor: Output
 
 
-class ActivationThresholdedReluDesc(Activation):
-    """DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC: x where x > alpha, else 0."""
-
-    alpha: float
-
-
-class ActivationShrinkDesc(Activation):
-    """DML_ACTIVATION_SHRINK_OPERATOR_DESC: toward zero by bias outside the threshold, else 0."""
-
-    bias: float
-    threshold: float
-
-
-class ActivationSoftplusDesc(Activation):
-    """DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC: ln(1 + exp(steepness * x)) / steepness."""
-
-    steepness: float
-
-
-class ActivationParametricSoftplusDesc(Activation):
-    """DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC: alpha * ln(1 + exp(beta * x))."""
-
-    alpha: float
-    beta: float
-
-
-class ActivationSoftsignDesc(Activation):
-    """DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC: x / (1 + |x|)."""
-
-
-class ActivationTanhDesc(Activation):
-    """DML_ACTIVATION_TANH_OPERATOR_DESC: the hyperbolic tangent."""
-
-
-class ActivationScaledTanhDesc(Activation):
-    """DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC: alpha * tanh(beta * x)."""
-
-    alpha: float
-    beta: float
-
-
-def check_alpha(d: ActivationCeluDesc) -> None:
+def check_alpha(d: Any) -> None:
     """CELU divides by alpha."""
     if d.alpha == 0:
         raise InvalidDescError("ACTIVATION_CELU: alpha is 0; it must not be 0")
 
 
-def celu(d: ActivationCeluDesc) -> str:
+def celu(d: Any) -> str:
     """The same as max and min for either sign of alpha; the usual alpha needs no division."""
     bent = "math_expm1(x)" if d.alpha == 1 else "p_alpha * math_expm1(f32_div(x, p_alpha))"
     return f"select({bent}, x, x >= 0.0)"
 
 
-def check_steepness(d: ActivationSoftplusDesc) -> None:
+def check_steepness(d: Any) -> None:
     """SOFTPLUS divides by its steepness."""
     if not d.steepness > 0:
         raise InvalidDescError(
@@ -179,7 +71,7 @@ def check_steepness(d: ActivationSoftplusDesc) -> None:
         )
 
 
-def check_steepness_level(d: ActivationSoftplusDesc, level: FeatureLevel) -> None:
+def check_steepness_level(d: Any, level: FeatureLevel) -> None:
     """A gentle bend came later."""
     if d.steepness < 1 and level < FeatureLevel.FL_6_4:
         raise UnsupportedError(
@@ -188,14 +80,14 @@ def check_steepness_level(d: ActivationSoftplusDesc, level: FeatureLevel) -> Non
         )
 
 
-def softplus(d: ActivationSoftplusDesc) -> str:
+def softplus(d: Any) -> str:
     """The usual steepness needs no division."""
     if d.steepness == 1:
         return "math_softplus(x)"
     return "f32_div(math_softplus(p_steepness * x), p_steepness)"
 
 
-def shrink(d: ActivationShrinkDesc) -> str:
+def shrink(d: Any) -> str:
     """Comparisons are FLOAT32's; integers move by a bias of their own type."""
     data_type = d.input_tensor.data_type if d.input_tensor is not None else DataType.FLOAT32
     kind = class_of(data_type)
@@ -207,34 +99,61 @@ def shrink(d: ActivationShrinkDesc) -> str:
     return f"select({moved}, {kind}_sub(x, {bias}), f32_lt(p_threshold, {value}))"
 
 
+activation = partial(row, Activation, "ACTIVATION_")
 ROWS = (
-    Row(ActivationCeluDesc, celu, check=check_alpha),
-    Row(ActivationEluDesc, "select(p_alpha * math_expm1(x), x, x >= 0.0)"),
-    Row(ActivationScaledEluDesc, "p_gamma * select(p_alpha * math_expm1(x), x, x > 0.0)"),
-    Row(ActivationGeluDesc, "math_gelu(x)"),
-    Row(ActivationSigmoidDesc, "math_sigmoid(x)"),
-    Row(ActivationHardSigmoidDesc, "max(0.0, min(p_alpha * x + p_beta, 1.0))"),
-    Row(ActivationSwishDesc, "x * math_sigmoid(p_sigmoid_input_scale * x)"),
-    Row(ActivationHardSwishDesc, "x * max(0.0, min(p_alpha * x + p_beta, 1.0))"),
-    Row(ActivationIdentityDesc, "x"),
-    Row(ActivationLinearDesc, "p_alpha * x + p_beta"),
-    Row(ActivationReluDesc, "T_max(x, T_zero())"),
-    Row(ActivationLeakyReluDesc, "select(p_alpha * x, x, x >= 0.0)"),
-    Row(ActivationThresholdedReluDesc, "select(0.0, x, x > p_alpha)"),
-    Row(ActivationShrinkDesc, shrink),
-    Row(
-        ActivationSoftplusDesc,
+    activation(
+        "CELU", "max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).", celu, check=check_alpha
+    ),
+    activation(
+        "ELU",
+        "x where x >= 0, else alpha * (exp(x) - 1).",
+        "select(p_alpha * math_expm1(x), x, x >= 0.0)",
+    ),
+    activation(
+        "SCALED_ELU", "gamma times ELU.", "p_gamma * select(p_alpha * math_expm1(x), x, x > 0.0)"
+    ),
+    activation("GELU", "x / 2 * (1 + erf(x / sqrt 2)).", "math_gelu(x)"),
+    activation("SIGMOID", "1 / (1 + exp(-x)).", "math_sigmoid(x)"),
+    activation(
+        "HARD_SIGMOID",
+        "max(0, min(alpha * x + beta, 1)).",
+        "max(0.0, min(p_alpha * x + p_beta, 1.0))",
+    ),
+    activation(
+        "SWISH",
+        "x * sigmoid(sigmoid_input_scale * x).",
+        "x * math_sigmoid(p_sigmoid_input_scale * x)",
+    ),
+    activation(
+        "HARD_SWISH",
+        "x * max(0, min(alpha * x + beta, 1)).",
+        "x * max(0.0, min(p_alpha * x + p_beta, 1.0))",
+    ),
+    activation("IDENTITY", "x.", "x"),
+    activation("LINEAR", "alpha * x + beta.", "p_alpha * x + p_beta"),
+    activation("RELU", "max(0, x).", "T_max(x, T_zero())"),
+    activation("LEAKY_RELU", "x where x >= 0, else alpha * x.", "select(p_alpha * x, x, x >= 0.0)"),
+    activation("THRESHOLDED_RELU", "x where x > alpha, else 0.", "select(0.0, x, x > p_alpha)"),
+    activation("SHRINK", "toward zero by bias outside the threshold, else 0.", shrink),
+    activation(
+        "SOFTPLUS",
+        "ln(1 + exp(steepness * x)) / steepness.",
         softplus,
         check=check_steepness,
         check_level=check_steepness_level,
     ),
-    Row(ActivationParametricSoftplusDesc, "p_alpha * math_softplus(p_beta * x)"),
-    Row(
-        ActivationSoftsignDesc,
+    activation(
+        "PARAMETRIC_SOFTPLUS",
+        "alpha * ln(1 + exp(beta * x)).",
+        "p_alpha * math_softplus(p_beta * x)",
+    ),
+    activation(
+        "SOFTSIGN",
+        "x / (1 + |x|).",
         "select(f32_div(x, 1.0 + abs(x)), f32_sign(x), math_is_inf(x))",
     ),
-    Row(ActivationTanhDesc, "math_tanh(x)"),
-    Row(ActivationScaledTanhDesc, "p_alpha * math_tanh(p_beta * x)"),
+    activation("TANH", "the hyperbolic tangent.", "math_tanh(x)"),
+    activation("SCALED_TANH", "alpha * tanh(beta * x).", "p_alpha * math_tanh(p_beta * x)"),
 )
 OPERATORS: tuple[Operator[Any], ...] = records(
     (
@@ -242,8 +161,7 @@ OPERATORS: tuple[Operator[Any], ...] = records(
         Row(ActivationParameterizedReluDesc, "T_select(T_mul(slope, x), x, T_le(T_zero(), x))"),
     )
 )
-FUSABLE = {row.desc: row for row in ROWS if row.desc is not ActivationSwishDesc}
-del FUSABLE[ActivationHardSwishDesc]
+FUSABLE = {row.desc: row for row in ROWS if "Swish" not in row.desc.__name__}
 
 
 def fused(operator: str, desc: Description | None) -> tuple[str, tuple[Parameter, ...]]:

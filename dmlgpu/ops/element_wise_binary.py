@@ -5,6 +5,7 @@ https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_element_w
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dmlgpu.desc.description import Description, Output
@@ -12,7 +13,7 @@ from dmlgpu.desc.enumerations import ScaleBias
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.ops.activation import check_fused_level, fused
-from dmlgpu.ops.elements import Row, like_first, records, saturated
+from dmlgpu.ops.elements import Row, like_first, records, row, saturated
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.values import Expression, Operand, class_of
@@ -30,34 +31,6 @@ class Binary(Description):
     a_tensor: TensorDesc
     b_tensor: TensorDesc
     output_tensor: Output
-
-
-class ElementWiseAddDesc(Binary):
-    """DML_ELEMENT_WISE_ADD_OPERATOR_DESC: a + b; integers wrap."""
-
-
-class ElementWiseSubtractDesc(Binary):
-    """DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC: a - b; integers wrap."""
-
-
-class ElementWiseMultiplyDesc(Binary):
-    """DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC: a * b; integers wrap."""
-
-
-class ElementWiseDivideDesc(Binary):
-    """DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC: a / b; integers truncate, and x / 0 is x."""
-
-
-class ElementWiseMaxDesc(Binary):
-    """DML_ELEMENT_WISE_MAX_OPERATOR_DESC: the larger one."""
-
-
-class ElementWiseMinDesc(Binary):
-    """DML_ELEMENT_WISE_MIN_OPERATOR_DESC: the smaller one."""
-
-
-class ElementWiseMeanDesc(Binary):
-    """DML_ELEMENT_WISE_MEAN_OPERATOR_DESC: (a + b) / 2; the sum of integers wraps first."""
 
 
 class ElementWisePowDesc(Description):
@@ -79,18 +52,6 @@ class ElementWisePowDesc(Description):
     scale_bias: ScaleBias | None = None
 
 
-class ElementWiseModulusTruncateDesc(Binary):
-    """DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC: the remainder with the sign of a."""
-
-
-class ElementWiseModulusFloorDesc(Binary):
-    """DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC: the remainder with the sign of b."""
-
-
-class ElementWiseAtanYxDesc(Binary):
-    """DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC: the angle of the point with y = a and x = b."""
-
-
 class ElementWiseAdd1Desc(Binary):
     """DML_ELEMENT_WISE_ADD1_OPERATOR_DESC: an activation of a + b.
 
@@ -100,10 +61,6 @@ class ElementWiseAdd1Desc(Binary):
     """
 
     fused_activation: Description | None = None
-
-
-class ElementWiseDifferenceSquareDesc(Binary):
-    """DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC: (a - b) squared."""
 
 
 def power(d: ElementWisePowDesc) -> str:
@@ -143,22 +100,24 @@ def check_add1_level(d: ElementWiseAdd1Desc, level: FeatureLevel) -> None:
     check_fused_level("ELEMENT_WISE_ADD1", d.fused_activation, d.output_tensor, level)
 
 
+binary = partial(row, Binary, "ELEMENT_WISE_")
 ROWS = (
-    Row(ElementWiseAddDesc, "T_add(a, b)"),
-    Row(ElementWiseSubtractDesc, "T_sub(a, b)"),
-    Row(ElementWiseMultiplyDesc, "T_mul(a, b)"),
-    Row(ElementWiseDivideDesc, "T_div(a, b)"),
-    Row(ElementWiseMaxDesc, "T_max(a, b)"),
-    Row(ElementWiseMinDesc, "T_min(a, b)"),
-    Row(
-        ElementWiseMeanDesc,
+    binary("ADD", "a + b; integers wrap.", "T_add(a, b)"),
+    binary("SUBTRACT", "a - b; integers wrap.", "T_sub(a, b)"),
+    binary("MULTIPLY", "a * b; integers wrap.", "T_mul(a, b)"),
+    binary("DIVIDE", "a / b; integers truncate, and x / 0 is x.", "T_div(a, b)"),
+    binary("MAX", "the larger one.", "T_max(a, b)"),
+    binary("MIN", "the smaller one.", "T_min(a, b)"),
+    binary(
+        "MEAN",
+        "(a + b) / 2; the sum of integers wraps first.",
         {"f32": "(a + b) * 0.5", "i32": "i32_div(a + b, 2i)", "u32": "(a + b) / 2u"},
     ),
     Row(ElementWisePowDesc, power),
-    Row(ElementWiseModulusTruncateDesc, "T_rem(a, b)"),
-    Row(ElementWiseModulusFloorDesc, "T_mod(a, b)"),
-    Row(ElementWiseAtanYxDesc, "math_atan2(a, b)"),
-    Row(ElementWiseDifferenceSquareDesc, "T_mul(T_sub(a, b), T_sub(a, b))"),
+    binary("MODULUS_TRUNCATE", "the remainder with the sign of a.", "T_rem(a, b)"),
+    binary("MODULUS_FLOOR", "the remainder with the sign of b.", "T_mod(a, b)"),
+    binary("ATAN_YX", "the angle of the point with y = a and x = b.", "math_atan2(a, b)"),
+    binary("DIFFERENCE_SQUARE", "(a - b) squared.", "T_mul(T_sub(a, b), T_sub(a, b))"),
 )
 OPERATORS: tuple[Operator[Any], ...] = (
     *records(ROWS),

@@ -5,12 +5,13 @@ https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_element_w
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.enumerations import IsInfinityMode
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.ops.elements import Row, records, truth_like_first
+from dmlgpu.ops.elements import Row, records, row, truth_like_first
 from dmlgpu.plan.operator import Operator
 
 
@@ -28,20 +29,8 @@ class Comparison(Description):
     output_tensor: Output
 
 
-class ElementWiseLogicalAndDesc(Comparison):
-    """DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC: whether both are not zero."""
-
-
-class ElementWiseLogicalOrDesc(Comparison):
-    """DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC: whether one of them is not zero."""
-
-
-class ElementWiseLogicalXorDesc(Comparison):
-    """DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC: whether just one of them is not zero."""
-
-
-class ElementWiseLogicalNotDesc(Description):
-    """DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC: whether an element is zero.
+class Test(Description):
+    """A question to each element.
 
     Fields:
         input_tensor (tensor): what is looked at.
@@ -52,49 +41,13 @@ class ElementWiseLogicalNotDesc(Description):
     output_tensor: Output
 
 
-class ElementWiseLogicalEqualsDesc(Comparison):
-    """DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC: a == b; NaN equals nothing."""
-
-
-class ElementWiseLogicalGreaterThanDesc(Comparison):
-    """DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC: a > b."""
-
-
-class ElementWiseLogicalLessThanDesc(Comparison):
-    """DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC: a < b."""
-
-
-class ElementWiseLogicalGreaterThanOrEqualDesc(Comparison):
-    """DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC: a >= b."""
-
-
-class ElementWiseLogicalLessThanOrEqualDesc(Comparison):
-    """DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC: a <= b."""
-
-
-class ElementWiseIsNanDesc(Description):
-    """DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC: whether an element is not a number.
-
-    Fields:
-        input_tensor (tensor): what is looked at.
-        output_tensor (tensor): what is written: 1 where it is so, 0 elsewhere.
-    """
-
-    input_tensor: TensorDesc
-    output_tensor: Output
-
-
-class ElementWiseIsInfinityDesc(Description):
+class ElementWiseIsInfinityDesc(Test):
     """DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC: whether an element is infinite.
 
     Fields:
-        input_tensor (tensor): what is looked at.
-        output_tensor (tensor): what is written: 1 where it is so, 0 elsewhere.
         infinity_mode (DML_IS_INFINITY_MODE): EITHER infinity, or the POSITIVE or NEGATIVE one.
     """
 
-    input_tensor: TensorDesc
-    output_tensor: Output
     infinity_mode: IsInfinityMode = IsInfinityMode.EITHER
 
 
@@ -108,18 +61,27 @@ def _truth(condition: str) -> str:
     return f"select(0u, 1u, {condition})"
 
 
+compared = partial(row, Comparison, "ELEMENT_WISE_LOGICAL_")
+tested = partial(row, Test, "ELEMENT_WISE_")
 OPERATORS: tuple[Operator[Any], ...] = records(
     (
-        Row(ElementWiseLogicalAndDesc, _truth("a != 0u && b != 0u")),
-        Row(ElementWiseLogicalOrDesc, _truth("a != 0u || b != 0u")),
-        Row(ElementWiseLogicalXorDesc, _truth("(a != 0u) != (b != 0u)")),
-        Row(ElementWiseLogicalNotDesc, _truth("x == 0u")),
-        Row(ElementWiseLogicalEqualsDesc, _truth("T_eq(a, b)"), infer=truth_like_first),
-        Row(ElementWiseLogicalGreaterThanDesc, _truth("T_lt(b, a)"), infer=truth_like_first),
-        Row(ElementWiseLogicalLessThanDesc, _truth("T_lt(a, b)"), infer=truth_like_first),
-        Row(ElementWiseLogicalGreaterThanOrEqualDesc, _truth("T_le(b, a)"), infer=truth_like_first),
-        Row(ElementWiseLogicalLessThanOrEqualDesc, _truth("T_le(a, b)"), infer=truth_like_first),
-        Row(ElementWiseIsNanDesc, _truth("math_is_nan(x)"), infer=truth_like_first),
+        compared("AND", "whether both are not zero.", _truth("a != 0u && b != 0u")),
+        compared("OR", "whether one of them is not zero.", _truth("a != 0u || b != 0u")),
+        compared("XOR", "whether just one of them is not zero.", _truth("(a != 0u) != (b != 0u)")),
+        tested("LOGICAL_NOT", "whether an element is zero.", _truth("x == 0u")),
+        compared(
+            "EQUALS", "a == b; NaN equals nothing.", _truth("T_eq(a, b)"), infer=truth_like_first
+        ),
+        compared("GREATER_THAN", "a > b.", _truth("T_lt(b, a)"), infer=truth_like_first),
+        compared("LESS_THAN", "a < b.", _truth("T_lt(a, b)"), infer=truth_like_first),
+        compared("GREATER_THAN_OR_EQUAL", "a >= b.", _truth("T_le(b, a)"), infer=truth_like_first),
+        compared("LESS_THAN_OR_EQUAL", "a <= b.", _truth("T_le(a, b)"), infer=truth_like_first),
+        tested(
+            "IS_NAN",
+            "whether an element is not a number.",
+            _truth("math_is_nan(x)"),
+            infer=truth_like_first,
+        ),
         Row(ElementWiseIsInfinityDesc, infinity, infer=truth_like_first),
     )
 )

@@ -10,8 +10,8 @@ from typing import Any
 from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.ops.element_wise_binary import Binary
-from dmlgpu.ops.element_wise_unary import Plain
+from dmlgpu.ops.element_wise_binary import Binary, binary
+from dmlgpu.ops.element_wise_unary import Plain, plain
 from dmlgpu.ops.elements import Row, like_first, records, truth_like_first
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.move import Move
@@ -33,34 +33,6 @@ class ElementWiseIfDesc(Description):
     a_tensor: TensorDesc
     b_tensor: TensorDesc
     output_tensor: Output
-
-
-class ElementWiseBitAndDesc(Binary):
-    """DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC: the bits that both have, whatever they mean."""
-
-
-class ElementWiseBitOrDesc(Binary):
-    """DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC: the bits that one of them has."""
-
-
-class ElementWiseBitXorDesc(Binary):
-    """DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC: the bits that just one of them has."""
-
-
-class ElementWiseBitNotDesc(Plain):
-    """DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC: every bit the other way."""
-
-
-class ElementWiseBitShiftLeftDesc(Binary):
-    """DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC: a << b; b counts modulo the width."""
-
-
-class ElementWiseBitShiftRightDesc(Binary):
-    """DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC: a >> b; b counts modulo the width."""
-
-
-class ElementWiseBitCountDesc(Plain):
-    """DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC: how many bits are 1."""
 
 
 class ValueScale2dDesc(Description):
@@ -100,7 +72,7 @@ def shift(name: str, d: Binary) -> str:
     return f"{kind}_{name}(a, {count} % {width}u)"
 
 
-def bit_count(d: ElementWiseBitCountDesc) -> str:
+def bit_count(d: Plain) -> str:
     """How many bits of a word, or of two."""
     return f"u{64 if d.input_tensor.data_type.bits == 64 else 32}_count_ones(x)"
 
@@ -164,13 +136,19 @@ OPERATORS: tuple[Operator[Any], ...] = (
     *records(
         (
             Row(ElementWiseIfDesc, "select(b, a, c != 0u)", raw=True, infer=infer_if),
-            Row(ElementWiseBitAndDesc, "T_and(a, b)", raw=True),
-            Row(ElementWiseBitOrDesc, "T_or(a, b)", raw=True),
-            Row(ElementWiseBitXorDesc, "T_xor(a, b)", raw=True),
-            Row(ElementWiseBitNotDesc, "T_not(x)", raw=True),
-            Row(ElementWiseBitShiftLeftDesc, lambda d: shift("shl", d)),
-            Row(ElementWiseBitShiftRightDesc, lambda d: shift("shr", d)),
-            Row(ElementWiseBitCountDesc, bit_count, raw=True, infer=truth_like_first),
+            binary(
+                "BIT_AND", "the bits that both have, whatever they mean.", "T_and(a, b)", raw=True
+            ),
+            binary("BIT_OR", "the bits that one of them has.", "T_or(a, b)", raw=True),
+            binary("BIT_XOR", "the bits that just one of them has.", "T_xor(a, b)", raw=True),
+            plain("BIT_NOT", "every bit the other way.", "T_not(x)", raw=True),
+            binary(
+                "BIT_SHIFT_LEFT", "a << b; b counts modulo the width.", lambda d: shift("shl", d)
+            ),
+            binary(
+                "BIT_SHIFT_RIGHT", "a >> b; b counts modulo the width.", lambda d: shift("shr", d)
+            ),
+            plain("BIT_COUNT", "how many bits are 1.", bit_count, raw=True, infer=truth_like_first),
         )
     ),
     Operator(ValueScale2dDesc, like_first, value_scale, check_value_scale),

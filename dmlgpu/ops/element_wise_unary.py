@@ -5,13 +5,14 @@ https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_element_w
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dmlgpu.desc.description import Description, Output, Scalar
 from dmlgpu.desc.enumerations import RoundingMode, ScaleBias
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError, UnsupportedError
-from dmlgpu.ops.elements import Row, like_first, records, work
+from dmlgpu.ops.elements import Row, like_first, records, row, work
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.operator import Given, Operator, Work
 from dmlgpu.plan.values import converted
@@ -44,34 +45,6 @@ class Plain(Description):
     output_tensor: Output
 
 
-class ElementWiseIdentityDesc(Unary):
-    """DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC: a copy, x; from one layout to another too."""
-
-
-class ElementWiseAbsDesc(Unary):
-    """DML_ELEMENT_WISE_ABS_OPERATOR_DESC: |x|; the least integer stays as it is."""
-
-
-class ElementWiseAcosDesc(Unary):
-    """DML_ELEMENT_WISE_ACOS_OPERATOR_DESC: the inverse cosine; NaN outside [-1, 1]."""
-
-
-class ElementWiseAsinDesc(Unary):
-    """DML_ELEMENT_WISE_ASIN_OPERATOR_DESC: the inverse sine; NaN outside [-1, 1]."""
-
-
-class ElementWiseAtanDesc(Unary):
-    """DML_ELEMENT_WISE_ATAN_OPERATOR_DESC: the inverse tangent."""
-
-
-class ElementWiseCeilDesc(Unary):
-    """DML_ELEMENT_WISE_CEIL_OPERATOR_DESC: the least integer that is not below x."""
-
-
-class ElementWiseFloorDesc(Unary):
-    """DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC: the greatest integer that is not above x."""
-
-
 class ElementWiseClipDesc(Unary):
     """DML_ELEMENT_WISE_CLIP_OPERATOR_DESC: max(min, min(x, max)).
 
@@ -100,26 +73,6 @@ class ElementWiseClip1Desc(Unary):
     max: Scalar
 
 
-class ElementWiseCosDesc(Unary):
-    """DML_ELEMENT_WISE_COS_OPERATOR_DESC: the cosine of radians."""
-
-
-class ElementWiseSinDesc(Unary):
-    """DML_ELEMENT_WISE_SIN_OPERATOR_DESC: the sine of radians."""
-
-
-class ElementWiseTanDesc(Unary):
-    """DML_ELEMENT_WISE_TAN_OPERATOR_DESC: the tangent of radians."""
-
-
-class ElementWiseExpDesc(Unary):
-    """DML_ELEMENT_WISE_EXP_OPERATOR_DESC: e to the power of x."""
-
-
-class ElementWiseLogDesc(Unary):
-    """DML_ELEMENT_WISE_LOG_OPERATOR_DESC: the natural logarithm; NaN below 0."""
-
-
 class ElementWiseConstantPowDesc(Unary):
     """DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC: x to the power of one exponent for all.
 
@@ -130,14 +83,6 @@ class ElementWiseConstantPowDesc(Unary):
     exponent: float
 
 
-class ElementWiseRecipDesc(Unary):
-    """DML_ELEMENT_WISE_RECIP_OPERATOR_DESC: 1 / x."""
-
-
-class ElementWiseSqrtDesc(Unary):
-    """DML_ELEMENT_WISE_SQRT_OPERATOR_DESC: the square root; NaN below 0."""
-
-
 class ElementWiseThresholdDesc(Unary):
     """DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC: max(x, min).
 
@@ -146,38 +91,6 @@ class ElementWiseThresholdDesc(Unary):
     """
 
     min: float
-
-
-class ElementWiseSignDesc(Plain):
-    """DML_ELEMENT_WISE_SIGN_OPERATOR_DESC: -1, 0 or 1; NaN and zeros of either sign give 0."""
-
-
-class ElementWiseErfDesc(Unary):
-    """DML_ELEMENT_WISE_ERF_OPERATOR_DESC: the error function."""
-
-
-class ElementWiseSinhDesc(Unary):
-    """DML_ELEMENT_WISE_SINH_OPERATOR_DESC: the hyperbolic sine."""
-
-
-class ElementWiseCoshDesc(Unary):
-    """DML_ELEMENT_WISE_COSH_OPERATOR_DESC: the hyperbolic cosine."""
-
-
-class ElementWiseTanhDesc(Unary):
-    """DML_ELEMENT_WISE_TANH_OPERATOR_DESC: the hyperbolic tangent."""
-
-
-class ElementWiseAsinhDesc(Unary):
-    """DML_ELEMENT_WISE_ASINH_OPERATOR_DESC: the inverse hyperbolic sine."""
-
-
-class ElementWiseAcoshDesc(Unary):
-    """DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC: the inverse hyperbolic cosine; NaN below 1."""
-
-
-class ElementWiseAtanhDesc(Unary):
-    """DML_ELEMENT_WISE_ATANH_OPERATOR_DESC: the inverse hyperbolic tangent; NaN outside [-1, 1]."""
 
 
 class ElementWiseRoundDesc(Plain):
@@ -191,10 +104,6 @@ class ElementWiseRoundDesc(Plain):
     """
 
     rounding_mode: RoundingMode = RoundingMode.HALVES_TO_NEAREST_EVEN
-
-
-class ElementWiseNegateDesc(Plain):
-    """DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC: -x; the least integer stays as it is."""
 
 
 def check_clip1(d: ElementWiseClip1Desc) -> None:
@@ -234,7 +143,7 @@ def power(d: ElementWiseConstantPowDesc) -> str:
     return exact.get(d.exponent, text)
 
 
-def check_identity(d: ElementWiseIdentityDesc) -> None:
+def check_identity(d: Unary) -> None:
     """FLOAT64 is copied, not calculated with."""
     if d.scale_bias is not None and d.input_tensor.data_type is DataType.FLOAT64:
         raise UnsupportedError(
@@ -243,42 +152,45 @@ def check_identity(d: ElementWiseIdentityDesc) -> None:
         )
 
 
-def identity(d: ElementWiseIdentityDesc) -> Work:
+def identity(d: Unary) -> Work:
     """Without scale and bias a copy of bits; with them arithmetic."""
     if d.scale_bias is not None:
-        return work(Row(ElementWiseIdentityDesc, "x"), False, d)
+        return work(IDENTITY, False, d)
     return Move.between(d.input_tensor, d.output_tensor)
 
 
+unary = partial(row, Unary, "ELEMENT_WISE_")
+plain = partial(row, Plain, "ELEMENT_WISE_")
+IDENTITY = unary("IDENTITY", "a copy, x; from one layout to another too.", "x")
 CLIP = "T_max(p_min, T_min(x, p_max))"
 OPERATORS: tuple[Operator[Any], ...] = (
-    Operator(ElementWiseIdentityDesc, like_first, identity, check_identity),
+    Operator(IDENTITY.desc, like_first, identity, check_identity),
     *records(
         (
-            Row(ElementWiseAbsDesc, "T_abs(x)"),
-            Row(ElementWiseAcosDesc, "math_acos(x)"),
-            Row(ElementWiseAsinDesc, "math_asin(x)"),
-            Row(ElementWiseAtanDesc, "math_atan(x)"),
-            Row(ElementWiseCeilDesc, "math_ceil(x)"),
-            Row(ElementWiseFloorDesc, "math_floor(x)"),
-            Row(ElementWiseCosDesc, "math_cos(x)"),
-            Row(ElementWiseSinDesc, "math_sin(x)"),
-            Row(ElementWiseTanDesc, "math_tan(x)"),
-            Row(ElementWiseExpDesc, "math_exp(x)"),
-            Row(ElementWiseLogDesc, "math_log(x)"),
+            unary("ABS", "|x|; the least integer stays as it is.", "T_abs(x)"),
+            unary("ACOS", "the inverse cosine; NaN outside [-1, 1].", "math_acos(x)"),
+            unary("ASIN", "the inverse sine; NaN outside [-1, 1].", "math_asin(x)"),
+            unary("ATAN", "the inverse tangent.", "math_atan(x)"),
+            unary("CEIL", "the least integer that is not below x.", "math_ceil(x)"),
+            unary("FLOOR", "the greatest integer that is not above x.", "math_floor(x)"),
+            unary("COS", "the cosine of radians.", "math_cos(x)"),
+            unary("SIN", "the sine of radians.", "math_sin(x)"),
+            unary("TAN", "the tangent of radians.", "math_tan(x)"),
+            unary("EXP", "e to the power of x.", "math_exp(x)"),
+            unary("LOG", "the natural logarithm; NaN below 0.", "math_log(x)"),
             Row(ElementWiseConstantPowDesc, power),
-            Row(ElementWiseRecipDesc, "math_recip(x)"),
-            Row(ElementWiseSqrtDesc, "math_sqrt(x)"),
-            Row(ElementWiseSignDesc, "T_sign(x)"),
-            Row(ElementWiseErfDesc, "math_erf(x)"),
-            Row(ElementWiseSinhDesc, "math_sinh(x)"),
-            Row(ElementWiseCoshDesc, "math_cosh(x)"),
-            Row(ElementWiseTanhDesc, "math_tanh(x)"),
-            Row(ElementWiseAsinhDesc, "math_asinh(x)"),
-            Row(ElementWiseAcoshDesc, "math_acosh(x)"),
-            Row(ElementWiseAtanhDesc, "math_atanh(x)"),
+            unary("RECIP", "1 / x.", "math_recip(x)"),
+            unary("SQRT", "the square root; NaN below 0.", "math_sqrt(x)"),
+            plain("SIGN", "-1, 0 or 1; NaN and zeros of either sign give 0.", "T_sign(x)"),
+            unary("ERF", "the error function.", "math_erf(x)"),
+            unary("SINH", "the hyperbolic sine.", "math_sinh(x)"),
+            unary("COSH", "the hyperbolic cosine.", "math_cosh(x)"),
+            unary("TANH", "the hyperbolic tangent.", "math_tanh(x)"),
+            unary("ASINH", "the inverse hyperbolic sine.", "math_asinh(x)"),
+            unary("ACOSH", "the inverse hyperbolic cosine; NaN below 1.", "math_acosh(x)"),
+            unary("ATANH", "the inverse hyperbolic tangent; NaN outside [-1, 1].", "math_atanh(x)"),
             Row(ElementWiseRoundDesc, rounding),
-            Row(ElementWiseNegateDesc, "T_neg(x)"),
+            plain("NEGATE", "-x; the least integer stays as it is.", "T_neg(x)"),
         )
     ),
     *records(

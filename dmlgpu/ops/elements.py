@@ -17,7 +17,7 @@ from enum import IntEnum
 from functools import partial
 from typing import Any
 
-from dmlgpu.desc.description import Description
+from dmlgpu.desc.description import Description, from_catalogue
 from dmlgpu.desc.enumerations import ScaleBias
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc
@@ -51,6 +51,11 @@ class Row:
     check: Callable[[Any], None] = no_rules
     check_level: Callable[[Any, FeatureLevel], None] = no_level_rules
     infer: Callable[[Given], Mapping[str, TensorDesc]] | None = None
+
+
+def row(base: Any, prefix: str, name: str, says: str, text: Text, **more: Any) -> Row:
+    """A row whose description class has a base's fields and those the catalogue adds to them."""
+    return Row(from_catalogue(prefix + name, base, says), text, **more)
 
 
 def records(rows: tuple[Row, ...], attributes_as_tensor: bool = False) -> tuple[Operator[Any], ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dmlgpu.desc.description import Description, Output, entry_of
+from dmlgpu.desc.description import Description, Output, entry_of, from_catalogue
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.elements import halved, like_first
@@ -43,30 +43,6 @@ class _Axes(Description):
     input_tensor: TensorDesc
     output_tensor: Output
     axes: tuple[int, ...]
-
-
-class ActivationSoftmaxDesc(_Last):
-    """DML_ACTIVATION_SOFTMAX_OPERATOR_DESC: exp(x) over the sum of all exp(x) of the line."""
-
-
-class ActivationSoftmax1Desc(_Axes):
-    """DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC: exp(x) over the sum of all exp(x) along the axes."""
-
-
-class ActivationLogSoftmaxDesc(_Last):
-    """DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC: the logarithm of SOFTMAX."""
-
-
-class ActivationLogSoftmax1Desc(_Axes):
-    """DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC: the logarithm of SOFTMAX1."""
-
-
-class ActivationHardmaxDesc(_Last):
-    """DML_ACTIVATION_HARDMAX_OPERATOR_DESC: 1 at the first of the largest elements, else 0."""
-
-
-class ActivationHardmax1Desc(_Axes):
-    """DML_ACTIVATION_HARDMAX1_OPERATOR_DESC: 1 at the first largest element along the axes."""
 
 
 def check_last(d: _Last) -> None:
@@ -140,11 +116,23 @@ log_softmax = partial(
     "f32_sub(f32_sub(x, s0), s1)",
     "f32_sub(f32_sub(x, w0), math_log(w1))",
 )
+
+
+def of_last(name: str, says: str, work: Any) -> Operator[Any]:
+    """An operator on lines along the last dimension."""
+    return Operator(from_catalogue(f"ACTIVATION_{name}", _Last, says), like_first, work, check_last)
+
+
+def of_axes(name: str, says: str, work: Any) -> Operator[Any]:
+    """An operator on lines along some axes."""
+    return Operator(from_catalogue(f"ACTIVATION_{name}", _Axes, says), infer_axes, work, check_any)
+
+
 OPERATORS: tuple[Operator[Any], ...] = (
-    Operator(ActivationSoftmaxDesc, like_first, softmax, check_last),
-    Operator(ActivationSoftmax1Desc, infer_axes, softmax, check_any),
-    Operator(ActivationLogSoftmaxDesc, like_first, log_softmax, check_last),
-    Operator(ActivationLogSoftmax1Desc, infer_axes, log_softmax, check_any),
-    Operator(ActivationHardmaxDesc, like_first, hardmax, check_last),
-    Operator(ActivationHardmax1Desc, infer_axes, hardmax, check_any),
+    of_last("SOFTMAX", "exp(x) over the sum of all exp(x) of the line.", softmax),
+    of_axes("SOFTMAX1", "exp(x) over the sum of all exp(x) along the axes.", softmax),
+    of_last("LOG_SOFTMAX", "the logarithm of SOFTMAX.", log_softmax),
+    of_axes("LOG_SOFTMAX1", "the logarithm of SOFTMAX1.", log_softmax),
+    of_last("HARDMAX", "1 at the first of the largest elements, else 0.", hardmax),
+    of_axes("HARDMAX1", "1 at the first largest element along the axes.", hardmax),
 )
