@@ -1,130 +1,85 @@
 """DirectML's operators on any GPU: WGSL compute shaders through wgpu, with NumPy in and out."""
 
+from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
 from dmlgpu import functions, ops
-from dmlgpu import numpy as numpy  # tensors answer NumPy through it
-from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.catalogue import desc_names as _desc_names
 from dmlgpu.desc.catalogue import names as _all_names
-from dmlgpu.desc.description import Description
+
+# Names are imported as themselves, which says to type checkers that they are public.
+# isort: off
+from dmlgpu import numpy as numpy  # tensors answer NumPy through it
+from dmlgpu.compiled import CompiledOperator as CompiledOperator
+from dmlgpu.desc.description import Description as Description
 from dmlgpu.desc.enumerations import (
-    AxisDirection,
-    ConvolutionDirection,
-    ConvolutionMode,
-    DepthSpaceOrder,
-    InterpolationMode,
-    IsInfinityMode,
-    MatrixTransform,
-    MultiheadAttentionMaskType,
-    PaddingMode,
-    QuantizationType,
-    RandomGeneratorType,
-    RecurrentNetworkDirection,
-    ReduceFunction,
-    RoundingMode,
-    ScaleBias,
-    Size2D,
+    AxisDirection as AxisDirection,
+    ConvolutionDirection as ConvolutionDirection,
+    ConvolutionMode as ConvolutionMode,
+    DepthSpaceOrder as DepthSpaceOrder,
+    InterpolationMode as InterpolationMode,
+    IsInfinityMode as IsInfinityMode,
+    MatrixTransform as MatrixTransform,
+    MultiheadAttentionMaskType as MultiheadAttentionMaskType,
+    PaddingMode as PaddingMode,
+    QuantizationType as QuantizationType,
+    RandomGeneratorType as RandomGeneratorType,
+    RecurrentNetworkDirection as RecurrentNetworkDirection,
+    ReduceFunction as ReduceFunction,
+    RoundingMode as RoundingMode,
+    ScaleBias as ScaleBias,
+    Size2D as Size2D,
 )
-from dmlgpu.desc.levels import FeatureLevel
-from dmlgpu.desc.tensor import DataType, TensorDesc, TensorFlags
-from dmlgpu.device import Device, validate
+from dmlgpu.desc.levels import FeatureLevel as FeatureLevel
+from dmlgpu.desc.tensor import DataType as DataType, TensorDesc as TensorDesc
+from dmlgpu.desc.tensor import TensorFlags as TensorFlags
+from dmlgpu.device import Device as Device, validate as validate
 from dmlgpu.errors import (
-    AxisError,
-    BindingError,
-    DeviceError,
-    DeviceLostError,
-    DmlError,
-    IndexRangeError,
-    InvalidDescError,
-    InvalidIndexError,
-    InvalidTypeError,
-    OutOfMemoryError,
-    UnsupportedError,
+    AxisError as AxisError,
+    BindingError as BindingError,
+    DeviceError as DeviceError,
+    DeviceLostError as DeviceLostError,
+    DmlError as DmlError,
+    IndexRangeError as IndexRangeError,
+    InvalidDescError as InvalidDescError,
+    InvalidIndexError as InvalidIndexError,
+    InvalidTypeError as InvalidTypeError,
+    OutOfMemoryError as OutOfMemoryError,
+    UnsupportedError as UnsupportedError,
 )
 from dmlgpu.functions import (
-    cast,
-    cumulative_product,
-    cumulative_summation,
-    default_device,
-    from_dlpack,
-    gather_nd,
-    gather_nd1,
-    infer,
-    set_default_device,
-    slice1,
-    tensor,
+    cast as cast,
+    cumulative_product as cumulative_product,
+    cumulative_summation as cumulative_summation,
+    default_device as default_device,
+    from_dlpack as from_dlpack,
+    gather_nd as gather_nd,
+    gather_nd1 as gather_nd1,
+    infer as infer,
+    set_default_device as set_default_device,
+    slice as slice,
+    slice1 as slice1,
+    tensor as tensor,
 )
-from dmlgpu.functions import slice as slice
-from dmlgpu.fuse import fuse
-from dmlgpu.gpu.adapters import AdapterInfo, adapters
-from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
-from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
-from dmlgpu.ops.slice import Slice1Desc, SliceDesc
-from dmlgpu.tensor import Tensor
+from dmlgpu.fuse import fuse as fuse
+from dmlgpu.gpu.adapters import AdapterInfo as AdapterInfo, adapters as adapters
+from dmlgpu.ops.cumulative import CumulativeProductDesc as CumulativeProductDesc
+from dmlgpu.ops.cumulative import CumulativeSummationDesc as CumulativeSummationDesc
+from dmlgpu.ops.gather_nd import GatherNd1Desc as GatherNd1Desc, GatherNdDesc as GatherNdDesc
+from dmlgpu.ops.slice import Slice1Desc as Slice1Desc, SliceDesc as SliceDesc
+from dmlgpu.tensor import Tensor as Tensor
+# isort: on
 
 __version__ = "0.1.0"
 
 # `slice` is left out: `from dmlgpu import *` must not hide Python's own.
-__all__ = [
-    "AdapterInfo",
-    "AxisDirection",
-    "AxisError",
-    "BindingError",
-    "CompiledOperator",
-    "ConvolutionDirection",
-    "ConvolutionMode",
-    "CumulativeProductDesc",
-    "CumulativeSummationDesc",
-    "DataType",
-    "DepthSpaceOrder",
-    "Description",
-    "Device",
-    "DeviceError",
-    "DeviceLostError",
-    "DmlError",
-    "FeatureLevel",
-    "GatherNd1Desc",
-    "GatherNdDesc",
-    "IndexRangeError",
-    "InterpolationMode",
-    "InvalidDescError",
-    "InvalidIndexError",
-    "InvalidTypeError",
-    "IsInfinityMode",
-    "MatrixTransform",
-    "MultiheadAttentionMaskType",
-    "OutOfMemoryError",
-    "PaddingMode",
-    "QuantizationType",
-    "RandomGeneratorType",
-    "RecurrentNetworkDirection",
-    "ReduceFunction",
-    "RoundingMode",
-    "ScaleBias",
-    "Size2D",
-    "Slice1Desc",
-    "SliceDesc",
-    "Tensor",
-    "TensorDesc",
-    "TensorFlags",
-    "UnsupportedError",
-    "__version__",
-    "adapters",
-    "cast",
-    "cumulative_product",
-    "cumulative_summation",
-    "default_device",
-    "from_dlpack",
-    "fuse",
-    "gather_nd",
-    "gather_nd1",
-    "infer",
-    "set_default_device",
-    "slice1",
-    "tensor",
-    "validate",
-]
+__all__ = sorted(
+    name
+    for name, value in globals().items()
+    if (not name.startswith("_") or name == "__version__")
+    and not isinstance(value, _ModuleType)
+    and name != "slice"
+)
 
 
 def __getattr__(name: str) -> _Any:
