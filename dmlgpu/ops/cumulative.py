@@ -13,13 +13,36 @@ from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.enumerations import AxisDirection
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.plan.operator import Given, Operator
+from dmlgpu.ops.elements import like_first
+from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.scan import AxisScan
 
 __all__ = ["CumulativeProductDesc", "CumulativeSummationDesc"]
 
 
-class CumulativeSummationDesc(Description):
+class Cumulative(Description):
+    """A scan along one axis.
+
+    Fields:
+        input_tensor (tensor): what is read.
+        output_tensor (tensor): what is written; may be the input itself.
+        axis (UINT): the dimension to walk along.
+        axis_direction (DML_AXIS_DIRECTION): INCREASING or DECREASING.
+
+    Rules:
+        - Both tensors have the same data type, rank and sizes.
+        - `axis` is below the rank.
+        - Integers wrap at their width. FLOAT16 is accumulated in FLOAT32 and rounded once.
+        - In place, the two tensors are the same bytes with the same strides.
+    """
+
+    input_tensor: TensorDesc
+    output_tensor: Output
+    axis: int
+    axis_direction: AxisDirection = AxisDirection.INCREASING
+
+
+class CumulativeSummationDesc(Cumulative):
     """DML_CUMULATIVE_SUMMATION_OPERATOR_DESC: running sums along one axis.
 
         out[k] = in[0] + ... + in[k]              inclusive
@@ -28,27 +51,13 @@ class CumulativeSummationDesc(Description):
     with k along `axis`, counted from the far end where `axis_direction` is DECREASING.
 
     Fields:
-        input_tensor (tensor): what is read.
-        output_tensor (tensor): what is written; may be the input itself.
-        axis (UINT): the dimension to walk along.
-        axis_direction (DML_AXIS_DIRECTION): INCREASING or DECREASING.
         has_exclusive_sum (BOOL): whether an element is left out of its own sum.
-
-    Rules:
-        - Both tensors have the same data type, rank and sizes.
-        - `axis` is below the rank.
-        - Integers wrap at their width. FLOAT16 is accumulated in FLOAT32 and rounded once.
-        - In place, the two tensors are the same bytes with the same strides.
     """
 
-    input_tensor: TensorDesc
-    output_tensor: Output
-    axis: int
-    axis_direction: AxisDirection = AxisDirection.INCREASING
     has_exclusive_sum: bool = False
 
 
-class CumulativeProductDesc(Description):
+class CumulativeProductDesc(Cumulative):
     """DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: running products along one axis.
 
         out[k] = in[0] * ... * in[k]              inclusive
@@ -57,30 +66,13 @@ class CumulativeProductDesc(Description):
     with k along `axis`, counted from the far end where `axis_direction` is DECREASING.
 
     Fields:
-        input_tensor (tensor): what is read.
-        output_tensor (tensor): what is written; may be the input itself.
-        axis (UINT): the dimension to walk along.
-        axis_direction (DML_AXIS_DIRECTION): INCREASING or DECREASING.
         has_exclusive_product (BOOL): whether an element is left out of its own product.
-
-    Rules:
-        - Both tensors have the same data type, rank and sizes.
-        - `axis` is below the rank.
-        - Integers wrap at their width. FLOAT16 is accumulated in FLOAT32 and rounded once.
-        - In place, the two tensors are the same bytes with the same strides.
     """
 
-    input_tensor: TensorDesc
-    output_tensor: Output
-    axis: int
-    axis_direction: AxisDirection = AxisDirection.INCREASING
     has_exclusive_product: bool = False
 
 
-AnyDesc = CumulativeSummationDesc | CumulativeProductDesc
-
-
-def check(d: AnyDesc) -> None:
+def check(d: Cumulative) -> None:
     """The rule that the catalogue does not say."""
     rank = d.input_tensor.rank
     if d.axis >= rank:
@@ -90,13 +82,7 @@ def check(d: AnyDesc) -> None:
         )
 
 
-def infer(given: Given) -> dict[str, TensorDesc]:
-    """The input's sizes."""
-    source: TensorDesc = given.input_tensor
-    return {"output_tensor": TensorDesc(source.data_type, source.sizes)}
-
-
-def work(fold: str, flag: str, d: AnyDesc) -> AxisScan:
+def work(fold: str, flag: str, d: Cumulative) -> AxisScan:
     """The scan of every line along the axis; DECREASING walks from the other end."""
     return AxisScan(
         fold=fold,
@@ -110,7 +96,7 @@ def work(fold: str, flag: str, d: AnyDesc) -> AxisScan:
 
 OPERATORS: tuple[Operator[Any], ...] = (
     Operator(
-        CumulativeProductDesc, infer, partial(work, "product", "has_exclusive_product"), check
+        CumulativeProductDesc, like_first, partial(work, "product", "has_exclusive_product"), check
     ),
-    Operator(CumulativeSummationDesc, infer, partial(work, "sum", "has_exclusive_sum"), check),
+    Operator(CumulativeSummationDesc, like_first, partial(work, "sum", "has_exclusive_sum"), check),
 )

@@ -11,22 +11,17 @@ from typing import Any
 from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.enumerations import IsInfinityMode
 from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.ops.element_wise_binary import Binary
 from dmlgpu.ops.elements import Row, records, row, truth_like_first
 from dmlgpu.plan.operator import Operator
 
 
-class Comparison(Description):
+class Comparison(Binary):
     """Two elements compared.
 
     Fields:
-        a_tensor (tensor): the left operand.
-        b_tensor (tensor): the right operand, of the same sizes; strides of 0 broadcast.
         output_tensor (tensor): what is written: 1 where it is so, 0 elsewhere.
     """
-
-    a_tensor: TensorDesc
-    b_tensor: TensorDesc
-    output_tensor: Output
 
 
 class Test(Description):

@@ -12,7 +12,7 @@ from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.element_wise_binary import Binary, binary
 from dmlgpu.ops.element_wise_unary import Plain, plain
-from dmlgpu.ops.elements import Row, like_first, records, truth_like_first
+from dmlgpu.ops.elements import Row, like_first, limited, records, truth_like_first
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.operator import Given, Operator, Together, Work
@@ -118,18 +118,9 @@ def cast(d: CastDesc) -> Work:
     text = f"{class_of(output.data_type)}_from_{class_of(source.data_type)}(x)"
     if (source.data_type, output.data_type) == (DataType.FLOAT64, DataType.FLOAT16):
         text = "f64_odd_f32(x)"  # FLOAT32 in between must not round
-    limits = saturated(text, source.data_type, output.data_type)
-    return ElementWise(inputs, ((made, Expression(limits)),))
-
-
-def saturated(text: str, source: DataType, output: DataType) -> str:
-    """A conversion of floats that ends at the limits of a narrow integer type."""
-    if not source.name.startswith("FLOAT") or output.bits > 16 or output is DataType.FLOAT16:
-        return text
-    if output.name.startswith("INT"):
-        low, high = -(2 ** (output.bits - 1)), 2 ** (output.bits - 1) - 1
-        return f"clamp({text}, {low}i, {high}i)"
-    return f"min({text}, {2**output.bits - 1}u)"
+    if source.data_type.name.startswith("FLOAT") and not output.data_type.name.startswith("FLOAT"):
+        text = limited(output.data_type, text)
+    return ElementWise(inputs, ((made, Expression(text)),))
 
 
 OPERATORS: tuple[Operator[Any], ...] = (

@@ -32,13 +32,6 @@ FASTER = (
     *("cos", "erf", "exp", "expm1", "gelu", "log", "recip", "sigmoid", "sin", "softplus"),
     *("sqrt", "tanh"),
 )
-SMALLEST = {DataType.INT8: -(2**7), DataType.INT16: -(2**15)}
-LARGEST = {
-    DataType.INT8: 2**7 - 1,
-    DataType.INT16: 2**15 - 1,
-    DataType.UINT8: 2**8 - 1,
-    DataType.UINT16: 2**16 - 1,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +142,14 @@ def scaled(data_type: DataType, by: ScaleBias) -> tuple[str, tuple[Parameter, ..
 
 def saturated(data_type: DataType, value: str) -> str:
     """A FLOAT32 expression as an integer type: truncated toward zero, saturated, NaN as 0."""
-    kind = class_of(data_type)
-    value = f"{kind}_from_f32({value})"
-    if data_type in LARGEST:
-        suffix = "i" if kind == "i32" else "u"
-        value = f"min({value}, {LARGEST[data_type]}{suffix})"
-        if data_type in SMALLEST:
-            value = f"max({value}, {SMALLEST[data_type]}{suffix})"
-    return value
+    return limited(data_type, f"{class_of(data_type)}_from_f32({value})")
+
+
+def limited(data_type: DataType, value: str) -> str:
+    """An integer expression that ends at the limits of an integer type below 32 bits."""
+    if data_type.bits > 16:
+        return value
+    if data_type.name.startswith("INT"):
+        high = 2 ** (data_type.bits - 1)
+        return f"clamp({value}, {-high}i, {high - 1}i)"
+    return f"min({value}, {2**data_type.bits - 1}u)"

@@ -29,7 +29,25 @@ MOST = 6  # spatial dimensions
 WRITTEN = 9
 
 
-class UnfoldDesc(Description):
+class Windows(Description):
+    """An image and its windows as columns.
+
+    Fields:
+        window_sizes (UINT[]): elements of a window, per spatial dimension.
+        strides (UINT[]): from one window to the next.
+        dilations (UINT[]): from one element of a window to the next.
+    """
+
+    input_tensor: TensorDesc
+    output_tensor: Output
+    window_sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    start_padding: tuple[int, ...]
+    end_padding: tuple[int, ...]
+
+
+class UnfoldDesc(Windows):
     """DML_UNFOLD_OPERATOR_DESC: each window of the input as a column of the output.
 
         out[n, c * W + w, b] = in[n, c, b * strides + w * dilations - start_padding]
@@ -40,9 +58,6 @@ class UnfoldDesc(Description):
     Fields:
         input_tensor (tensor): {N, C, spatial dimensions}.
         output_tensor (tensor): {N, C * W, windows}.
-        window_sizes (UINT[]): elements of a window, per spatial dimension.
-        strides (UINT[]): from one window to the next.
-        dilations (UINT[]): from one element of a window to the next.
         start_padding (UINT[]): zeros before the input.
         end_padding (UINT[]): zeros behind it.
 
@@ -70,16 +85,8 @@ class UnfoldDesc(Description):
           [22 23 32 33]]]
     """
 
-    input_tensor: TensorDesc
-    output_tensor: Output
-    window_sizes: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    start_padding: tuple[int, ...]
-    end_padding: tuple[int, ...]
 
-
-class FoldDesc(Description):
+class FoldDesc(Windows):
     """DML_FOLD_OPERATOR_DESC: columns put back as windows of an image, added where they overlap.
 
     Every element of the input is added to the output where UNFOLD would have read it; what falls
@@ -88,9 +95,6 @@ class FoldDesc(Description):
     Fields:
         input_tensor (tensor): {N, C * W, windows}.
         output_tensor (tensor): {N, C, spatial dimensions}.
-        window_sizes (UINT[]): elements of a window, per spatial dimension.
-        strides (UINT[]): from one window to the next.
-        dilations (UINT[]): from one element of a window to the next.
         start_padding (UINT[]): what is left out before the output.
         end_padding (UINT[]): what is left out behind it.
 
@@ -114,17 +118,6 @@ class FoldDesc(Description):
         [[[11 21 43 22 32]]]
     """
 
-    input_tensor: TensorDesc
-    output_tensor: Output
-    window_sizes: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    start_padding: tuple[int, ...]
-    end_padding: tuple[int, ...]
-
-
-AnyDesc = UnfoldDesc | FoldDesc
-
 
 def _blocks(d: Any, spatial: tuple[int, ...]) -> tuple[int, ...]:
     """Windows along each spatial dimension; 0 or less where none fits."""
@@ -142,7 +135,7 @@ def _columns(d: Any, image: tuple[int, ...]) -> tuple[int, ...]:
     return (batch, channels * prod(d.window_sizes), prod(_blocks(d, image[-count:])))
 
 
-def _image(d: AnyDesc) -> tuple[str, TensorDesc]:
+def _image(d: Windows) -> tuple[str, TensorDesc]:
     """The tensor of the image, and its field."""
     if isinstance(d, FoldDesc):
         return "output_tensor", d.output_tensor
@@ -167,7 +160,7 @@ def _check_arrays(operator: str, d: Any) -> None:
                 raise InvalidDescError(f"{operator}: {name}[{i}] is 0; it must be at least 1")
 
 
-def check(d: AnyDesc) -> None:
+def check(d: Windows) -> None:
     """The rules that the catalogue does not say."""
     operator = entry_of(type(d)).name
     _check_arrays(operator, d)
@@ -239,7 +232,7 @@ def _steps(step: int, sizes: Sequence[int]) -> tuple[int, ...]:
     return tuple(step * n for n in packed_strides(tuple(sizes)))
 
 
-def _loops(d: AnyDesc) -> tuple[tuple[int, int, int], ...]:
+def _loops(d: Windows) -> tuple[tuple[int, int, int], ...]:
     """Loops over all elements of all windows: sizes, steps of the columns and of the image."""
     count, image = len(d.window_sizes), _image(d)[1]
     columns = d.input_tensor if isinstance(d, FoldDesc) else d.output_tensor

@@ -12,6 +12,7 @@ from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
 from dmlgpu.desc.views import padded
 from dmlgpu.errors import InvalidDescError
+from dmlgpu.ops.movement import check_sizes
 from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
@@ -58,7 +59,7 @@ class GatherNdDesc(Description):
     indices_dimension_count: int
 
 
-class GatherNd1Desc(Description):
+class GatherNd1Desc(GatherNdDesc):
     """DML_GATHER_ND1_OPERATOR_DESC: GATHER_ND within each entry of leading batch dimensions.
 
         out[b, p, r] = in[b, indices[b, p, 0], ..., indices[b, p, T - 1], r]
@@ -67,23 +68,11 @@ class GatherNd1Desc(Description):
     r over the dimensions left whole.
 
     Fields:
-        input_tensor (tensor): what is read.
-        indices_tensor (tensor): index tuples along its last dimension.
-        output_tensor (tensor): what is written.
-        input_dimension_count (UINT): how many trailing dimensions of the input are meant.
-        indices_dimension_count (UINT): how many trailing dimensions of the indices are meant.
         batch_dimension_count (UINT): how many of the first dimensions meant are the batch.
 
     Rules:
-        - The three tensors have one rank; dimensions before the ones meant have size 1.
-        - Input and output have the same data type.
-        - Both dimension counts are at least 1 and at most the rank.
-        - `batch_dimension_count` is below both; batch sizes of input and indices are equal.
-        - A tuple has at most `input_dimension_count - batch_dimension_count` coordinates.
-        - The output's sizes are those of the indices without the last, then those of the input
-          dimensions left whole; leading 1s fill up to the rank.
-        - Index values of a signed type may be negative and count from the end. Values out of range
-          are refused in arrays and with `Device(debug=True)`; else each coordinate is clamped.
+        - `batch_dimension_count` is below both others; batch sizes of input and indices are equal.
+        - Batch dimensions take no coordinates: so many fewer has a tuple at most.
 
     Example:
         >>> x = [[11, 12, 13], [21, 22, 23]]
@@ -93,18 +82,10 @@ class GatherNd1Desc(Description):
          [22 23]]
     """
 
-    input_tensor: TensorDesc
-    indices_tensor: TensorDesc
-    output_tensor: Output
-    input_dimension_count: int
-    indices_dimension_count: int
     batch_dimension_count: int
 
 
-AnyDesc = GatherNdDesc | GatherNd1Desc
-
-
-def batch_count(d: AnyDesc) -> int:
+def batch_count(d: GatherNdDesc) -> int:
     """BatchDimensionCount; GATHER_ND is GATHER_ND1 with none."""
     return d.batch_dimension_count if isinstance(d, GatherNd1Desc) else 0
 
@@ -118,10 +99,15 @@ def output_sizes(
     return index_sizes[rank - real_index : -1] + sizes[rank - kept :]
 
 
-def check(d: AnyDesc) -> None:
+def check(d: GatherNdDesc) -> None:
     """The rules that the catalogue does not say."""
+    check_tuples(d, "output_tensor", batch_count(d))
+
+
+def check_tuples(d: Any, blocks: str, batch: int = 0) -> None:
+    """The rules of index tuples, and of the tensor that holds the blocks which they name."""
     operator, rank = entry_of(type(d)).name, d.input_tensor.rank
-    real, real_index, batch = d.input_dimension_count, d.indices_dimension_count, batch_count(d)
+    real, real_index = d.input_dimension_count, d.indices_dimension_count
     for name, value in (("input_dimension_count", real), ("indices_dimension_count", real_index)):
         if not 1 <= value <= rank:
             raise InvalidDescError(
@@ -138,11 +124,11 @@ def check(d: AnyDesc) -> None:
         ("input_tensor", sizes, real),
         ("indices_tensor", index_sizes, real_index),
     ):
-        for i in range(rank - n):
-            if all_sizes[i] != 1:
+        for i, size in enumerate(all_sizes[: rank - n]):
+            if size != 1:
                 raise InvalidDescError(
-                    f"{operator}: {name} has size {all_sizes[i]} in dimension {i}; only the last "
-                    f"{n} dimensions count and the leading ones must be 1"
+                    f"{operator}: {name} has size {size} in dimension {i}; only the last {n} "
+                    "dimensions count and the leading ones must be 1"
                 )
     coordinates = index_sizes[-1]
     if coordinates > real - batch:
@@ -160,15 +146,10 @@ def check(d: AnyDesc) -> None:
     natural = output_sizes(sizes, index_sizes, real, real_index, batch)
     if len(natural) > rank:
         raise InvalidDescError(
-            f"{operator}: output_tensor would need sizes {natural}, {len(natural)} dimensions; the "
+            f"{operator}: {blocks} would need sizes {natural}, {len(natural)} dimensions; the "
             f"tensors have {rank}"
         )
-    expected = (1,) * (rank - len(natural)) + natural
-    if d.output_tensor.sizes != expected:
-        raise InvalidDescError(
-            f"{operator}: output_tensor has sizes {d.output_tensor.sizes}; the other fields give "
-            f"{expected}"
-        )
+    check_sizes(operator, blocks, getattr(d, blocks), (1,) * (rank - len(natural)) + natural)
 
 
 def infer(given: Given) -> dict[str, TensorDesc]:
@@ -203,14 +184,14 @@ def infer(given: Given) -> dict[str, TensorDesc]:
     return {"output_tensor": TensorDesc(source.data_type, sizes_out)}
 
 
-def natural_sizes(d: AnyDesc) -> tuple[int, ...]:
+def natural_sizes(d: GatherNdDesc) -> tuple[int, ...]:
     """The output's sizes without the leading 1s that DirectML asks for."""
     kept = d.input_dimension_count - batch_count(d) - d.indices_tensor.sizes[-1]
     natural = d.indices_dimension_count - 1 + kept
     return d.output_tensor.sizes[d.output_tensor.rank - natural :] or (1,)
 
 
-def work(d: AnyDesc) -> Picked:
+def work(d: GatherNdDesc) -> Picked:
     """One gather: position dimensions step through the tuples, kept ones through the input."""
     source, indices, output = d.input_tensor, d.indices_tensor, d.output_tensor
     rank, batch = source.rank, batch_count(d)
@@ -238,7 +219,7 @@ def work(d: AnyDesc) -> Picked:
     return Picked(source, output, tuple(loops), 0, gather)
 
 
-def index_values(d: AnyDesc) -> IndexValues:
+def index_values(d: GatherNdDesc) -> IndexValues:
     """The coordinates of a tuple select from the input dimensions behind the batch."""
     first = d.input_tensor.rank - d.input_dimension_count + batch_count(d)
     sizes = d.input_tensor.sizes[first : first + d.indices_tensor.sizes[-1]]

@@ -12,7 +12,8 @@ from dmlgpu.desc.description import Description, Int, Output, entry_of
 from dmlgpu.desc.enumerations import DepthSpaceOrder
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.ops.slice import reachable
+from dmlgpu.ops.elements import like_first
+from dmlgpu.ops.slice import check_window
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.framed import framed
 from dmlgpu.plan.loops import Dim, fold
@@ -127,18 +128,12 @@ class DepthToSpaceDesc(Description):
     block_size: int
 
 
-class DepthToSpace1Desc(Description):
+class DepthToSpace1Desc(DepthToSpaceDesc):
     """DML_DEPTH_TO_SPACE1_OPERATOR_DESC: DEPTH_TO_SPACE with a choice of how channels are ordered.
 
     Fields:
-        input_tensor (tensor): images {N, C * B * B, H, W}.
-        output_tensor (tensor): images {N, C, H * B, W * B}.
-        block_size (UINT): B.
         order (DML_DEPTH_SPACE_ORDER): DEPTH_COLUMN_ROW: channel (by * B + bx) * C + c is read;
             COLUMN_ROW_DEPTH: channel (c * B + by) * B + bx.
-
-    Rules:
-        - The input's channels are a multiple of B * B.
 
     Example:
         >>> x = [[[[11]], [[12]], [[13]], [[14]], [[15]], [[16]], [[17]], [[18]]]]
@@ -147,9 +142,6 @@ class DepthToSpace1Desc(Description):
         [[[[11, 12], [13, 14]], [[15, 16], [17, 18]]]]
     """
 
-    input_tensor: TensorDesc
-    output_tensor: Output
-    block_size: int
     order: DepthSpaceOrder
 
 
@@ -179,18 +171,12 @@ class SpaceToDepthDesc(Description):
     block_size: int
 
 
-class SpaceToDepth1Desc(Description):
+class SpaceToDepth1Desc(SpaceToDepthDesc):
     """DML_SPACE_TO_DEPTH1_OPERATOR_DESC: SPACE_TO_DEPTH with a choice of how channels are ordered.
 
     Fields:
-        input_tensor (tensor): images {N, C, H * B, W * B}.
-        output_tensor (tensor): images {N, C * B * B, H, W}.
-        block_size (UINT): B.
         order (DML_DEPTH_SPACE_ORDER): DEPTH_COLUMN_ROW: channel (by * B + bx) * C + c is written;
             COLUMN_ROW_DEPTH: channel (c * B + by) * B + bx.
-
-    Rules:
-        - The input's height and width are multiples of B.
 
     Example:
         >>> x = [[[[11, 12], [13, 14]], [[15, 16], [17, 18]]]]
@@ -199,9 +185,6 @@ class SpaceToDepth1Desc(Description):
         [[[[11]], [[12]], [[13]], [[14]], [[15]], [[16]], [[17]], [[18]]]]
     """
 
-    input_tensor: TensorDesc
-    output_tensor: Output
-    block_size: int
     order: DepthSpaceOrder
 
 
@@ -440,7 +423,7 @@ def _check_block(d: Any) -> None:
         )
 
 
-def check_depth_to_space(d: DepthToSpaceDesc | DepthToSpace1Desc) -> None:
+def check_depth_to_space(d: DepthToSpaceDesc) -> None:
     """Whole blocks of channels."""
     _check_block(d)
     operator, block = entry_of(type(d)).name, d.block_size
@@ -453,7 +436,7 @@ def check_depth_to_space(d: DepthToSpaceDesc | DepthToSpace1Desc) -> None:
     check_sizes(operator, "output_tensor", d.output_tensor, _images(d.input_tensor.sizes, block))
 
 
-def check_space_to_depth(d: SpaceToDepthDesc | SpaceToDepth1Desc) -> None:
+def check_space_to_depth(d: SpaceToDepthDesc) -> None:
     """Whole blocks of pixels."""
     _check_block(d)
     operator, block = entry_of(type(d)).name, d.block_size
@@ -506,13 +489,13 @@ def _block_steps(d: Any, image: TensorDesc, depth: TensorDesc) -> list[tuple[int
     ]
 
 
-def work_depth_to_space(d: DepthToSpaceDesc | DepthToSpace1Desc) -> Move:
+def work_depth_to_space(d: DepthToSpaceDesc) -> Move:
     """One move that walks the image's blocks."""
     steps = _block_steps(d, d.output_tensor, d.input_tensor)
     return Move(d.input_tensor, d.output_tensor, tuple(Dim(*step) for step in steps))
 
 
-def work_space_to_depth(d: SpaceToDepthDesc | SpaceToDepth1Desc) -> Move:
+def work_space_to_depth(d: SpaceToDepthDesc) -> Move:
     """One move that walks the image's blocks."""
     steps = _block_steps(d, d.input_tensor, d.output_tensor)
     loops = tuple(Dim(size, depth, image) for size, image, depth in steps)
@@ -521,31 +504,7 @@ def work_space_to_depth(d: SpaceToDepthDesc | SpaceToDepth1Desc) -> Move:
 
 def check_slice_grad(d: SliceGradDesc) -> None:
     """The rules of SLICE1, whose output is this one's input."""
-    rank = d.input_gradient_tensor.rank
-    for name in ("input_window_offsets", "input_window_sizes", "input_window_strides"):
-        per_dimension("SLICE_GRAD", name, getattr(d, name), rank)
-    windows = (d.input_window_offsets, d.input_window_sizes, d.input_window_strides)
-    for i, (offset, size, stride) in enumerate(zip(*windows, strict=True)):
-        extent = d.output_gradient_tensor.sizes[i]
-        if size == 0:
-            raise InvalidDescError(
-                f"SLICE_GRAD: input_window_sizes[{i}] is 0; a window has at least 1 element"
-            )
-        if stride == 0:
-            raise InvalidDescError(f"SLICE_GRAD: input_window_strides[{i}] is 0; it must not be 0")
-        if offset + size > extent:
-            raise InvalidDescError(
-                f"SLICE_GRAD: input_window_offsets[{i}] {offset} plus input_window_sizes[{i}] "
-                f"{size} is {offset + size}; output_gradient_tensor has {extent} elements in "
-                f"dimension {i}"
-            )
-        most, have = reachable(size, stride), d.input_gradient_tensor.sizes[i]
-        if have > most:
-            raise InvalidDescError(
-                f"SLICE_GRAD: input_gradient_tensor has {have} elements in dimension {i}; "
-                f"input_window_sizes[{i}] {size} and input_window_strides[{i}] {stride} give at "
-                f"most {most}"
-            )
+    check_window(d, "output_gradient_tensor", "input_gradient_tensor")
 
 
 def infer_slice_grad(given: Given) -> dict[str, TensorDesc]:
@@ -591,11 +550,6 @@ def check_reverse(d: ReverseSubsequencesDesc) -> None:
     check_sizes(operator, "sequence_lengths_tensor", d.sequence_lengths_tensor, lengths)
 
 
-def infer_reverse(given: Given) -> dict[str, TensorDesc]:
-    """The sizes and the type of the input."""
-    return {"output_tensor": TensorDesc(given.input_tensor.data_type, given.input_tensor.sizes)}
-
-
 def work_reverse(d: ReverseSubsequencesDesc) -> ElementWise:
     """Every element looks up its counterpart from the other end of its sequence."""
     source, lengths, sizes = d.input_tensor, d.sequence_lengths_tensor, d.output_tensor.sizes
@@ -627,5 +581,5 @@ OPERATORS: tuple[Operator[Any], ...] = (
     Operator(SpaceToDepthDesc, infer_space_to_depth, work_space_to_depth, check_space_to_depth),
     Operator(SpaceToDepth1Desc, infer_space_to_depth, work_space_to_depth, check_space_to_depth),
     Operator(SliceGradDesc, infer_slice_grad, work_slice_grad, check_slice_grad),
-    Operator(ReverseSubsequencesDesc, infer_reverse, work_reverse, check_reverse),
+    Operator(ReverseSubsequencesDesc, like_first, work_reverse, check_reverse),
 )

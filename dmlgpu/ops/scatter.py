@@ -11,7 +11,8 @@ from typing import Any
 from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.desc.views import padded
-from dmlgpu.errors import InvalidDescError
+from dmlgpu.ops.elements import like_first
+from dmlgpu.ops.gather_nd import check_tuples
 from dmlgpu.ops.movement import check_axis, check_sizes, put
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
@@ -108,11 +109,6 @@ def check_scatter(d: ScatterDesc) -> None:
     check_sizes(operator, "output_tensor", d.output_tensor, sizes)
 
 
-def infer_like_input(given: Given) -> dict[str, TensorDesc]:
-    """The sizes and the type of the input."""
-    return {"output_tensor": TensorDesc(given.input_tensor.data_type, given.input_tensor.sizes)}
-
-
 def work_scatter(d: ScatterDesc) -> Scatter:
     """Every update has an index of its own."""
     output, indices, updates = d.output_tensor, d.indices_tensor, d.updates_tensor
@@ -149,50 +145,10 @@ def index_values(d: ScatterDesc) -> IndexValues:
     return IndexValues("indices_tensor", d.indices_tensor, (d.output_tensor.sizes[d.axis],))
 
 
-def _updates(
-    sizes: tuple[int, ...], index_sizes: tuple[int, ...], real: int, real_index: int
-) -> tuple[int, ...]:
-    """Natural sizes of the updates: index sizes without the tuple, then what is left whole."""
-    kept = real - index_sizes[-1]
-    return index_sizes[len(index_sizes) - real_index : -1] + sizes[len(sizes) - kept :]
-
-
 def check_scatter_nd(d: ScatterNdDesc) -> None:
     """The rules of SCATTER_ND that the catalogue does not say."""
-    operator, rank = "SCATTER_ND", d.input_tensor.rank
-    real, real_index = d.input_dimension_count, d.indices_dimension_count
-    for name, value in (("input_dimension_count", real), ("indices_dimension_count", real_index)):
-        if not 1 <= value <= rank:
-            raise InvalidDescError(
-                f"{operator}: {name} is {value}; with tensors of {rank} dimensions it must be in "
-                f"[1, {rank}]"
-            )
-    sizes, index_sizes = d.input_tensor.sizes, d.indices_tensor.sizes
-    for name, all_sizes, n in (
-        ("input_tensor", sizes, real),
-        ("indices_tensor", index_sizes, real_index),
-    ):
-        for i, size in enumerate(all_sizes[: rank - n]):
-            if size != 1:
-                raise InvalidDescError(
-                    f"{operator}: {name} has size {size} in dimension {i}; only the last {n} "
-                    "dimensions count and the leading ones must be 1"
-                )
-    coordinates = index_sizes[-1]
-    if coordinates > real:
-        raise InvalidDescError(
-            f"{operator}: indices_tensor has {coordinates} coordinates per tuple; "
-            f"input_dimension_count is {real}"
-        )
-    natural = _updates(sizes, index_sizes, real, real_index)
-    if len(natural) > rank:
-        raise InvalidDescError(
-            f"{operator}: updates_tensor would need sizes {natural}, {len(natural)} dimensions; "
-            f"the tensors have {rank}"
-        )
-    wanted = (1,) * (rank - len(natural)) + natural
-    check_sizes(operator, "updates_tensor", d.updates_tensor, wanted)
-    check_sizes(operator, "output_tensor", d.output_tensor, sizes)
+    check_tuples(d, "updates_tensor")
+    check_sizes("SCATTER_ND", "output_tensor", d.output_tensor, d.input_tensor.sizes)
 
 
 def infer_scatter_nd(given: Given) -> dict[str, TensorDesc]:
@@ -267,7 +223,7 @@ def index_values_nd(d: ScatterNdDesc) -> IndexValues:
 
 
 OPERATORS: tuple[Operator[Any], ...] = (
-    Operator(ScatterDesc, infer_like_input, work_scatter, check_scatter, index_values),
+    Operator(ScatterDesc, like_first, work_scatter, check_scatter, index_values),
     Operator(
         ScatterNdDesc,
         infer_scatter_nd,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmlgpu.desc.description import Description, Int, Output
+from dmlgpu.desc.description import Description, Int, Output, entry_of
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.plan.loops import Dim
@@ -121,26 +121,31 @@ def reachable(window_size: int, stride: int) -> int:
 
 def check_slice1(d: Slice1Desc) -> None:
     """The rules of SLICE1 that its table does not say."""
-    rank = d.input_tensor.rank
+    check_window(d, "input_tensor", "output_tensor")
+
+
+def check_window(d: Any, whole: str, part: str) -> None:
+    """The rules of a window of one tensor, whose steps reach the elements of another."""
+    operator, tensor, sizes = entry_of(type(d)).name, getattr(d, whole), getattr(d, part).sizes
     windows = {name: getattr(d, name) for name in WINDOW}
-    _check_counts("SLICE1", rank, **windows)
+    _check_counts(operator, tensor.rank, **windows)
     for i, (offset, size, stride) in enumerate(zip(*windows.values(), strict=True)):
-        extent = d.input_tensor.sizes[i]
+        extent = tensor.sizes[i]
         if size == 0:
             raise InvalidDescError(
-                f"SLICE1: input_window_sizes[{i}] is 0; a window has at least 1 element"
+                f"{operator}: input_window_sizes[{i}] is 0; a window has at least 1 element"
             )
         if stride == 0:
-            raise InvalidDescError(f"SLICE1: input_window_strides[{i}] is 0; it must not be 0")
+            raise InvalidDescError(f"{operator}: input_window_strides[{i}] is 0; it must not be 0")
         if offset + size > extent:
             raise InvalidDescError(
-                f"SLICE1: input_window_offsets[{i}] {offset} plus input_window_sizes[{i}] {size} "
-                f"is {offset + size}; input_tensor has {extent} elements in dimension {i}"
+                f"{operator}: input_window_offsets[{i}] {offset} plus input_window_sizes[{i}] "
+                f"{size} is {offset + size}; {whole} has {extent} elements in dimension {i}"
             )
         most = reachable(size, stride)
-        if d.output_tensor.sizes[i] > most:
+        if sizes[i] > most:
             raise InvalidDescError(
-                f"SLICE1: output_tensor has {d.output_tensor.sizes[i]} elements in dimension {i}; "
+                f"{operator}: {part} has {sizes[i]} elements in dimension {i}; "
                 f"input_window_sizes[{i}] {size} and input_window_strides[{i}] {stride} give at "
                 f"most {most}"
             )

@@ -28,7 +28,8 @@ class TopKDesc(Description):
         k (UINT): how many elements of each line are wanted.
 
     Rules:
-        - `k` is at least 1 and at most the input's size along `axis`.
+        - `k` is at least 1 and at most the input's size along `axis`; with all of it, lines are
+          sorted.
         - The outputs have the input's sizes, but `k` along `axis`.
         - Of equal elements the one with the lower index comes first. -0.0 and 0.0 are equal, and
           every NaN is above infinity and equal to every other.
@@ -50,24 +51,12 @@ class TopKDesc(Description):
     k: int
 
 
-class TopK1Desc(Description):
+class TopK1Desc(TopKDesc):
     """DML_TOP_K1_OPERATOR_DESC: the largest elements of every line, or the smallest, in order.
 
     Fields:
-        input_tensor (tensor): what is read.
-        output_value_tensor (tensor): the elements.
-        output_index_tensor (tensor): where in its line each of them is.
-        axis (UINT): the dimension along which the lines lie.
-        k (UINT): how many elements of each line are wanted.
         axis_direction (DML_AXIS_DIRECTION): DECREASING, the largest elements and the largest first,
             or INCREASING, the smallest and the smallest first.
-
-    Rules:
-        - `k` is at least 1 and at most the input's size along `axis`; with all of it, lines are
-          sorted.
-        - The outputs have the input's sizes, but `k` along `axis`.
-        - Of equal elements the one with the lower index comes first, in both directions. -0.0 and
-          0.0 are equal, and every NaN is above infinity and equal to every other.
 
     Example:
         >>> x = [[13, 34, 22, 41], [25, 17, 44, 31]]
@@ -80,18 +69,10 @@ class TopK1Desc(Description):
          [1 0 3 2]]
     """
 
-    input_tensor: TensorDesc
-    output_value_tensor: Output
-    output_index_tensor: Output
-    axis: int
-    k: int
     axis_direction: AxisDirection = AxisDirection.DECREASING
 
 
-AnyDesc = TopKDesc | TopK1Desc
-
-
-def check(d: AnyDesc) -> None:
+def check(d: TopKDesc) -> None:
     """The rules that the catalogue does not say."""
     name, sizes = entry_of(type(d)).name, d.input_tensor.sizes
     check_axis(name, d.axis, d.input_tensor.rank)
@@ -115,9 +96,9 @@ def infer(given: Given) -> dict[str, TensorDesc]:
     }
 
 
-def work(d: AnyDesc) -> Sort:
+def work(d: TopKDesc) -> Sort:
     """The order of each line, as far as it is wanted."""
-    descending = isinstance(d, TopKDesc) or d.axis_direction is AxisDirection.DECREASING
+    descending = not isinstance(d, TopK1Desc) or d.axis_direction is AxisDirection.DECREASING
     return Sort(d.input_tensor, d.output_value_tensor, d.output_index_tensor, d.axis, descending)
 
 
