@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Hashable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -18,10 +18,26 @@ if TYPE_CHECKING:
     from dmlgpu.tensor import Tensor
 
 NUMBERS = frozenset({bool, int, float})
+Operator: TypeAlias = "Callable[[Any, Any], Tensor]"
+
+
+def _forms(name: str) -> tuple[Operator, Operator, Operator]:
+    """The operator that means a function: with the tensor on its left, on its right, in place."""
+
+    def left(self: Arithmetic, other: Any) -> Tensor:
+        return self._binary(name, other)
+
+    def right(self: Arithmetic, other: Any) -> Tensor:
+        return self._binary(name, other, True)
+
+    def in_place(self: Arithmetic, other: Any) -> Tensor:
+        return self._in_place(name, other)
+
+    return left, right, in_place
 
 
 class Arithmetic:
-    """Python's operators: explicit, one by one, for that is what type checkers and readers find.
+    """Python's operators, each by the function that it means.
 
     The class has no state; a Tensor brings the device that runs the functions.
     """
@@ -38,7 +54,7 @@ class Arithmetic:
         made: Tensor = self.device.elementwise(name, self) if known is None else known(self)
         return made
 
-    def _binary(self, name: str, other: Any, *, turned: bool = False) -> Tensor:
+    def _binary(self, name: str, other: Any, turned: bool = False) -> Tensor:
         """An operator with what stands on the other side of it; `turned` if that is the left."""
         made: Tensor = NotImplemented
         known, tensors = None, [self, other]
@@ -62,50 +78,25 @@ class Arithmetic:
             made = self.device.elementwise(name, self, other, out=out)
         return made
 
-    def __add__(self, other: Any) -> Tensor:
-        return self._binary("add", other)
-
-    def __radd__(self, other: Any) -> Tensor:
-        return self._binary("add", other, turned=True)
-
-    def __iadd__(self, other: Any) -> Tensor:
-        return self._in_place("add", other)
-
-    def __sub__(self, other: Any) -> Tensor:
-        return self._binary("subtract", other)
-
-    def __rsub__(self, other: Any) -> Tensor:
-        return self._binary("subtract", other, turned=True)
-
-    def __isub__(self, other: Any) -> Tensor:
-        return self._in_place("subtract", other)
-
-    def __mul__(self, other: Any) -> Tensor:
-        return self._binary("multiply", other)
-
-    def __rmul__(self, other: Any) -> Tensor:
-        return self._binary("multiply", other, turned=True)
-
-    def __imul__(self, other: Any) -> Tensor:
-        return self._in_place("multiply", other)
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return self._binary("divide", other)
-
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return self._binary("divide", other, turned=True)
-
-    def __itruediv__(self, other: Any) -> Tensor:
-        return self._in_place("divide", other)
-
-    def __floordiv__(self, other: Any) -> Tensor:
-        return self._binary("floor_divide", other)
-
-    def __rfloordiv__(self, other: Any) -> Tensor:
-        return self._binary("floor_divide", other, turned=True)
-
-    def __ifloordiv__(self, other: Any) -> Tensor:
-        return self._in_place("floor_divide", other)
+    __add__, __radd__, __iadd__ = _forms("add")
+    __sub__, __rsub__, __isub__ = _forms("subtract")
+    __mul__, __rmul__, __imul__ = _forms("multiply")
+    __truediv__, __rtruediv__, __itruediv__ = _forms("divide")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _forms("floor_divide")
+    __mod__, __rmod__, __imod__ = _forms("remainder")
+    __pow__, __rpow__, __ipow__ = _forms("pow")
+    __and__, __rand__, __iand__ = _forms("bitwise_and")
+    __or__, __ror__, __ior__ = _forms("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _forms("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = _forms("bitwise_left_shift")
+    __rshift__, __rrshift__, __irshift__ = _forms("bitwise_right_shift")
+    __lt__ = _forms("less")[0]
+    __le__ = _forms("less_equal")[0]
+    __gt__ = _forms("greater")[0]
+    __ge__ = _forms("greater_equal")[0]
+    __eq__ = _forms("equal")[0]  # type: ignore[assignment]
+    __ne__ = _forms("not_equal")[0]  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
 
     def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]:
         return self // other, self % other
@@ -116,89 +107,6 @@ class Arithmetic:
     def __round__(self: Any, decimals: int = 0) -> Tensor:
         rounded: Tensor = self.round(decimals)
         return rounded
-
-    def __mod__(self, other: Any) -> Tensor:
-        return self._binary("remainder", other)
-
-    def __rmod__(self, other: Any) -> Tensor:
-        return self._binary("remainder", other, turned=True)
-
-    def __imod__(self, other: Any) -> Tensor:
-        return self._in_place("remainder", other)
-
-    def __pow__(self, other: Any) -> Tensor:
-        return self._binary("pow", other)
-
-    def __rpow__(self, other: Any) -> Tensor:
-        return self._binary("pow", other, turned=True)
-
-    def __ipow__(self, other: Any) -> Tensor:
-        return self._in_place("pow", other)
-
-    def __and__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_and", other)
-
-    def __rand__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_and", other, turned=True)
-
-    def __iand__(self, other: Any) -> Tensor:
-        return self._in_place("bitwise_and", other)
-
-    def __or__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_or", other)
-
-    def __ror__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_or", other, turned=True)
-
-    def __ior__(self, other: Any) -> Tensor:
-        return self._in_place("bitwise_or", other)
-
-    def __xor__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_xor", other)
-
-    def __rxor__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_xor", other, turned=True)
-
-    def __ixor__(self, other: Any) -> Tensor:
-        return self._in_place("bitwise_xor", other)
-
-    def __lshift__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_left_shift", other)
-
-    def __rlshift__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_left_shift", other, turned=True)
-
-    def __ilshift__(self, other: Any) -> Tensor:
-        return self._in_place("bitwise_left_shift", other)
-
-    def __rshift__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_right_shift", other)
-
-    def __rrshift__(self, other: Any) -> Tensor:
-        return self._binary("bitwise_right_shift", other, turned=True)
-
-    def __irshift__(self, other: Any) -> Tensor:
-        return self._in_place("bitwise_right_shift", other)
-
-    def __lt__(self, other: Any) -> Tensor:
-        return self._binary("less", other)
-
-    def __le__(self, other: Any) -> Tensor:
-        return self._binary("less_equal", other)
-
-    def __gt__(self, other: Any) -> Tensor:
-        return self._binary("greater", other)
-
-    def __ge__(self, other: Any) -> Tensor:
-        return self._binary("greater_equal", other)
-
-    def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
-        return self._binary("equal", other)
-
-    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
-        return self._binary("not_equal", other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __neg__(self) -> Tensor:
         return self._unary("negative")
@@ -212,14 +120,10 @@ class Arithmetic:
     def __invert__(self) -> Tensor:
         return self._unary("bitwise_invert")
 
-    def __matmul__(self, other: Any) -> NoReturn:
-        raise _no_products()
+    def _product(self, other: Any) -> NoReturn:
+        raise UnsupportedError("@ is not built yet: it waits for matrix products (GEMM)")
 
-    def __rmatmul__(self, other: Any) -> NoReturn:
-        raise _no_products()
-
-    def __imatmul__(self, other: Any) -> NoReturn:
-        raise _no_products()
+    __matmul__ = __rmatmul__ = __imatmul__ = _product
 
 
 class Conversions:
@@ -306,10 +210,6 @@ class Conversions:
 def number_key(number: Any) -> Hashable:
     """What a prepared function depends on of a number: its bits, for 0.0 equals -0.0."""
     return number.__class__, exact(number)
-
-
-def _no_products() -> UnsupportedError:
-    return UnsupportedError("@ is not built yet: it waits for matrix products (GEMM)")
 
 
 def _is_operand(value: Any) -> bool:

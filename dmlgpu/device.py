@@ -15,7 +15,6 @@ from dmlgpu.array.promotion import (
     BOOL,
     FLOAT32,
     FLOAT64,
-    DType,
     data_type_of,
     host_array,
     is_python,
@@ -23,7 +22,6 @@ from dmlgpu.array.promotion import (
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.host import described, laid_out, native
-from dmlgpu.desc.indexing import Arrays, Window
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.levels import feature_level as level_of
 from dmlgpu.desc.tensor import TensorDesc, check_desc
@@ -248,63 +246,16 @@ class Device:
             lease = self.context.pool.adopt(wgpu_buffer)
         return Tensor(self, lease, desc, offset)
 
-    def elementwise(self, name: str, *operands: Any, out: Tensor | None = None) -> Tensor:
-        """An element-wise function of the array API by its name, with NumPy's rules.
-
-        Operands are tensors, arrays and Python numbers. Types are promoted and shapes broadcast;
-        `out` is a tensor to write into.
-
-        >>> device.elementwise("hypot", device.tensor([3.0, 5.0]), [4, 12]).tolist()
-        [5.0, 13.0]
-        """
-        return elements.function(self, name, *operands, out=out)
-
-    def select(self, condition: Any, a: Any, b: Any, out: Tensor | None = None) -> Tensor:
-        """Elements of `a` where the condition is not zero, else of `b`."""
-        return elements.select(self, condition, a, b, out)
-
-    def cast(self, x: Tensor, dtype: DType) -> Tensor:
-        """The elements as another type holds them, bool among them."""
-        return elements.cast(self, x, dtype)
-
-    def reduce(
-        self,
-        name: str,
-        x: Any,
-        axis: Any = None,
-        keepdims: bool = False,
-        dtype: DType | None = None,
-        correction: float = 0,
-    ) -> Tensor:
-        """A function of lines of elements by its name, with NumPy's rules: sum, max, argmax, ...
-
-        `dtype` is the type asked for of sums, products and averages, `correction` what var and
-        std take from the count.
-        """
-        return elements.reduce(self, name, x, axis, keepdims, dtype, correction)
-
-    def full(self, shape: tuple[int, ...], dtype: DType, value: bool | int | float) -> Tensor:
-        """A tensor with one number everywhere."""
-        return elements.filled(self, shape, dtype, value)
-
-    def assign(self, target: Tensor, window: Window, value: Any) -> None:
-        """Writes a value, broadcast, to a window of a tensor."""
-        elements.assign(self, target, window, value)
-
-    def take(self, x: Tensor, index: Arrays, key: Hashable = ()) -> Tensor:
-        """What an index with arrays of integers or masks names.
-
-        Where one tensor of integers does, what takes it is remembered under `key`.
-        """
-        return indexed.take(self, x, index, key)
-
-    def nonzero(self, x: Tensor) -> tuple[Tensor, ...]:
-        """The coordinates of the elements that are not 0, a tensor for each axis."""
-        return indexed.nonzero(self, x)
-
-    def put(self, x: Tensor, index: Arrays, value: Any) -> None:
-        """Writes a value, broadcast, to what an index with arrays of integers or masks names."""
-        indexed.put(self, x, index, value)
+    # What tensors ask of their device: functions of rooms above theirs, which take it first.
+    elementwise = elements.function
+    select = elements.select
+    cast = elements.cast
+    reduce = elements.reduce
+    full = elements.filled
+    assign = elements.assign
+    take = indexed.take
+    nonzero = indexed.nonzero
+    put = indexed.put
 
     def sort(self, x: Tensor, axis: int | None, descending: bool = False) -> Tensor:
         """The elements of every line in order."""
@@ -386,7 +337,7 @@ class Device:
             return None
         if field.is_array and isinstance(x, (list, tuple)):
             return tuple(item if isinstance(item, Tensor) else self.tensor(item) for item in x)
-        values = native(x, _argument(field.name))
+        values = native(x, field.argument)
         # Python's own numbers are double only because it has no others.
         return values.astype(FLOAT32) if values.dtype == FLOAT64 and is_python(x) else values
 
@@ -467,9 +418,3 @@ def _desc_of(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(map(_desc_of, x))
     return None if x is None else described(x)
-
-
-def _argument(field: str) -> str:
-    """What functions call the tensor of a field: `x`, `indices`."""
-    name = field.removesuffix("_tensor")
-    return "x" if name == "input" else name

@@ -52,7 +52,14 @@ class Formula:
 
 
 def function(device: Device, name: str, *operands: Any, out: Tensor | None = None) -> Tensor:
-    """An element-wise function of tensors, arrays and Python numbers."""
+    """An element-wise function of the array API by its name, with NumPy's rules.
+
+    Operands are tensors, arrays and Python numbers. Types are promoted and shapes broadcast;
+    `out` is a tensor to write into.
+
+    >>> device.elementwise("hypot", device.tensor([3.0, 5.0]), [4, 12]).tolist()
+    [5.0, 13.0]
+    """
     apart = [_apart(x, out) for x in given(device, operands)]
     key = (name, *map(_key, apart))
     return _run(device, name, key, lambda: formula(name, apart), apart, out)
@@ -78,16 +85,21 @@ def cast(device: Device, x: Tensor, dtype: DType) -> Tensor:
 def reduce(
     device: Device,
     name: str,
-    x: Tensor,
-    axis: Any,
-    keepdims: bool,
-    dtype: DType | None,
-    correction: float,
+    x: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    dtype: DType | None = None,
+    correction: float = 0,
 ) -> Tensor:
-    """A reduction; conversions to the type it computes in and of the result are part of it."""
+    """A function of lines of elements by its name, with NumPy's rules: sum, max, argmax, ...
+
+    `dtype` is the type asked for of sums, products and averages, `correction` what var and std
+    take from the count. Conversions to the type it computes in and of the result are part of it.
+    """
     if x.is_traced:
         ending = Reduced.of(name, x.shape, x.dtype, axis, keepdims, dtype, correction)
-        return x.traced_ending(ending)
+        ended: Tensor = x.traced_ending(ending)
+        return ended
     along = axis if axis is None or axis.__class__ is int else key_of(axis)
     key = (name, x.key[2], along, keepdims, dtype, correction, correction.__class__)
     try:

@@ -318,7 +318,6 @@ def function_named(name: str) -> Callable[..., Any] | None:
     operator = BY_NAME.get(SYNONYMS.get(name.upper(), name.upper()))
     if operator is None or name != name.lower():
         return None
-    inputs = [field.name for field in operator.inputs]
     attributes = [field for field in operator.fields if not field.is_tensor]
 
     def read(*args: Any, **named: Any) -> Asked[Any]:
@@ -327,7 +326,7 @@ def function_named(name: str) -> Callable[..., Any] | None:
         except TypeError as error:
             raise InvalidTypeError(f"{operator.name}: {error}") from None
         given = bound.arguments
-        tensors = [given.pop(f"{n}", None) for n in shorts]
+        tensors = [given.pop(n, None) for n in shorts]
         for i, field in enumerate(operator.inputs):
             if field.is_array and isinstance(tensors[i], (list, tuple)):
                 own = device_of(*tensors[i])
@@ -336,7 +335,7 @@ def function_named(name: str) -> Callable[..., Any] | None:
             tensors.pop()
         return Asked(operator.name, *tensors, **given)
 
-    shorts = [_argument(n) for n in inputs]
+    shorts = [field.argument for field in operator.inputs]
     parameters = [
         Parameter(short, Parameter.POSITIONAL_OR_KEYWORD, default=None if f.optional else empty)
         for short, f in zip(shorts, operator.inputs, strict=True)
@@ -357,13 +356,6 @@ def function_named(name: str) -> Callable[..., Any] | None:
     read.__module__ = "dmlgpu"
     vars(read)["__signature__"] = told
     return operator_function(read)
-
-
-def _argument(field: str) -> str:
-    """A tensor field as the argument of a function: x, a, b, indices."""
-    if field == "input_tensor":
-        return "x"
-    return field.removesuffix("_tensor")
 
 
 @operator_function

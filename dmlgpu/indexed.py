@@ -105,7 +105,10 @@ def _extracted(device: Device, x: Tensor, mask: Tensor) -> Tensor:
 
 
 def take(device: Device, x: Tensor, index: Arrays, key: Hashable = ()) -> Tensor:
-    """What an index with arrays names; see Device.take."""
+    """What an index with arrays of integers or masks names.
+
+    Where one tensor of integers does, what takes it is remembered under `key`.
+    """
     mask = index.leading_mask(x.shape)
     if isinstance(mask, Tensor) and mask.shape == x.shape:
         return _extracted(device, x, mask)

@@ -11,7 +11,7 @@ import pytest
 
 import dmlgpu as dml
 from dmlgpu import device as devices
-from dmlgpu import functions, tensor
+from dmlgpu import elements, functions, tensor
 from dmlgpu.ops import (
     fill,
     fold,
@@ -27,7 +27,7 @@ from dmlgpu.ops import (
 
 CLASSES = [name for name in dml.__all__ if isinstance(getattr(dml, name), type)]
 MOVING = [gather_nd, slice, movement, padding, fill, fold, index, scatter, nonzero, sort]
-EXAMPLES = [tensor, devices, functions, *MOVING]
+EXAMPLES = [tensor, devices, elements, functions, *MOVING]
 
 
 @pytest.mark.parametrize("name", CLASSES)

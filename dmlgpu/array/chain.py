@@ -10,14 +10,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
 
+from dmlgpu.array.internal import Internal, nothing
 from dmlgpu.array.promotion import BOOL, DType, data_type_of
 from dmlgpu.array.reductions import SPREADS, Reduced
 from dmlgpu.desc.cached import cached_property
 from dmlgpu.desc.catalogue import Entry
-from dmlgpu.desc.description import Description, Field
-from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.desc.views import broadcast, packed
 from dmlgpu.plan.accumulators import average
@@ -75,7 +73,7 @@ class Ending:
     layout: TensorDesc
 
 
-class Chain(Description):
+class Chain(Internal, name="array function"):
     """Sources, and the steps that make the output's elements of theirs at the same place."""
 
     name: str
@@ -85,11 +83,6 @@ class Chain(Description):
     output: TensorDesc
     place: Place | None = None
     ending: Ending | None = None
-
-    _entry: ClassVar[Entry] = Entry(
-        "array function", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {}
-    )
-    _fields: ClassVar[tuple[Field, ...]] = ()
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """The sources, by the names that steps use."""
@@ -192,7 +185,7 @@ class ChainOperator(Operator[Chain]):
     """What the runtime knows of a chain: its name, its work, and where it may run in place."""
 
     def __init__(self, chain: Chain) -> None:
-        super().__init__(Chain, _nothing, Chain.work)
+        super().__init__(Chain, nothing, Chain.work)
         object.__setattr__(self, "chain", chain)
 
     @cached_property
@@ -202,11 +195,7 @@ class ChainOperator(Operator[Chain]):
         same = (n for n, d in chain.inputs().items() if d.data_type is chain.output.data_type)
         alone = chain.place is not None or chain.ending is not None
         alias = {OUTPUT: () if alone else tuple(same)}
-        return Entry(chain.name, 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), alias)
-
-
-def _nothing(given: Any) -> Mapping[str, TensorDesc]:
-    return {}
+        return replace(Chain._entry, name=chain.name, alias=alias)
 
 
 def converted(text: str, source: DType, target: DType) -> str:

@@ -7,28 +7,16 @@ so arrays of every type can be sorted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
 
-from dmlgpu.desc.catalogue import Entry
-from dmlgpu.desc.description import Description, Field
-from dmlgpu.desc.levels import FeatureLevel
+from dmlgpu.array.internal import Internal, record
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.mapped import coordinate
-from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.sort import Sort, key_rule
 from dmlgpu.plan.values import Expression, Operand, Parameter
 
 
-def _entry(name: str) -> Entry:
-    return Entry(name, 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {})
-
-
-def _nothing(given: Any) -> Mapping[str, TensorDesc]:
-    return {}
-
-
-class SortDesc(Description):
+class SortDesc(Internal, name="sort"):
     """Every line along an axis in order: the elements, if they are wanted, and their places."""
 
     x: TensorDesc
@@ -36,9 +24,6 @@ class SortDesc(Description):
     places: TensorDesc
     axis: int
     descending: bool
-
-    _entry: ClassVar[Entry] = _entry("sort")
-    _fields: ClassVar[tuple[Field, ...]] = ()
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """The tensor."""
@@ -55,7 +40,7 @@ class SortDesc(Description):
         return Sort(self.x, self.values, self.places, self.axis, self.descending, *fields)
 
 
-class SearchDesc(Description):
+class SearchDesc(Internal, name="searchsorted"):
     """Where in a sorted line each value would be put: before all equal elements, or behind them.
 
     The line is in the order that `sorter` names, where there is one.
@@ -66,9 +51,6 @@ class SearchDesc(Description):
     values: TensorDesc
     places: TensorDesc
     behind: bool
-
-    _entry: ClassVar[Entry] = _entry("searchsorted")
-    _fields: ClassVar[tuple[Field, ...]] = ()
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """The values come last."""
@@ -110,15 +92,12 @@ class SearchDesc(Description):
         return ElementWise(values, ((made, Expression("low", steps)),), tuple(parameters), lookups)
 
 
-class RunsDesc(Description):
+class RunsDesc(Internal, name="runs"):
     """1 where a run of equal elements begins in a sorted line, else 0."""
 
     line: TensorDesc
     begins: TensorDesc
     equal_nan: bool
-
-    _entry: ClassVar[Entry] = _entry("runs")
-    _fields: ClassVar[tuple[Field, ...]] = ()
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """The line."""
@@ -153,6 +132,6 @@ def _key(bits: str, data_type: DataType) -> str:
     return f"key_{'pair' if data_type.bits == 64 else 'word'}({bits}, key_rule({rule}))"
 
 
-SORT: Operator[SortDesc] = Operator(SortDesc, _nothing, SortDesc.work)
-SEARCH: Operator[SearchDesc] = Operator(SearchDesc, _nothing, SearchDesc.work)
-RUNS: Operator[RunsDesc] = Operator(RunsDesc, _nothing, RunsDesc.work)
+SORT = record(SortDesc)
+SEARCH = record(SearchDesc)
+RUNS = record(RunsDesc)

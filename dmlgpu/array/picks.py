@@ -10,22 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any, ClassVar
 
-from dmlgpu.desc.catalogue import Entry
-from dmlgpu.desc.description import Description, Field
-from dmlgpu.desc.levels import FeatureLevel
+from dmlgpu.array.internal import Internal, record
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.nonzero import FLAGS, SUMS, Compress, Coordinates, Find, sums_of, words_of
-from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.packed import Gather
 from dmlgpu.plan.scatter import Scatter, table_of
 
 
-class Picks(Description):
+class Picks(Internal):
     """Loops over a tensor from element `start` on, to which index tuples add coordinates."""
 
     indices: TensorDesc
@@ -39,16 +35,13 @@ class Picks(Description):
         return IndexValues("indices_tensor", self.indices, self.sizes)
 
 
-class Take(Picks):
+class Take(Picks, name="take"):
     """The elements of a source, in the order of the loops."""
 
     source: TensorDesc
     output: TensorDesc
     loops: tuple[Dim, ...]
     kept: int  # how many of the last loops step through the block that one tuple picks
-
-    _entry: ClassVar[Entry] = Entry("take", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {})
-    _fields: ClassVar[tuple[Field, ...]] = ()
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """By the names that plans have for them."""
@@ -64,16 +57,13 @@ class Take(Picks):
         return Picked(self.source, self.output, self.loops, self.start, gather)
 
 
-class Put(Picks):
+class Put(Picks, name="put"):
     """Updates written to a target, of whose elements the others stay as they are."""
 
     updates: TensorDesc
     target: TensorDesc
     positions: tuple[Dim, ...]  # over the index tuples
     kept: tuple[Dim, ...]  # over the block that one tuple names
-
-    _entry: ClassVar[Entry] = Entry("put", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {})
-    _fields: ClassVar[tuple[Field, ...]] = ()
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """By the names that plans have for them."""
@@ -109,13 +99,10 @@ def _flags(elements: int) -> dict[str, TensorDesc]:
     return {name: TensorDesc(DataType.UINT32, (size,)) for name, size in sizes.items()}
 
 
-class Flag(Description):
+class Flag(Internal, name="flag"):
     """Which elements of a tensor are not zero; the last of the sums is their number."""
 
     source: TensorDesc
-
-    _entry: ClassVar[Entry] = Entry("flag", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {})
-    _fields: ClassVar[tuple[Field, ...]] = ()
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """What is looked at."""
@@ -130,14 +117,11 @@ class Flag(Description):
         return Find(self.source)
 
 
-class Locate(Description):
+class Locate(Internal, name="nonzero"):
     """The coordinates of flagged elements of these sizes, a row of the output for each size."""
 
     sizes: tuple[int, ...]
     output: TensorDesc
-
-    _entry: ClassVar[Entry] = Entry("nonzero", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {})
-    _fields: ClassVar[tuple[Field, ...]] = ()
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """Flags and sums."""
@@ -153,14 +137,11 @@ class Locate(Description):
         return Coordinates(self.sizes, prod(self.sizes), row, column, self.output)
 
 
-class Extract(Description):
+class Extract(Internal, name="extract"):
     """The flagged elements of a packed tensor."""
 
     source: TensorDesc
     output: TensorDesc
-
-    _entry: ClassVar[Entry] = Entry("extract", 0, FeatureLevel.FL_1_0, "array", (), {}, {}, (), {})
-    _fields: ClassVar[tuple[Field, ...]] = ()
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """The tensor, flags and sums."""
@@ -175,12 +156,8 @@ class Extract(Description):
         return Compress(self.source, self.output)
 
 
-def _nothing(given: Any) -> Mapping[str, TensorDesc]:
-    return {}
-
-
-TAKE: Operator[Take] = Operator(Take, _nothing, Take.work, index_values=Take.index_values)
-PUT: Operator[Put] = Operator(Put, _nothing, Put.work, index_values=Put.index_values)
-FLAG: Operator[Flag] = Operator(Flag, _nothing, Flag.work)
-LOCATE: Operator[Locate] = Operator(Locate, _nothing, Locate.work)
-EXTRACT: Operator[Extract] = Operator(Extract, _nothing, Extract.work)
+TAKE = record(Take, index_values=Take.index_values)
+PUT = record(Put, index_values=Put.index_values)
+FLAG = record(Flag)
+LOCATE = record(Locate)
+EXTRACT = record(Extract)

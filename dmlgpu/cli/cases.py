@@ -149,6 +149,16 @@ def demo_cases() -> list[Case]:
     ]
 
 
+def _scan(task: str, x: Array, axis: int) -> Case:
+    return Case(
+        "CUMULATIVE_SUMMATION",
+        task,
+        (x,),
+        lambda x: dml.cumulative_summation(x, axis),
+        lambda x: np.cumsum(x, axis),
+    )
+
+
 def bench_cases(nbytes: int) -> list[Case]:
     """Common calls on FLOAT32 arrays of about `nbytes` each, all of them bound by memory.
 
@@ -189,34 +199,10 @@ def bench_cases(nbytes: int) -> list[Case]:
             dml.gather_nd,
             lambda x, i: x[i[:, 0]],
         ),
-        Case(
-            "CUMULATIVE_SUMMATION",
-            "along rows of 1024",
-            (table,),
-            lambda x: dml.cumulative_summation(x, 1),
-            lambda x: np.cumsum(x, 1),
-        ),
-        Case(
-            "CUMULATIVE_SUMMATION",
-            "along rows of 64",
-            (narrow,),
-            lambda x: dml.cumulative_summation(x, 1),
-            lambda x: np.cumsum(x, 1),
-        ),
-        Case(
-            "CUMULATIVE_SUMMATION",
-            "down the columns",
-            (table,),
-            lambda x: dml.cumulative_summation(x, 0),
-            lambda x: np.cumsum(x, 0),
-        ),
-        Case(
-            "CUMULATIVE_SUMMATION",
-            "one long line",
-            (line,),
-            lambda x: dml.cumulative_summation(x, 0),
-            lambda x: np.cumsum(x, 0),
-        ),
+        _scan("along rows of 1024", table, 1),
+        _scan("along rows of 64", narrow, 1),
+        _scan("down the columns", table, 0),
+        _scan("one long line", line, 0),
         Case(
             "ELEMENT_WISE_ADD",
             "two tables",

@@ -63,6 +63,11 @@ class Field:
     read: Callable[[str, Any], Any] | None  # turns what is given into what is kept; not for tensors
 
     @property
+    def argument(self) -> str:
+        """What functions call it: `x` for `input_tensor`, `indices` for `indices_tensor`."""
+        return "x" if self.name == "input_tensor" else self.name.removesuffix("_tensor")
+
+    @property
     def is_tensor(self) -> bool:
         """Whether it holds a tensor or an array of them."""
         return self.direction != "attribute"
@@ -75,7 +80,14 @@ class Field:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Description:
-    """What an operator is asked to do: its tensors' descriptions and its attributes."""
+    """What an operator is asked to do: its tensors' descriptions and its attributes.
+
+    Fields that classes say no more about:
+
+    Fields:
+        input_tensor (tensor): what is read.
+        output_tensor (tensor): what is written.
+    """
 
     def __init_subclass__(cls) -> None:
         if "__annotations__" in vars(cls):  # a class without fields of its own has its base's

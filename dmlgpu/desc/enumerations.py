@@ -155,20 +155,6 @@ class Size2D:
 
 ENUMERATIONS: dict[str, type[IntEnum]] = {
     (made.__doc__ or "").split(".")[0]: made
-    for made in (
-        AxisDirection,
-        ConvolutionDirection,
-        ConvolutionMode,
-        DepthSpaceOrder,
-        InterpolationMode,
-        IsInfinityMode,
-        MatrixTransform,
-        MultiheadAttentionMaskType,
-        PaddingMode,
-        QuantizationType,
-        RandomGeneratorType,
-        RecurrentNetworkDirection,
-        ReduceFunction,
-        RoundingMode,
-    )
+    for made in IntEnum.__subclasses__()
+    if made.__module__ == __name__
 }

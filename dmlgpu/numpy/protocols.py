@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -121,11 +122,16 @@ def _of_method(name: str) -> Callable[..., Any]:
     return function
 
 
-def _split_axis(function: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy's `axis` may be given by position where the standard's may not."""
+def _named(names: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The standard's function with NumPy's names, all of which may be given by position too."""
+    told = names.split()
+    kinds = [p.kind for p in signature(function).parameters.values()]
+    count = kinds.count(Parameter.POSITIONAL_ONLY)
 
-    def turned(x: Any, axis: Any = 0, **named: Any) -> Any:
-        return function(x, axis=axis, **named)
+    def turned(*args: Any, **named: Any) -> Any:
+        first = [*args[:count], *(named.pop(n) for n in told[len(args) : count] if n in named)]
+        by_name = zip(told[count:], args[count:], strict=False)
+        return function(*first, *args[len(told) :], **dict(by_name), **named)
 
     return turned
 
@@ -154,23 +160,6 @@ def _like(function: Callable[..., Tensor], numbers: int = 0) -> Callable[..., Te
         return made
 
     return like
-
-
-def _transpose(a: Any, axes: Any = None) -> Tensor:
-    return creation.asarray(a).transpose(axes)
-
-
-def _flip(m: Any, axis: Any = None) -> Tensor:
-    return creation.asarray(m).flip(axis)
-
-
-def _roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
-    return manipulation.roll(a, shift, axis=axis)
-
-
-def _diff(a: Any, n: int = 1, axis: int = -1, **named: Any) -> Tensor:
-    given = {k: v for k, v in named.items() if v is not np._NoValue}
-    return manipulation.diff(a, n=n, axis=axis, **given)
 
 
 def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
@@ -245,15 +234,6 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     a.put(ind, v)
 
 
-def _triangle(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda m, k=0: function(m, k=k)
-
-
-def _shape(a: Any) -> tuple[int, ...]:
-    shape: tuple[int, ...] = a.shape
-    return shape
-
-
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     device = device_of(a1, a2)
     x, y = (creation.asarray(a, device=device) for a in (a1, a2))
@@ -273,10 +253,6 @@ def _sorted(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(a, axis=axis)
 
     return made
-
-
-def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
-    return sorting.searchsorted(a, v, side=side, sorter=sorter)
 
 
 def _unique(
@@ -321,10 +297,8 @@ METHODS = (
     *("swapaxes", "var"),
 )
 FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for name in METHODS} | {
-    "argwhere": lambda a: indexing.argwhere(a),
-    "array_split": lambda ary, indices_or_sections, axis=0: manipulation.array_split(
-        ary, indices_or_sections, axis=axis
-    ),
+    "argwhere": _named("a", indexing.argwhere),
+    "array_split": _named("ary indices_or_sections axis", manipulation.array_split),
     "atleast_1d": _each_at_least(1),
     "atleast_2d": _each_at_least(2),
     "atleast_3d": _each_at_least(3),
@@ -337,14 +311,12 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "broadcast_to": lambda array, shape, subok=False: manipulation.broadcast_to(array, shape),
     "clip": _clip,
     "column_stack": _column_stack,
-    "compress": lambda condition, a, axis=None: indexing.compress(condition, a, axis=axis),
-    "concatenate": _split_axis(manipulation.concat),
-    "count_nonzero": lambda a, axis=None, *, keepdims=False: statistics.count_nonzero(
-        a, axis=axis, keepdims=keepdims
-    ),
+    "compress": _named("condition a axis", indexing.compress),
+    "concatenate": _named("arrays axis", manipulation.concat),
+    "count_nonzero": _named("a axis keepdims", statistics.count_nonzero),
     "cumulative_prod": statistics.cumulative_prod,
     "cumulative_sum": statistics.cumulative_sum,
-    "diff": _diff,
+    "diff": _named("a n axis prepend append", manipulation.diff),
     "dsplit": _split_along(2),
     "dstack": _stacked(3, 2),
     "ediff1d": _ediff1d,
@@ -353,8 +325,8 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "extract": lambda condition, arr: indexing.compress(
         creation.asarray(condition, device=device_of(condition, arr)).reshape(-1), arr
     ),
-    "flatnonzero": lambda a: indexing.flatnonzero(a),
-    "flip": _flip,
+    "flatnonzero": _named("a", indexing.flatnonzero),
+    "flip": _named("m axis", manipulation.flip),
     "fliplr": lambda m: creation.asarray(m).flip(1),
     "flipud": lambda m: creation.asarray(m).flip(0),
     "full_like": _like(creation.full_like, numbers=1),
@@ -363,46 +335,36 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "isclose": _isclose,
     "matrix_transpose": manipulation.matrix_transpose,
     "meshgrid": lambda *xi, indexing="xy", **_: tuple(creation.meshgrid(*xi, indexing=indexing)),
-    "moveaxis": lambda a, source, destination: manipulation.moveaxis(a, source, destination),
+    "moveaxis": _named("a source destination", manipulation.moveaxis),
     "ndim": lambda a: a.ndim,
     "ones_like": _like(creation.ones_like),
     "outer": _outer,
     "pad": _pad,
     "permute_dims": manipulation.permute_dims,
     "put": _put,
-    "put_along_axis": lambda arr, indices, values, axis: indexing.put_along_axis(
-        arr, indices, values, axis
-    ),
-    "ravel_multi_index": lambda multi_index, dims, **more: indexing.ravel_multi_index(
-        multi_index, dims, **more
-    ),
-    "roll": _roll,
+    "put_along_axis": _named("arr indices values axis", indexing.put_along_axis),
+    "ravel_multi_index": _named("multi_index dims mode order", indexing.ravel_multi_index),
+    "roll": _named("a shift axis", manipulation.roll),
     "rollaxis": _rollaxis,
-    "searchsorted": _searchsorted,
-    "shape": _shape,
+    "searchsorted": _named("a v side sorter", sorting.searchsorted),
+    "shape": lambda a: a.shape,
     "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
     "sort": _sorted(sorting.sort),
-    "split": lambda ary, indices_or_sections, axis=0: manipulation.split(
-        ary, indices_or_sections, axis=axis
-    ),
-    "stack": _split_axis(manipulation.stack),
+    "split": _named("ary indices_or_sections axis", manipulation.split),
+    "stack": _named("arrays axis", manipulation.stack),
     "take": _take,
-    "take_along_axis": lambda arr, indices, axis=-1: indexing.take_along_axis(
-        arr, indices, axis=axis
-    ),
-    "tile": lambda A, reps: manipulation.tile(A, reps),  # noqa: N803 - NumPy's name
-    "transpose": _transpose,
-    "tril": _triangle(creation.tril),
-    "triu": _triangle(creation.triu),
+    "take_along_axis": _named("arr indices axis", indexing.take_along_axis),
+    "tile": _named("A reps", manipulation.tile),
+    "transpose": lambda a, axes=None: creation.asarray(a).transpose(axes),
+    "tril": _named("m k", creation.tril),
+    "triu": _named("m k", creation.triu),
     "unique": _unique,
     "unique_all": sorting.unique_all,
     "unique_counts": sorting.unique_counts,
     "unique_inverse": sorting.unique_inverse,
     "unique_values": sorting.unique_values,
-    "unravel_index": lambda indices, shape, order="C": indexing.unravel_index(
-        indices, shape, order=order
-    ),
-    "unstack": _split_axis(manipulation.unstack),
+    "unravel_index": _named("indices shape order", indexing.unravel_index),
+    "unstack": _named("x axis", manipulation.unstack),
     "vecdot": statistics.vecdot,
     "vsplit": _split_along(0),
     "vstack": _stacked(2, 0),
@@ -425,7 +387,11 @@ def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any], dev
     if named.get("out") is not None:
         raise InvalidTypeError(f"{told}: a tensor takes no argument out")
     # What NumPy does by default need not be asked for.
-    given = {k: v for k, v in named.items() if k != "out" and (k, v) != ("order", "C")}
+    given = {
+        k: v
+        for k, v in named.items()
+        if k != "out" and v is not np._NoValue and (k, v) != ("order", "C")
+    }
     try:
         return known(*args, **given)
     except TypeError as error:

@@ -41,9 +41,7 @@ class ActivationParameterizedReluDesc(Description):
     """DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC: x where x >= 0, else slope * x.
 
     Fields:
-        input_tensor (tensor): what is read.
         slope_tensor (tensor): the slope of each element, of the same sizes.
-        output_tensor (tensor): what is written.
     """
 
     input_tensor: TensorDesc

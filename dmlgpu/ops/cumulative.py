@@ -24,7 +24,6 @@ class Cumulative(Description):
     """A scan along one axis.
 
     Fields:
-        input_tensor (tensor): what is read.
         output_tensor (tensor): what is written; may be the input itself.
         axis (UINT): the dimension to walk along.
         axis_direction (DML_AXIS_DIRECTION): INCREASING or DECREASING.

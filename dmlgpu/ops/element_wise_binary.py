@@ -25,7 +25,6 @@ class Binary(Description):
     Fields:
         a_tensor (tensor): the left operand.
         b_tensor (tensor): the right operand, of the same sizes; strides of 0 broadcast.
-        output_tensor (tensor): what is written.
     """
 
     a_tensor: TensorDesc
@@ -41,7 +40,6 @@ class ElementWisePowDesc(Description):
     Fields:
         input_tensor (tensor): the base.
         exponent_tensor (tensor): the exponents, of the same sizes.
-        output_tensor (tensor): what is written.
         scale_bias (DML_SCALE_BIAS): the base is multiplied by the scale and the bias is added,
             before the function.
     """

@@ -26,7 +26,6 @@ class ElementWiseIfDesc(Description):
         condition_tensor (tensor): bytes that say which one is taken.
         a_tensor (tensor): what is taken where the condition is not zero.
         b_tensor (tensor): what is taken elsewhere.
-        output_tensor (tensor): what is written.
     """
 
     condition_tensor: TensorDesc
@@ -40,7 +39,6 @@ class ValueScale2dDesc(Description):
 
     Fields:
         input_tensor (tensor): images {N, C, H, W} with one channel or three.
-        output_tensor (tensor): what is written.
         scale (FLOAT): the factor.
         bias (FLOAT[]): what is added, for each channel.
     """

@@ -22,8 +22,6 @@ class Unary(Description):
     """A function of each element.
 
     Fields:
-        input_tensor (tensor): what is read.
-        output_tensor (tensor): what is written.
         scale_bias (DML_SCALE_BIAS): each element is multiplied by the scale and the bias is added,
             before the function.
     """
@@ -34,12 +32,7 @@ class Unary(Description):
 
 
 class Plain(Description):
-    """A function of each element, without scale and bias.
-
-    Fields:
-        input_tensor (tensor): what is read.
-        output_tensor (tensor): what is written.
-    """
+    """A function of each element, without scale and bias."""
 
     input_tensor: TensorDesc
     output_tensor: Output

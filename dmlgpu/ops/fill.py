@@ -25,7 +25,6 @@ class FillValueConstantDesc(Description):
     """DML_FILL_VALUE_CONSTANT_OPERATOR_DESC: one value everywhere.
 
     Fields:
-        output_tensor (tensor): what is written.
         value_data_type (DML_TENSOR_DATA_TYPE): the output's own.
         value (DML_SCALAR_UNION): the value.
 
@@ -52,7 +51,6 @@ class FillValueSequenceDesc(Description):
     where i counts the elements row by row, whatever the strides.
 
     Fields:
-        output_tensor (tensor): what is written.
         value_data_type (DML_TENSOR_DATA_TYPE): the output's own.
         value_start (DML_SCALAR_UNION): the first number.
         value_delta (DML_SCALAR_UNION): the step; integers wrap at the limits of their type.

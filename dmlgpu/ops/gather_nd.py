@@ -30,9 +30,7 @@ class GatherNdDesc(Description):
     with tuples of T coordinates; p runs over the tuples, r over the dimensions left whole.
 
     Fields:
-        input_tensor (tensor): what is read.
         indices_tensor (tensor): index tuples along its last dimension.
-        output_tensor (tensor): what is written.
         input_dimension_count (UINT): how many trailing dimensions of the input are meant.
         indices_dimension_count (UINT): how many trailing dimensions of the indices are meant.
 
@@ -85,7 +83,7 @@ class GatherNd1Desc(GatherNdDesc):
     batch_dimension_count: int
 
 
-def batch_count(d: GatherNdDesc) -> int:
+def batch_count(d: Any) -> int:
     """BatchDimensionCount; GATHER_ND is GATHER_ND1 with none."""
     return d.batch_dimension_count if isinstance(d, GatherNd1Desc) else 0
 
@@ -219,7 +217,7 @@ def work(d: GatherNdDesc) -> Picked:
     return Picked(source, output, tuple(loops), 0, gather)
 
 
-def index_values(d: GatherNdDesc) -> IndexValues:
+def index_values(d: Any) -> IndexValues:
     """The coordinates of a tuple select from the input dimensions behind the batch."""
     first = d.input_tensor.rank - d.input_dimension_count + batch_count(d)
     sizes = d.input_tensor.sizes[first : first + d.indices_tensor.sizes[-1]]

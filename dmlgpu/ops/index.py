@@ -32,9 +32,7 @@ class GatherDesc(Description):
     where p and q run over the dimensions before and behind the axis, j over those of the indices.
 
     Fields:
-        input_tensor (tensor): what is read.
         indices_tensor (tensor): which slices are taken.
-        output_tensor (tensor): what is written.
         axis (UINT): the dimension of the input that the indices select from.
         index_dimensions (UINT): how many trailing dimensions of the indices are meant.
 
@@ -67,9 +65,7 @@ class GatherElementsDesc(Description):
         out[c] = in[c with indices[c] in place of the coordinate along the axis]
 
     Fields:
-        input_tensor (tensor): what is read.
         indices_tensor (tensor): which element of its line each output element takes.
-        output_tensor (tensor): what is written.
         axis (UINT): the dimension of the input that the indices select from.
 
     Rules:
@@ -101,7 +97,6 @@ class OneHotDesc(Description):
     Fields:
         indices_tensor (tensor): where each line is on.
         values_tensor (tensor): the value for off, then the one for on.
-        output_tensor (tensor): what is written.
         axis (UINT): the dimension along which the lines lie.
 
     Rules:
@@ -208,17 +203,18 @@ def work_gather(d: GatherDesc) -> Picked:
     steps = [(0, 0)] * -surplus + steps[max(0, surplus) :]
     dims = zip(output.sizes, output.effective_strides, steps, strict=True)
     loops = tuple(Dim(size, out, step, tuple_) for size, out, (step, tuple_) in dims)
-    gather = Gather(
-        indices=indices,
-        index_step=1,
-        sizes=(source.sizes[d.axis],),
-        strides=(source.effective_strides[d.axis],),
-        kept=rank - 1 - d.axis,
-    )
-    return Picked(source, output, loops, 0, gather)
+    return _picked(d, loops, kept=rank - 1 - d.axis)
 
 
-def index_values(d: GatherDesc | GatherElementsDesc) -> IndexValues:
+def _picked(d: GatherDesc | GatherElementsDesc, loops: tuple[Dim, ...], kept: int) -> Picked:
+    """A move by one index each, which is a place along the axis."""
+    source = d.input_tensor
+    sizes, strides = (source.sizes[d.axis],), (source.effective_strides[d.axis],)
+    gather = Gather(d.indices_tensor, 1, sizes, strides, kept)
+    return Picked(source, d.output_tensor, loops, 0, gather)
+
+
+def index_values(d: Any) -> IndexValues:
     """The indices select from the axis."""
     return IndexValues("indices_tensor", d.indices_tensor, (d.input_tensor.sizes[d.axis],))
 
@@ -248,14 +244,7 @@ def work_gather_elements(d: GatherElementsDesc) -> Picked:
         indices.effective_strides,
         strict=True,
     )
-    gather = Gather(
-        indices=indices,
-        index_step=1,
-        sizes=(source.sizes[d.axis],),
-        strides=(source.effective_strides[d.axis],),
-        kept=0,
-    )
-    return Picked(source, output, tuple(Dim(*step) for step in steps), 0, gather)
+    return _picked(d, tuple(Dim(*step) for step in steps), kept=0)
 
 
 def _on(values: TensorDesc) -> int | None:

@@ -28,7 +28,6 @@ class JoinDesc(Description):
 
     Fields:
         input_tensors (tensor[]): what is joined, in order.
-        output_tensor (tensor): what is written.
         axis (UINT): the dimension along which they lie behind each other.
 
     Rules:
@@ -82,7 +81,6 @@ class TileDesc(Description):
 
     Fields:
         input_tensor (tensor): what is repeated.
-        output_tensor (tensor): what is written.
         repeats (UINT[]): how many times, per dimension.
 
     Rules:
@@ -231,9 +229,7 @@ class ReverseSubsequencesDesc(Description):
         out[k] = in[k]                     for the others
 
     Fields:
-        input_tensor (tensor): what is read.
         sequence_lengths_tensor (tensor): how many elements of each line are reversed.
-        output_tensor (tensor): what is written.
         axis (UINT): the dimension along which the lines lie.
 
     Rules:

@@ -29,7 +29,6 @@ class PaddingDesc(Description):
 
     Fields:
         input_tensor (tensor): what is padded.
-        output_tensor (tensor): what is written.
         padding_mode (DML_PADDING_MODE): what the new elements are: CONSTANT: `padding_value`;
             EDGE: the nearest element; REFLECTION: the input mirrored at its first and last
             elements; SYMMETRIC: mirrored with these repeated; WRAP: the input from its other end.
@@ -63,7 +62,6 @@ class Padding1Desc(Description):
 
     Fields:
         input_tensor (tensor): what is padded.
-        output_tensor (tensor): what is written.
         padding_mode (DML_PADDING_MODE): what the new elements are, as in PADDING.
         padding_value_data_type (DML_TENSOR_DATA_TYPE): the tensors' own.
         padding_value (DML_SCALAR_UNION): of CONSTANT.
@@ -97,7 +95,6 @@ class Upsample2dDesc(Description):
 
     Fields:
         input_tensor (tensor): images; height and width are the last two dimensions.
-        output_tensor (tensor): what is written.
         scale_size (DML_SIZE_2D): pixels for each one, {width, height}.
         interpolation_mode (DML_INTERPOLATION_MODE): NEAREST_NEIGHBOR repeats pixels; LINEAR
             takes the output's pixel centres between the input's.

@@ -26,7 +26,6 @@ class RandomGeneratorDesc(Description):
 
     Fields:
         input_state_tensor (tensor): four words of the counter, lowest first, and two of the key.
-        output_tensor (tensor): what is written.
         output_state_tensor (tensor): the state to go on with: the counter plus the blocks used.
         type (DML_RANDOM_GENERATOR_TYPE): PHILOX_4X32_10.
     """

@@ -34,7 +34,6 @@ class ReduceDesc(Description):
     Fields:
         function (DML_REDUCE_FUNCTION): SUM, MULTIPLY, MIN, MAX, AVERAGE, L1, L2, SUM_SQUARE,
             LOG_SUM, LOG_SUM_EXP, ARGMIN or ARGMAX.
-        input_tensor (tensor): what is read.
         output_tensor (tensor): what is written: size 1 along the axes.
         axes (UINT[]): the dimensions that are reduced.
 
@@ -55,7 +54,6 @@ class _Arg(Description):
     """The place of an extreme.
 
     Fields:
-        input_tensor (tensor): what is read.
         output_tensor (tensor): what is written: size 1 along the axes.
         axes (UINT[]): the dimensions that are searched together.
         axis_direction (DML_AXIS_DIRECTION): the first of equal ones, or the last if DECREASING.

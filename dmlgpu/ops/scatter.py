@@ -13,8 +13,9 @@ from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.desc.views import padded
 from dmlgpu.ops.elements import like_first
 from dmlgpu.ops.gather_nd import check_tuples
+from dmlgpu.ops.gather_nd import index_values as index_values_nd
+from dmlgpu.ops.index import index_values
 from dmlgpu.ops.movement import check_axis, check_sizes, put
-from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.operator import Given, Operator
 from dmlgpu.plan.scatter import Scatter, table_of
@@ -29,7 +30,6 @@ class ScatterDesc(Description):
         input_tensor (tensor): what the output is where nothing is updated.
         indices_tensor (tensor): where in its line each update goes.
         updates_tensor (tensor): what is put there.
-        output_tensor (tensor): what is written.
         axis (UINT): the dimension of the output that the indices select from.
 
     Rules:
@@ -67,7 +67,6 @@ class ScatterNdDesc(Description):
         input_tensor (tensor): what the output is where nothing is updated.
         indices_tensor (tensor): index tuples along its last dimension.
         updates_tensor (tensor): the blocks that are put there.
-        output_tensor (tensor): what is written.
         input_dimension_count (UINT): how many trailing dimensions of the input are meant.
         indices_dimension_count (UINT): how many trailing dimensions of the indices are meant.
 
@@ -140,11 +139,6 @@ def work_scatter(d: ScatterDesc) -> Scatter:
     )
 
 
-def index_values(d: ScatterDesc) -> IndexValues:
-    """The indices select from the axis."""
-    return IndexValues("indices_tensor", d.indices_tensor, (d.output_tensor.sizes[d.axis],))
-
-
 def check_scatter_nd(d: ScatterNdDesc) -> None:
     """The rules of SCATTER_ND that the catalogue does not say."""
     check_tuples(d, "updates_tensor")
@@ -213,13 +207,6 @@ def work_scatter_nd(d: ScatterNdDesc) -> Scatter:
         places=(0,) * first + table + (0,) * kept,
         block=(0,) * (rank - kept) + updates.effective_strides[rank - kept :],
     )
-
-
-def index_values_nd(d: ScatterNdDesc) -> IndexValues:
-    """The coordinates of a tuple select from the first dimensions that are meant."""
-    first = d.input_tensor.rank - d.input_dimension_count
-    sizes = d.input_tensor.sizes[first : first + d.indices_tensor.sizes[-1]]
-    return IndexValues("indices_tensor", d.indices_tensor, sizes)
 
 
 OPERATORS: tuple[Operator[Any], ...] = (

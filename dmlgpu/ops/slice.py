@@ -26,8 +26,6 @@ class SliceDesc(Description):
         out[c] = in[offsets + strides * c]        per dimension, for 0 <= c < sizes
 
     Fields:
-        input_tensor (tensor): what is read.
-        output_tensor (tensor): what is written.
         offsets (UINT[]): the first element taken, per dimension.
         sizes (UINT[]): how many elements are taken.
         strides (UINT[]): the step from one to the next in the input.
@@ -60,7 +58,6 @@ class Slice1Desc(Description):
         out[c] = in[start + input_window_strides * c]
 
     Fields:
-        input_tensor (tensor): what is read.
         output_tensor (tensor): what is written; its sizes say how many steps are taken.
         input_window_offsets (UINT[]): the first element of the window, per dimension.
         input_window_sizes (UINT[]): the extent of the window.

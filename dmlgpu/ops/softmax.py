@@ -24,7 +24,6 @@ class _Last(Description):
     Fields:
         input_tensor (tensor): what is read; at most its last two dimensions have more than one
             element.
-        output_tensor (tensor): what is written.
     """
 
     input_tensor: TensorDesc
@@ -35,8 +34,6 @@ class _Axes(Description):
     """A function of lines along some axes together.
 
     Fields:
-        input_tensor (tensor): what is read.
-        output_tensor (tensor): what is written.
         axes (UINT[]): the dimensions that make up a line together.
     """
 

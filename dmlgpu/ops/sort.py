@@ -21,7 +21,6 @@ class TopKDesc(Description):
     """DML_TOP_K_OPERATOR_DESC: the largest elements of every line, the largest first.
 
     Fields:
-        input_tensor (tensor): what is read.
         output_value_tensor (tensor): the elements.
         output_index_tensor (tensor): where in its line each of them is.
         axis (UINT): the dimension along which the lines lie.
