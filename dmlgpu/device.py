@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dmlgpu import elements, indexed, ordering
 from dmlgpu.arguments import is_fixed, key_of
+from dmlgpu.array.internal import Internal
 from dmlgpu.array.promotion import (
     BOOL,
     FLOAT32,
@@ -26,7 +27,7 @@ from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.levels import feature_level as level_of
 from dmlgpu.desc.tensor import TensorDesc, check_desc
 from dmlgpu.desc.values import integer
-from dmlgpu.desc.views import broadcast, broadcast_shape, packed
+from dmlgpu.desc.views import broadcast, broadcast_shapes, packed
 from dmlgpu.errors import BindingError, InvalidDescError, InvalidTypeError
 from dmlgpu.gpu.adapters import AdapterInfo
 from dmlgpu.gpu.gpu import Gpu
@@ -278,6 +279,10 @@ class Device:
                 self.keep(made)
             return known or made
 
+    def internal(self, desc: Internal) -> CompiledOperator:
+        """The compiled operator of a description that only the library makes; kept."""
+        return self.kept(desc, lambda: CompiledOperator(self, desc.record(), desc))
+
     def compile(self, desc: Any) -> CompiledOperator:
         """Validates a description and returns the operator that runs it; kept for next time."""
         self.context.check_usable()
@@ -347,10 +352,11 @@ class Device:
         """What runs an operator on inputs that lie so."""
         names = [field.name for field in operator.inputs]
         fields: dict[str, Any] = dict(zip(names, descs, strict=False))
-        shape = broadcast_shape(operator.name, [fields.get(n) for n in operator.equal_inputs])
+        equal = [name for name in operator.equal_inputs if fields.get(name) is not None]
+        shape = broadcast_shapes(operator.name, [fields[name].sizes for name in equal])
         views: dict[str, TensorDesc] = {}
-        for name in operator.equal_inputs:
-            if shape is not None and fields.get(name) is not None and fields[name].sizes != shape:
+        for name in equal:
+            if fields[name].sizes != shape:
                 views[name] = fields[name] = broadcast(fields[name], shape)
         compiled = self.operator(operator.name, **fields, **attributes)
         seen = None

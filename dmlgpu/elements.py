@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmlgpu.arguments import is_fixed, key_of
 from dmlgpu.arithmetic import number_key
-from dmlgpu.array.chain import Chain, ChainOperator, Constant, Ending, Place, Step, converted
+from dmlgpu.array.chain import Chain, Constant, Ending, Place, Step, converted
 from dmlgpu.array.functions import FUNCTIONS, computing_type
 from dmlgpu.array.promotion import (
     BOOL,
@@ -25,10 +25,9 @@ from dmlgpu.array.promotion import (
     promoted,
 )
 from dmlgpu.array.reductions import Reduced
-from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.indexing import Window
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.desc.views import broadcast, packed
+from dmlgpu.desc.views import broadcast, broadcast_shapes, packed
 from dmlgpu.errors import InvalidDescError, InvalidTypeError
 from dmlgpu.tensor import Tensor
 
@@ -111,7 +110,7 @@ def reduce(
         if not x.size:
             return filled(device, ending.shape, ending.dtype, ending.empty)
         chain = reduction(name, (x.desc,), (), (), ending, x.dtype, x.desc)
-        known = compiled(device, chain).prepared(ending.shape, ending.dtype)
+        known = device.internal(chain).prepared(ending.shape, ending.dtype)
         if is_fixed((axis, correction)):
             device.remember(key, known)
     made: Tensor = known(x)
@@ -153,7 +152,7 @@ def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) 
         output = packed(data_type_of(dtype), shape or (1,))
         step = Step("k0", output.data_type)
         chain = Chain(name="full", sources=(), constants=(constant,), steps=(step,), output=output)
-        known = compiled(device, chain).prepared(shape, dtype)
+        known = device.internal(chain).prepared(shape, dtype)
         device.remember(key, known)
     made: Tensor = known()
     return made
@@ -207,7 +206,7 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
             output=target.desc,
             place=place,
         )
-        known = compiled(device, chain)
+        known = device.internal(chain)
         device.remember(key, known)
     known(*([source] if isinstance(source, Tensor) else []), out=target)
 
@@ -291,22 +290,6 @@ def _named(
     return names, tuple(constants)
 
 
-def broadcast_shapes(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """NumPy's rule; sizes of 0 take part in it."""
-    rank = max(map(len, shapes), default=0)
-    result = [1] * rank
-    for shape in shapes:
-        for i, n in enumerate(reversed(shape), 1):
-            if result[-i] == 1:
-                result[-i] = n
-            elif n not in (1, result[-i]):
-                told = " ".join(map(str, shapes))
-                raise InvalidDescError(
-                    f"{what}: operands could not be broadcast together with shapes {told}"
-                )
-    return tuple(result)
-
-
 def _run(
     device: Device,
     name: str,
@@ -358,7 +341,7 @@ def _prepared(
     chain = Chain(
         name=name, sources=sources, constants=made.constants, steps=tuple(steps), output=output
     )
-    made_by = compiled(device, chain)
+    made_by = device.internal(chain)
     if out is None:
         return made_by.prepared(shape, dtype, views=views)
     return lambda out, *xs: made_by(*map(_viewed, xs, views), out=out)
@@ -395,8 +378,3 @@ def _apart(x: Any, out: Tensor | None) -> Any:
         return x
     alike = x.offset == out.offset and x.desc.steps == out.desc.steps
     return x if alike and x.desc.data_type is out.desc.data_type else x.copy()
-
-
-def compiled(device: Device, chain: Chain) -> CompiledOperator:
-    """The operator of a chain, kept by the device."""
-    return device.kept(chain, lambda: CompiledOperator(device, ChainOperator(chain), chain))

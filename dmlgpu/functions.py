@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import copyreg
 import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from functools import wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, cleandoc, signature
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 import numpy.typing as npt
 
 from dmlgpu.arguments import is_plain, plain_key
 from dmlgpu.desc.catalogue import SYNONYMS
-from dmlgpu.desc.description import Description
+from dmlgpu.desc.description import Description, field_texts
 from dmlgpu.desc.enumerations import AxisDirection, PaddingMode
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.device import Device
 from dmlgpu.errors import InvalidTypeError, UnsupportedError, shown
 from dmlgpu.ops import BY_DESC, BY_NAME
+from dmlgpu.plan.operator import Operator
 from dmlgpu.tensor import Tensor
 
 Array: TypeAlias = Tensor | npt.ArrayLike
@@ -352,10 +354,20 @@ def function_named(name: str) -> Callable[..., Any] | None:
     parameters.sort(key=lambda p: p.kind)
     told = Signature(parameters)
     read.__name__ = read.__qualname__ = name
-    read.__doc__ = (operator.desc.__doc__ or "").replace("_OPERATOR_DESC", "", 1)
+    read.__doc__ = _documented(operator)
     read.__module__ = "dmlgpu"
     vars(read)["__signature__"] = told
     return operator_function(read)
+
+
+def _documented(operator: Operator[Any]) -> str:
+    """What the description says, with all arguments of the function in the place of its fields."""
+    text = cleandoc(operator.desc.__doc__ or "").replace("_OPERATOR_DESC", "", 1)
+    head, *parts = re.split(r"\n(?=(?:Fields|Rules|Example):$)", text, flags=re.M)
+    told = field_texts(operator.desc)
+    given = [f"    {f.argument}: {told[f.name]}" for f in operator.fields if f.direction != "out"]
+    rest = (part for part in parts if not part.startswith("Fields:"))
+    return "\n".join([head.rstrip(), "", "Arguments:", *given, "", *rest]).rstrip()
 
 
 @operator_function

@@ -15,9 +15,9 @@ from dmlgpu.array.promotion import DType, data_type_of, is_number
 from dmlgpu.array.reductions import Reduced
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.desc.views import broadcast, packed, shape_of
+from dmlgpu.desc.views import broadcast, broadcast_shapes, packed, shape_of
 from dmlgpu.device import Device
-from dmlgpu.elements import Formula, broadcast_shapes, compiled, reduction
+from dmlgpu.elements import Formula, reduction
 from dmlgpu.errors import InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.tensor import Tensor
@@ -309,9 +309,7 @@ class Fused:
             gpu = device.context.gpu
             if made is not None and made.bindings(gpu.max_binding) >= gpu.max_bindings:
                 made = None
-            self._kernels[key] = (
-                None if made is None else Kernel(compiled(device, made.chain), made)
-            )
+            self._kernels[key] = None if made is None else Kernel(device.internal(made.chain), made)
         return self._kernels[key]
 
 

@@ -15,28 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu.array.picks import (
-    EXTRACT,
-    FLAG,
-    LOCATE,
-    PUT,
-    TAKE,
-    Extract,
-    Flag,
-    Locate,
-    Put,
-    Take,
-)
+from dmlgpu.array.picks import Extract, Flag, Locate, Put, Take
 from dmlgpu.array.promotion import BOOL, INT32, INT64, DType, check_fits, data_type_of
 from dmlgpu.compiled import CompiledOperator
-from dmlgpu.desc.description import Description
 from dmlgpu.desc.indexing import Arrays, Window, coordinates, is_mask, lie_together, positions
 from dmlgpu.desc.tensor import DataType, packed_strides
-from dmlgpu.desc.views import packed
-from dmlgpu.elements import broadcast_shapes, check_value, check_writable, given
+from dmlgpu.desc.views import broadcast_shapes, packed
+from dmlgpu.elements import check_value, check_writable, given
 from dmlgpu.errors import IndexRangeError, InvalidDescError, InvalidIndexError
 from dmlgpu.plan.loops import Dim
-from dmlgpu.plan.operator import Operator
 from dmlgpu.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -71,7 +58,7 @@ def _flagged(device: Device, x: Tensor) -> tuple[tuple[Tensor, ...], int]:
     """Flags of the elements that are not 0, and their number, which is read back."""
     if not x.size:
         return (), 0
-    flags, sums = _compiled(device, FLAG, Flag(source=x.desc))(x)
+    flags, sums = device.internal(Flag(source=x.desc))(x)
     return (flags, sums), int(sums[-1:].numpy()[0])
 
 
@@ -81,7 +68,7 @@ def _found(device: Device, x: Tensor, sizes: tuple[int, ...]) -> Tensor | None:
     if not count:
         return None
     made = packed(DataType.UINT32, (len(sizes), count))
-    found: Tensor = _compiled(device, LOCATE, Locate(sizes=sizes, output=made))(*flags)
+    found: Tensor = device.internal(Locate(sizes=sizes, output=made))(*flags)
     return found
 
 
@@ -100,7 +87,7 @@ def _extracted(device: Device, x: Tensor, mask: Tensor) -> Tensor:
         return Tensor.without_elements(device, (0,), x.dtype)
     source = x if x.desc.is_packed else x.copy()
     desc = Extract(source=source.desc, output=packed(x.desc.data_type, (count,)))
-    made: Tensor = _compiled(device, EXTRACT, desc)(source, *flags)
+    made: Tensor = device.internal(desc)(source, *flags)
     return made.marked((count,), x.dtype)
 
 
@@ -143,7 +130,7 @@ def _taking(
         loops=tuple(Dim(n, o, s, t) for (n, s, t), o in zip(walked, out, strict=True)),
         kept=len(kept) - index.place,
     )
-    return _compiled(device, TAKE, desc), tuples
+    return device.internal(desc), tuples
 
 
 def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
@@ -184,7 +171,7 @@ def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
         positions=tuple(Dim(n, 0, s, t) for n, s, t in rows),
         kept=tuple(Dim(n, step, s) for (n, step), s in kept),
     )
-    _compiled(device, PUT, desc)(tuples, updates, out=x)
+    device.internal(desc)(tuples, updates, out=x)
 
 
 def _put_masked(device: Device, x: Tensor, mask: Positions, source: Any) -> None:
@@ -295,7 +282,3 @@ def _rows(device: Device, arrays: list[Positions], shape: tuple[int, ...], large
         place = Window((0, i), (count, 1), (1, 1), (count,))
         device.assign(made, place, column.broadcast_to(shape).reshape(-1))
     return made
-
-
-def _compiled(device: Device, operator: Operator[Any], desc: Description) -> CompiledOperator:
-    return device.kept(desc, lambda: CompiledOperator(device, operator, desc))

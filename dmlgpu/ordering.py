@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dmlgpu.array.ordering import RUNS, SEARCH, SORT, RunsDesc, SearchDesc, SortDesc
+from dmlgpu.array.ordering import RunsDesc, SearchDesc, SortDesc
 from dmlgpu.array.promotion import INT32, DType, data_type_of
-from dmlgpu.compiled import CompiledOperator
-from dmlgpu.desc.description import Description
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.desc.views import axis_of, packed
 from dmlgpu.errors import InvalidDescError, InvalidTypeError
-from dmlgpu.plan.operator import Operator
 from dmlgpu.tensor import Tensor
-
-if TYPE_CHECKING:
-    from dmlgpu.device import Device
 
 
 def sort(x: Tensor, axis: int | None, descending: bool) -> Tensor:
@@ -56,11 +50,7 @@ def _sorted(
     x: Tensor, values: TensorDesc | None, places: TensorDesc, axis: int, descending: bool
 ) -> Any:
     desc = SortDesc(x=x.desc, values=values, places=places, axis=axis, descending=descending)
-    return _run(x.device, SORT, desc, x)
-
-
-def _run(device: Device, record: Operator[Any], desc: Description, *tensors: Tensor) -> Any:
-    return device.kept(desc, lambda: CompiledOperator(device, record, desc))(*tensors)
+    return x.device.internal(desc)(x)
 
 
 def search(line: Tensor, values: Tensor, side: str, sorter: Tensor | None, common: DType) -> Tensor:
@@ -93,7 +83,7 @@ def search(line: Tensor, values: Tensor, side: str, sorter: Tensor | None, commo
         places=packed(data_type_of(INT32), given[1].desc.sizes),
         behind=side == "right",
     )
-    made: Tensor = _run(device, SEARCH, desc, given[0], *order, given[1])
+    made: Tensor = device.internal(desc)(given[0], *order, given[1])
     return made.marked(values.shape, INT32)
 
 
@@ -103,5 +93,5 @@ def runs(line: Tensor, equal_nan: bool) -> Tensor:
         return Tensor.without_elements(line.device, line.shape, INT32)
     begins = packed(data_type_of(INT32), line.desc.sizes)
     desc = RunsDesc(line=line.desc, begins=begins, equal_nan=equal_nan)
-    made: Tensor = _run(line.device, RUNS, desc, line)
+    made: Tensor = line.device.internal(desc)(line)
     return made

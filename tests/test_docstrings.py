@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import dmlgpu as dml
 from dmlgpu import device as devices
 from dmlgpu import elements, functions, tensor
 from dmlgpu.ops import (
+    OPERATORS,
     fill,
     fold,
     gather_nd,
@@ -24,6 +27,7 @@ from dmlgpu.ops import (
     slice,
     sort,
 )
+from dmlgpu.plan.operator import Operator
 
 CLASSES = [name for name in dml.__all__ if isinstance(getattr(dml, name), type)]
 MOVING = [gather_nd, slice, movement, padding, fill, fold, index, scatter, nonzero, sort]
@@ -62,3 +66,14 @@ def test_every_operator_that_moves_elements_has_an_example(family: ModuleType) -
     """The site draws pictures from them."""
     docs = {o.name: (o.desc.__doc__ or "").partition("Example:\n")[2] for o in family.OPERATORS}
     assert [name for name, text in docs.items() if f"dml.{name.lower()}(" not in text] == []
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_the_function_of_an_operator_explains_its_arguments(operator: Operator[Any]) -> None:
+    """Those that its description has from a class that several share are among them."""
+    function = getattr(dml, operator.name.lower())
+    if function is not getattr(functions, operator.name.lower(), None):  # not written by hand
+        given = list(inspect.signature(function).parameters)
+        text = inspect.getdoc(function) or ""
+        told = re.findall(r"^    (\w+): \S", text.partition("Arguments:\n")[2], re.M)
+        assert set(told) == set(given) - {"output_data_type", "output_sizes"}

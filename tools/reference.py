@@ -30,8 +30,8 @@ CLASSES = (
 )
 INTERNAL = {
     dml.Device: (
-        "argsort assign cast elementwise full is_observed keep kept nonzero operator put read "
-        "read_async reduce remember run select sort take"
+        "argsort assign cast elementwise full internal is_observed keep kept nonzero operator put "
+        "read read_async reduce remember run select sort take"
     ),
     dml.Tensor: (
         "context elements is_traced key lease marked namespace sliced storage "

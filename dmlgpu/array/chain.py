@@ -92,6 +92,10 @@ class Chain(Internal, name="array function"):
         """The one output."""
         return {OUTPUT: self.output}
 
+    def record(self) -> Operator[Chain]:
+        """A record of its own for each: where it may run in place depends on its types."""
+        return ChainOperator(self)
+
     def work(self) -> Work:
         """All steps in one expression."""
         inputs = {name: Operand.of(name, desc) for name, desc in self.inputs().items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dmlgpu.array.internal import Internal, record
+from dmlgpu.array.internal import Internal
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.mapped import coordinate
@@ -130,8 +130,3 @@ def _key(bits: str, data_type: DataType) -> str:
     """The key of an element, as WGSL over its bits."""
     rule = ", ".join(f"{value}u" for value in key_rule(data_type, False).values())
     return f"key_{'pair' if data_type.bits == 64 else 'word'}({bits}, key_rule({rule}))"
-
-
-SORT = record(SortDesc)
-SEARCH = record(SearchDesc)
-RUNS = record(RunsDesc)

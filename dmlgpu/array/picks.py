@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from dmlgpu.array.internal import Internal, record
+from dmlgpu.array.internal import Internal
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
@@ -154,10 +154,3 @@ class Extract(Internal, name="extract"):
     def work(self) -> Compress:
         """The second step."""
         return Compress(self.source, self.output)
-
-
-TAKE = record(Take, index_values=Take.index_values)
-PUT = record(Put, index_values=Put.index_values)
-FLAG = record(Flag)
-LOCATE = record(Locate)
-EXTRACT = record(Extract)

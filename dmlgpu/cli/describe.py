@@ -14,7 +14,7 @@ from enum import IntEnum
 from functools import partial
 from typing import Any
 
-from dmlgpu.desc.description import Description, Field
+from dmlgpu.desc.description import Description, Field, field_texts
 from dmlgpu.desc.enumerations import ENUMERATIONS
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
@@ -140,16 +140,6 @@ def add_options(parser: Any, operator: Operator[Any]) -> None:
             needed = field.direction == "in" or field.name in ("axis", "axes")
             facts["required"] = needed and field.required and not field.optional
         group.add_argument(*names(field, operator.fields), **facts)
-
-
-def field_texts(desc: type[Any]) -> dict[str, str]:
-    """What the docstrings of a description and of its bases say of each field."""
-    found: dict[str, str] = {}
-    for kind in reversed(desc.__mro__):
-        listed = (kind.__doc__ or "").partition("Fields:\n")[2].partition("\n\n")[0]
-        joined = re.sub(r"\n {12,}", " ", listed)
-        found |= re.findall(r"^\s+(\w+) \([^)]*\): (.*)$", joined, re.M)
-    return found
 
 
 def describe(operator: Operator[Any], args: argparse.Namespace) -> Any:

@@ -79,19 +79,9 @@ def meta(ndim: int, dtype: Any) -> Tensor:
     return Tensor.without_elements(default_device(), (0,) * ndim, np.dtype(dtype))
 
 
-def take(x: Tensor, indices: Any, axis: int = 0) -> Tensor:
-    """`np.take` of a chunk; positions in host memory are checked."""
-    return x.take(indices, axis)
-
-
 def concatenate(arrays: Any, axis: int = 0) -> Tensor:
     """Chunks one after the other along an axis."""
     return manipulation.concat(list(arrays), axis=axis)
-
-
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """`np.tensordot` of chunks."""
-    return dnp.tensordot(a, b, axes=axes)
 
 
 def _refused(name: str) -> Callable[..., Any]:
@@ -145,8 +135,8 @@ def register() -> None:
     """Makes tensors chunks that Dask knows."""
     da.register_chunk_type(Tensor)
     concatenate_lookup.register(Tensor, concatenate)
-    take_lookup.register(Tensor, take)
-    tensordot_lookup.register(Tensor, tensordot)
+    take_lookup.register(Tensor, Tensor.take)
+    tensordot_lookup.register(Tensor, dnp.tensordot)
     einsum_lookup.register(Tensor, _refused("einsum"))
     percentile_lookup.register(Tensor, _refused("percentile"))
     empty_lookup.register(Tensor, empty)

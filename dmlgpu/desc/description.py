@@ -19,6 +19,7 @@ of a field comes how its value is read, whether it is a tensor, and whether it m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass
 from dataclasses import fields as dataclass_fields
@@ -164,6 +165,16 @@ def fields(desc: type[Any]) -> tuple[Field, ...]:
     return found
 
 
+def field_texts(desc: type[Any]) -> dict[str, str]:
+    """What the docstrings of a description and of its bases say of each field."""
+    found: dict[str, str] = {}
+    for kind in reversed(desc.__mro__):
+        listed = (kind.__doc__ or "").partition("Fields:\n")[2].partition("\n\n")[0]
+        joined = re.sub(r"\n {12,}", " ", listed)
+        found |= re.findall(r"^\s+(\w+) \([^)]*\): (.*)$", joined, re.M)
+    return found
+
+
 def _field(name: str, hint: Any, required: bool) -> Field:
     optional = False
     if get_origin(hint) in (Union, UnionType) and NoneType in get_args(hint):
@@ -186,23 +197,9 @@ def _one(hint: Any) -> tuple[str, str, Callable[[str, Any], Any] | None]:
         return "tensor", "in", None
     if hint == Output:
         return "tensor", "out", None
-    known: dict[Any, tuple[str, Callable[[str, Any], Any]]] = {
-        bool: ("bool", values.boolean),
-        int: ("uint", lambda name, value: values.integer(name, value, *UINT)),
-        Int: ("int", lambda name, value: values.integer(name, value, *INT)),
-        float: ("float", values.real),
-        Scalar: ("scalar union", values.scalar),
-        ScaleBias: ("scale bias", _scale_bias),
-        Size2D: ("size 2d", _size_2d),
-        DataType: ("enum DML_TENSOR_DATA_TYPE", partial(_member, DataType)),
-        Description: ("operator desc", _description),
-    }
-    if hint in known:
-        kind, read = known[hint]
+    if hint in _READ:
+        kind, read = _READ[hint]
         return kind, "attribute", read
-    if isinstance(hint, type) and issubclass(hint, IntEnum):
-        name = (hint.__doc__ or "").split(".")[0]
-        return f"enum {name}", "attribute", partial(_member, hint)
     raise TypeError(f"an annotation that no field can have: {hint!r}")
 
 
@@ -241,17 +238,20 @@ def _description(name: str, value: Any) -> Description:
     return value
 
 
-_KINDS: dict[str, Any] = {
-    "uint": int,
-    "int": Int,
-    "float": float,
-    "bool": bool,
-    "scalar union": Scalar,
-    "scale bias": ScaleBias,
-    "size 2d": Size2D,
-    "operator desc": Description,
-    "enum DML_TENSOR_DATA_TYPE": DataType,
-} | {f"enum {name}": made for name, made in ENUMERATIONS.items()}
+# What an annotation is in the catalogue's words, and how its values are read.
+_READ: dict[Any, tuple[str, Callable[[str, Any], Any]]] = {
+    bool: ("bool", values.boolean),
+    int: ("uint", lambda name, value: values.integer(name, value, *UINT)),
+    Int: ("int", lambda name, value: values.integer(name, value, *INT)),
+    float: ("float", values.real),
+    Scalar: ("scalar union", values.scalar),
+    ScaleBias: ("scale bias", _scale_bias),
+    Size2D: ("size 2d", _size_2d),
+    DataType: ("enum DML_TENSOR_DATA_TYPE", partial(_member, DataType)),
+    Description: ("operator desc", _description),
+    **{made: (f"enum {name}", partial(_member, made)) for name, made in ENUMERATIONS.items()},
+}
+_KINDS = {kind: hint for hint, (kind, _) in _READ.items()}
 
 
 @cache

@@ -175,18 +175,17 @@ def padded(desc: TensorDesc, rank: int) -> TensorDesc:
     return relaid(desc, (1,) * missing + desc.sizes, (0,) * missing + desc.effective_strides)
 
 
-def broadcast_shape(what: str, descs: Sequence[TensorDesc | None]) -> tuple[int, ...] | None:
-    """The sizes that tensors have when broadcast against each other; None where there are none."""
-    given = [desc for desc in descs if desc is not None]
-    if not given:
-        return None
-    rank = max(desc.rank for desc in given)
-    shapes = [(1,) * (rank - desc.rank) + desc.sizes for desc in given]
-    shape = tuple(max(sizes) for sizes in zip(*shapes, strict=True))
-    for sizes in shapes:
-        if any(n not in (1, wanted) for n, wanted in zip(sizes, shape, strict=True)):
-            told = " ".join(str(d.sizes) for d in given)
-            raise InvalidDescError(
-                f"{what}: operands could not be broadcast together with shapes {told}"
-            )
-    return shape
+def broadcast_shapes(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """NumPy's rule; sizes of 0 take part in it."""
+    rank = max(map(len, shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for i, n in enumerate(reversed(shape), 1):
+            if result[-i] == 1:
+                result[-i] = n
+            elif n not in (1, result[-i]):
+                told = " ".join(map(str, shapes))
+                raise InvalidDescError(
+                    f"{what}: operands could not be broadcast together with shapes {told}"
+                )
+    return tuple(result)

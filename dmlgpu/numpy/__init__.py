@@ -10,6 +10,7 @@ from typing import Any as _Any
 
 from dmlgpu.errors import InvalidDescError as _InvalidDescError
 from dmlgpu.functions import default_device as _default_device
+from dmlgpu.numpy.elementwise import named as _named
 from dmlgpu.numpy.types import Info as _Info
 from dmlgpu.tensor import Tensor as _Tensor
 
@@ -35,76 +36,10 @@ from dmlgpu.numpy.creation import (
     zeros_like as zeros_like,
 )
 from dmlgpu.numpy.elementwise import (
-    abs as abs,
-    acos as acos,
-    acosh as acosh,
-    add as add,
-    asin as asin,
-    asinh as asinh,
-    atan as atan,
-    atan2 as atan2,
-    atanh as atanh,
-    bitwise_and as bitwise_and,
-    bitwise_invert as bitwise_invert,
-    bitwise_left_shift as bitwise_left_shift,
-    bitwise_or as bitwise_or,
-    bitwise_right_shift as bitwise_right_shift,
-    bitwise_xor as bitwise_xor,
-    ceil as ceil,
     clip as clip,
     conj as conj,
-    copysign as copysign,
-    cos as cos,
-    cosh as cosh,
-    divide as divide,
-    equal as equal,
-    erf as erf,
-    exp as exp,
-    exp2 as exp2,
-    expm1 as expm1,
-    floor as floor,
-    floor_divide as floor_divide,
-    fmod as fmod,
-    greater as greater,
-    greater_equal as greater_equal,
-    hypot as hypot,
     imag as imag,
-    isfinite as isfinite,
-    isinf as isinf,
-    isnan as isnan,
-    less as less,
-    less_equal as less_equal,
-    log as log,
-    log1p as log1p,
-    log2 as log2,
-    log10 as log10,
-    logaddexp as logaddexp,
-    logical_and as logical_and,
-    logical_not as logical_not,
-    logical_or as logical_or,
-    logical_xor as logical_xor,
-    maximum as maximum,
-    minimum as minimum,
-    multiply as multiply,
-    negative as negative,
-    nextafter as nextafter,
-    not_equal as not_equal,
-    positive as positive,
-    pow as pow,
     real as real,
-    reciprocal as reciprocal,
-    remainder as remainder,
-    round as round,
-    sign as sign,
-    signbit as signbit,
-    sin as sin,
-    sinh as sinh,
-    sqrt as sqrt,
-    square as square,
-    subtract as subtract,
-    tan as tan,
-    tanh as tanh,
-    trunc as trunc,
 )
 from dmlgpu.numpy.indexing import (
     argwhere as argwhere,
@@ -194,6 +129,73 @@ from dmlgpu.numpy.types import (
 )
 from dmlgpu.numpy.waiting import matmul as matmul, tensordot as tensordot
 # isort: on
+
+abs = _named("abs")
+acos = _named("acos")
+acosh = _named("acosh")
+add = _named("add")
+asin = _named("asin")
+asinh = _named("asinh")
+atan = _named("atan")
+atan2 = _named("atan2")
+atanh = _named("atanh")
+bitwise_and = _named("bitwise_and")
+bitwise_invert = _named("bitwise_invert")
+bitwise_left_shift = _named("bitwise_left_shift")
+bitwise_or = _named("bitwise_or")
+bitwise_right_shift = _named("bitwise_right_shift")
+bitwise_xor = _named("bitwise_xor")
+ceil = _named("ceil")
+copysign = _named("copysign")
+cos = _named("cos")
+cosh = _named("cosh")
+divide = _named("divide")
+equal = _named("equal")
+erf = _named("erf")
+exp = _named("exp")
+exp2 = _named("exp2")
+expm1 = _named("expm1")
+floor = _named("floor")
+floor_divide = _named("floor_divide")
+fmod = _named("fmod")
+greater = _named("greater")
+greater_equal = _named("greater_equal")
+hypot = _named("hypot")
+isfinite = _named("isfinite")
+isinf = _named("isinf")
+isnan = _named("isnan")
+less = _named("less")
+less_equal = _named("less_equal")
+log = _named("log")
+log10 = _named("log10")
+log1p = _named("log1p")
+log2 = _named("log2")
+logaddexp = _named("logaddexp")
+logical_and = _named("logical_and")
+logical_not = _named("logical_not")
+logical_or = _named("logical_or")
+logical_xor = _named("logical_xor")
+maximum = _named("maximum")
+minimum = _named("minimum")
+multiply = _named("multiply")
+negative = _named("negative")
+nextafter = _named("nextafter")
+not_equal = _named("not_equal")
+positive = _named("positive")
+pow = _named("pow")
+reciprocal = _named("reciprocal")
+remainder = _named("remainder")
+round = _named("round")
+sign = _named("sign")
+signbit = _named("signbit")
+sin = _named("sin")
+sinh = _named("sinh")
+sqrt = _named("sqrt")
+square = _named("square")
+subtract = _named("subtract")
+tan = _named("tan")
+tanh = _named("tanh")
+trunc = _named("trunc")
 
 __array_api_version__ = "2024.12"
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")

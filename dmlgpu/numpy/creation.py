@@ -94,10 +94,7 @@ def full(
 
 def _filled(sizes: tuple[int, ...], dtype: DType, value: Any, device: Device) -> Tensor:
     check_fits(value, dtype)
-    return device.full(sizes, dtype, builtin_bool(value) if dtype == BOOL else value)
-
-
-builtin_bool = bool
+    return device.full(sizes, dtype, bool(value) if dtype == BOOL else value)
 
 
 def zeros(shape: Shape, *, dtype: Any = None, device: Device | None = None) -> Tensor:

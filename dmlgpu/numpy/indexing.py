@@ -9,7 +9,6 @@ import numpy as np
 
 from dmlgpu.desc import views
 from dmlgpu.desc.host import as_array
-from dmlgpu.elements import broadcast_shapes
 from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
@@ -61,7 +60,7 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int | None = -1) -> Tensor
     size = tensor.shape[place]
     shapes = [_with(given.shape, place, 1), _with(tensor.shape, place, 1)]
     try:
-        lines = broadcast_shapes("take_along_axis", shapes)
+        lines = views.broadcast_shapes("take_along_axis", shapes)
     except InvalidDescError as error:
         raise InvalidIndexError(str(error)) from None
     shape = _with(lines, place, given.shape[place])

@@ -13,7 +13,6 @@ from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import PaddingMode
 from dmlgpu.desc.indexing import Window
 from dmlgpu.desc.tensor import DataType
-from dmlgpu.elements import broadcast_shapes
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError, shown
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray, uninitialised
@@ -32,7 +31,7 @@ def broadcast_arrays(*arrays: Any) -> list[Tensor]:
     """Views of all in the shape that they broadcast to."""
     device = device_of(*arrays)
     given = [asarray(x, device=device) for x in arrays]
-    shape = broadcast_shapes("broadcast_arrays", [x.shape for x in given])
+    shape = views.broadcast_shapes("broadcast_arrays", [x.shape for x in given])
     return [x.broadcast_to(shape) for x in given]
 
 

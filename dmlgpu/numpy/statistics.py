@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -132,7 +133,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     """Sums of products along an axis of equal size."""
     device = device_of(x1, x2)
     a, b = (asarray(x, device=device) for x in (x1, x2))
-    if not a.ndim or not b.ndim or not -builtin_min(a.ndim, b.ndim) <= axis < 0:
+    if not a.ndim or not b.ndim or not -builtins.min(a.ndim, b.ndim) <= axis < 0:
         raise InvalidDescError(
             f"vecdot: axis is {axis}; it must count from the end of shapes {a.shape}, {b.shape}"
         )
@@ -142,8 +143,3 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
         )
     products = a * b
     return products.sum(axis, products.dtype)
-
-
-def builtin_min(a: int, b: int) -> int:
-    """Python's, whose name is taken here."""
-    return a if a < b else b

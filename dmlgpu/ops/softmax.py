@@ -115,21 +115,15 @@ log_softmax = partial(
 )
 
 
-def of_last(name: str, says: str, work: Any) -> Operator[Any]:
-    """An operator on lines along the last dimension."""
-    return Operator(from_catalogue(f"ACTIVATION_{name}", _Last, says), like_first, work, check_last)
-
-
-def of_axes(name: str, says: str, work: Any) -> Operator[Any]:
-    """An operator on lines along some axes."""
-    return Operator(from_catalogue(f"ACTIVATION_{name}", _Axes, says), infer_axes, work, check_any)
+def both(name: str, says: str, work: Any) -> tuple[Operator[Any], Operator[Any]]:
+    """An operator on lines along the last dimension, and the one on lines along some axes."""
+    last = from_catalogue(f"ACTIVATION_{name}", _Last, f"{says} of the line.")
+    axes = from_catalogue(f"ACTIVATION_{name}1", _Axes, f"{says} along the axes.")
+    return Operator(last, like_first, work, check_last), Operator(axes, infer_axes, work, check_any)
 
 
 OPERATORS: tuple[Operator[Any], ...] = (
-    of_last("SOFTMAX", "exp(x) over the sum of all exp(x) of the line.", softmax),
-    of_axes("SOFTMAX1", "exp(x) over the sum of all exp(x) along the axes.", softmax),
-    of_last("LOG_SOFTMAX", "the logarithm of SOFTMAX.", log_softmax),
-    of_axes("LOG_SOFTMAX1", "the logarithm of SOFTMAX1.", log_softmax),
-    of_last("HARDMAX", "1 at the first of the largest elements, else 0.", hardmax),
-    of_axes("HARDMAX1", "1 at the first largest element along the axes.", hardmax),
+    *both("SOFTMAX", "exp(x) over the sum of all exp(x)", softmax),
+    *both("LOG_SOFTMAX", "the logarithm of the SOFTMAX", log_softmax),
+    *both("HARDMAX", "0, but 1 at the first of the largest elements", hardmax),
 )
