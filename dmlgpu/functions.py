@@ -311,15 +311,17 @@ def function_names() -> tuple[str, ...]:
 
 
 def function_named(name: str) -> Callable[..., Any] | None:
-    """The function of an operator that has none written by hand: `element_wise_add(a, b)`.
+    """The function of an operator: `element_wise_add(a, b)`.
 
-    Tensors come first, in the description's order, then attributes by DirectML's names.
+    Tensors come first, in the description's order, then attributes by DirectML's names. Functions
+    whose arguments are not what a record says by itself are written in this module.
     """
-    if name in WRITTEN:
-        return WRITTEN[name]
     operator = BY_NAME.get(SYNONYMS.get(name.upper(), name.upper()))
     if operator is None or name != name.lower():
         return None
+    written: Callable[..., Any] | None = globals().get(name)
+    if getattr(written, "__module__", "") == __name__:
+        return written
     attributes = [field for field in operator.fields if not field.is_tensor]
 
     def read(*args: Any, **named: Any) -> Asked[Any]:
@@ -448,13 +450,3 @@ def scatter_nd(
     """
     counts = _counts(input_dimension_count, indices_dimension_count)
     return Asked("SCATTER_ND", x, indices, updates, **counts)
-
-
-# Functions whose arguments are not what a record says by itself.
-WRITTEN: dict[str, Callable[..., Any]] = {
-    "split": split,
-    "padding": padding,
-    "padding1": padding1,
-    "gather": gather,
-    "scatter_nd": scatter_nd,
-}

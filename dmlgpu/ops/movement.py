@@ -6,6 +6,7 @@ neighbours: SPLIT, TILE, DEPTH_TO_SPACE, SPACE_TO_DEPTH, SLICE_GRAD, REVERSE_SUB
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dmlgpu.desc.description import Description, Int, Output, entry_of
@@ -445,23 +446,14 @@ def check_space_to_depth(d: SpaceToDepthDesc) -> None:
     check_sizes(operator, "output_tensor", d.output_tensor, _blocks(d.input_tensor.sizes, block))
 
 
-def _infer_blocks(given: Given, made: Any) -> dict[str, TensorDesc]:
+def infer_blocks(made: Any, given: Given) -> dict[str, TensorDesc]:
+    """The sizes that `made` gives: of images, or of their blocks as channels."""
     require(given, "block_size")
     source: TensorDesc = given.input_tensor
     if source.rank != 4 or given.block_size == 0:  # validation names the fault
         return {"output_tensor": TensorDesc(source.data_type, source.sizes)}
     sizes = tuple(max(1, n) for n in made(source.sizes, given.block_size))
     return {"output_tensor": TensorDesc(source.data_type, sizes)}
-
-
-def infer_depth_to_space(given: Given) -> dict[str, TensorDesc]:
-    """Fewer channels, more pixels."""
-    return _infer_blocks(given, _images)
-
-
-def infer_space_to_depth(given: Given) -> dict[str, TensorDesc]:
-    """More channels, fewer pixels."""
-    return _infer_blocks(given, _blocks)
 
 
 def _block_steps(d: Any, image: TensorDesc, depth: TensorDesc) -> list[tuple[int, int, int]]:
@@ -568,14 +560,15 @@ def work_reverse(d: ReverseSubsequencesDesc) -> ElementWise:
     return ElementWise(inputs, ((made, text),), parameters, lookups)
 
 
+to_images, to_blocks = partial(infer_blocks, _images), partial(infer_blocks, _blocks)
 OPERATORS: tuple[Operator[Any], ...] = (
     Operator(SplitDesc, infer_split, work_split, check_split),
     Operator(JoinDesc, infer_join, work_join, check_join),
     Operator(TileDesc, infer_tile, work_tile, check_tile),
-    Operator(DepthToSpaceDesc, infer_depth_to_space, work_depth_to_space, check_depth_to_space),
-    Operator(DepthToSpace1Desc, infer_depth_to_space, work_depth_to_space, check_depth_to_space),
-    Operator(SpaceToDepthDesc, infer_space_to_depth, work_space_to_depth, check_space_to_depth),
-    Operator(SpaceToDepth1Desc, infer_space_to_depth, work_space_to_depth, check_space_to_depth),
+    Operator(DepthToSpaceDesc, to_images, work_depth_to_space, check_depth_to_space),
+    Operator(DepthToSpace1Desc, to_images, work_depth_to_space, check_depth_to_space),
+    Operator(SpaceToDepthDesc, to_blocks, work_space_to_depth, check_space_to_depth),
+    Operator(SpaceToDepth1Desc, to_blocks, work_space_to_depth, check_space_to_depth),
     Operator(SliceGradDesc, infer_slice_grad, work_slice_grad, check_slice_grad),
     Operator(ReverseSubsequencesDesc, like_first, work_reverse, check_reverse),
 )
