@@ -98,16 +98,18 @@ CLIPPED = (
     "select(f32_min(f32_max(a, b), c), f32_nan(), f32_is_nan(a) || f32_is_nan(b) || f32_is_nan(c))"
 )
 
+# Functions of floats that the math library has under their own names.
+OF_ONE = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "exp"),
+    *("exp2", "expm1", "log", "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan", "tanh"),
+)
+OF_TWO = ("atan2", "copysign", "hypot", "logaddexp")
+
 FUNCTIONS: dict[str, Function] = {
+    **{name: _float(f"math_{name}(a)") for name in OF_ONE},
+    **{name: _float(f"math_{name}(a, b)", 2) for name in OF_TWO},
     "abs": Function({"bool": "a", "*": "T_abs(a)"}, 1, "biuf"),
-    "acos": _float("math_acos(a)"),
-    "acosh": _float("math_acosh(a)"),
     "add": Function({"bool": "a | b", "*": "T_add(a, b)"}, 2, "biuf"),
-    "asin": _float("math_asin(a)"),
-    "asinh": _float("math_asinh(a)"),
-    "atan": _float("math_atan(a)"),
-    "atan2": _float("math_atan2(a, b)", 2),
-    "atanh": _float("math_atanh(a)"),
     "bitwise_and": Function("T_and(a, b)", 2, "biu"),
     "bitwise_invert": Function({"bool": "a ^ 1u", "*": "T_not(a)"}, 1, "biu"),
     "bitwise_left_shift": Function(SHIFT_LEFT, 2, "iu"),
@@ -116,21 +118,13 @@ FUNCTIONS: dict[str, Function] = {
     "bitwise_xor": Function("T_xor(a, b)", 2, "biu"),
     "ceil": _whole("ceil"),
     "clip": Function({"f32": CLIPPED, "*": "T_min(T_max(a, b), c)"}, 3, "iuf"),
-    "copysign": _float("math_copysign(a, b)", 2),
-    "cos": _float("math_cos(a)"),
-    "cosh": _float("math_cosh(a)"),
     "divide": _float("f32_div(a, b)", 2),
     "equal": _compare("T_eq(a, b)"),
-    "erf": _float("math_erf(a)"),
-    "exp": _float("math_exp(a)"),
-    "exp2": _float("math_exp2(a)"),
-    "expm1": _float("math_expm1(a)"),
     "floor": _whole("floor"),
     "floor_divide": Function(FLOOR_DIVIDE, 2),
     "fmod": Function({"*": "T_rem(a, b)"}, 2),
     "greater": _compare("T_lt(b, a)"),
     "greater_equal": _compare("T_le(b, a)"),
-    "hypot": _float("math_hypot(a, b)", 2),
     "isfinite": Function(
         {"f32": _truth("f32_magnitude(a) < 0x7f800000u"), "*": "1u"}, 1, "biuf", is_truth=True
     ),
@@ -138,11 +132,6 @@ FUNCTIONS: dict[str, Function] = {
     "isnan": Function({"f32": _truth("math_is_nan(a)"), "*": "0u"}, 1, "biuf", is_truth=True),
     "less": _compare("T_lt(a, b)"),
     "less_equal": _compare("T_le(a, b)"),
-    "log": _float("math_log(a)"),
-    "log10": _float("math_log10(a)"),
-    "log1p": _float("math_log1p(a)"),
-    "log2": _float("math_log2(a)"),
-    "logaddexp": _float("math_logaddexp(a, b)", 2),
     "logical_and": _logical("T_is_true(a) && T_is_true(b)", 2),
     "logical_not": _logical("!T_is_true(a)", 1),
     "logical_or": _logical("T_is_true(a) || T_is_true(b)", 2),
@@ -167,13 +156,8 @@ FUNCTIONS: dict[str, Function] = {
         "iuf",
         is_truth=True,
     ),
-    "sin": _float("math_sin(a)"),
-    "sinh": _float("math_sinh(a)"),
-    "sqrt": _float("math_sqrt(a)"),
     "square": Function("T_mul(a, a)"),
     "subtract": Function("T_sub(a, b)", 2),
-    "tan": _float("math_tan(a)"),
-    "tanh": _float("math_tanh(a)"),
     "trunc": _whole("trunc"),
 }
 # What NumPy refuses for bool rather than computing in int8.

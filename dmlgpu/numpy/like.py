@@ -21,14 +21,7 @@ def _made(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 CREATION: dict[str, Callable[..., Tensor]] = {
-    "arange": _made(creation.arange),
-    "array": _made(creation.array),
-    "asanyarray": _made(creation.asarray),
-    "asarray": _made(creation.asarray),
-    "ascontiguousarray": _made(creation.asarray),
-    "empty": _made(creation.empty),
-    "eye": _made(creation.eye),
-    "full": _made(creation.full),
-    "ones": _made(creation.ones),
-    "zeros": _made(creation.zeros),
+    name: _made(getattr(creation, name))
+    for name in ("arange", "array", "asarray", "empty", "eye", "full", "ones", "zeros")
 }
+CREATION |= dict.fromkeys(("asanyarray", "ascontiguousarray"), CREATION["asarray"])

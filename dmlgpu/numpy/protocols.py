@@ -26,14 +26,8 @@ from dmlgpu.tensor import Tensor
 
 # NumPy's universal functions whose names are not the standard's.
 UFUNCS = {
+    **{f"arc{name}": f"a{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tan2", "tanh")},
     "absolute": "abs",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
     "conjugate": "positive",
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
