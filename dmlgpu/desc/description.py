@@ -262,11 +262,11 @@ def from_catalogue(name: str, base: type[Any] = Description, says: str = "") -> 
     """
     facts = entry(name)
     annotations: dict[str, Any] = {}
-    body: dict[str, Any] = {"__annotations__": annotations, "__module__": "dmlgpu"}
+    body: dict[str, Any] = {"__module__": "dmlgpu"}
     told = f": {says}" if says else "; the operator is not built yet."
     body["__doc__"] = f"DML_{name}_OPERATOR_DESC{told}"
     for field, kind, direction in facts.fields:
-        if field in get_type_hints(base):
+        if field in getattr(base, "__dataclass_fields__", {}):
             continue
         plain = kind.removeprefix("optional ")
         single = plain.removesuffix(" array")
@@ -277,4 +277,6 @@ def from_catalogue(name: str, base: type[Any] = Description, says: str = "") -> 
             hint = hint | None
             body[field] = None
         annotations[field] = hint
+    if annotations:
+        body["__annotations__"] = annotations
     return type(facts.desc_name, (base,), body)
