@@ -105,12 +105,14 @@ def dispatch(
     }
     if gather:
         params |= {"start1": 0, "strides1": eight([d.tuple_ for d in dims]), **gather.params}
-    is_shifted = bits < 32 and last.size >= rows.group and abs(last.source) <= STEPS
+    is_shifted = bits < 32 and last.size >= group and abs(last.source) <= STEPS
+    in_units = is_shifted and not gather and in_one and _starts_units(bits, dims, base)
+    bound = "vec4<u32>" if bits == UNIT or in_units else word_type(bits)
     lines = [
         *param_lines(params),
-        f"#bind read input: {'vec4<u32>' if bits == UNIT else word_type(bits)}",
+        f"#bind read input: {bound}",
         *(DIVISION if rows.by_product else ()),
-        *(_row(bits, last.source, wide=rows.by_product) if is_shifted else ()),
+        *(_row(bits, last.source, in_units=in_units, wide=rows.by_product) if is_shifted else ()),
         *again.place(),
         *(gather.resolve() if gather else ()),
         "fn unit_at(number: u32) -> vec4<u32> {",
@@ -204,7 +206,14 @@ def _joined(bits: int, rows: Rows) -> list[str]:
     ]
 
 
-def _row(bits: int, step: int, *, wide: bool) -> list[str]:
+def _starts_units(bits: int, dims: tuple[Dim, ...], base: int) -> bool:
+    """Whether what a unit is shifted out of begins with a unit of the source, in every row."""
+    *outer, last = dims
+    starts = [base + min(0, (UNIT // bits - 1) * last.source), *(d.source for d in outer)]
+    return last.source != 0 and not any(start * bits % UNIT for start in starts)
+
+
+def _row(bits: int, step: int, *, in_units: bool, wide: bool) -> list[str]:
     """The function from an element to a unit of those that follow it in its row.
 
     Element addresses wrap at 2^32, so word addresses must wrap where those do.
@@ -217,13 +226,19 @@ def _row(bits: int, step: int, *, wide: bool) -> list[str]:
     else:
         lowest = min(0, (group - 1) * step)
         words = range(4 * abs(step))
-        at = f"(first / {per_word}u + {{}}u) & {0xFFFFFFFF // per_word}u"
-        lines = [
-            f"  let first = e - {-lowest}u;",
-            f"  let shift = first % {per_word}u * {bits}u;",
-            *(f"  let u{k} = load_input({at.format(k)});" for k in (*words, len(words))),
-            *(f"  let w{k} = {funnel(f'u{k}', f'u{k + 1}', 'shift', wide=wide)};" for k in words),
-        ]
+        per = group if in_units else per_word
+        at = f"(first / {per}u + {{}}u) & {0xFFFFFFFF // per}u"
+        lines = [f"  let first = e - {-lowest}u;"]
+        if in_units:
+            lines += [f"  let u{k} = load_input({at.format(k)});" for k in range(abs(step))]
+            lines += [f"  let w{k} = u{k // 4}[{k % 4}];" for k in words]
+        else:
+            pairs = [(f"u{k}", f"u{k + 1}") for k in words]
+            lines += [
+                f"  let shift = first % {per_word}u * {bits}u;",
+                *(f"  let u{k} = load_input({at.format(k)});" for k in (*words, len(words))),
+                *(f"  let w{k} = {funnel(*pairs[k], 'shift', wide=wide)};" for k in words),
+            ]
         found = [divmod((step * k - lowest) * bits, 32) for k in range(group)]
         pieces = ((k * bits, f"w{word}", place) for k, (word, place) in enumerate(found))
         made = list(put_together(bits, pieces).values())
