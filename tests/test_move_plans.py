@@ -262,6 +262,27 @@ def test_narrow_elements_are_shifted_out_of_words(data_type: T, step: int, loads
 
 
 @pytest.mark.parametrize(
+    ("data_type", "sizes", "offset", "step", "loads"),
+    [
+        (T.UINT8, (9, 3840), 0, 2, 2),
+        (T.FLOAT16, (9, 3840), 0, -1, 1),
+        (T.FLOAT16, (3833,), 0, 3, 3),  # the last unit goes on behind the row
+        (T.UINT8, (9, 3840), 1, 2, 9),  # begins within a unit
+        (T.UINT8, (9, 3847), 0, 2, 9),  # and so do rows, which end within one
+    ],
+)
+def test_narrow_elements_are_shifted_out_of_units(
+    data_type: T, sizes: tuple[int, ...], offset: int, step: int, loads: int
+) -> None:
+    """Where every unit of the output begins with one of the source."""
+    rest = (0,) * (len(sizes) - 1)
+    windows = (*sizes[:-1], sizes[-1] - offset)
+    how = {"offsets": (*rest, offset), "windows": windows, "steps": (*(1 for _ in rest), step)}
+    code = one(copy(TensorDesc(data_type, sizes), **how)).code
+    assert code.count("load_input(") == loads
+
+
+@pytest.mark.parametrize(
     ("data_type", "sizes", "how", "kernel"),
     [
         (T.UINT32, (64, 4096), {"strides": (1, 64)}, "tile"),
@@ -274,6 +295,8 @@ def test_narrow_elements_are_shifted_out_of_words(data_type: T, step: int, loads
         (T.UINT8, (64, 4096), {"steps": (1, -1)}, "packed"),
         (T.UINT8, (64, 4096), {"steps": (1, 5)}, "packed"),
         (T.UINT8, (40, 9), {"strides": (10, 1)}, "tile"),
+        (T.UINT64, (64, 40, 2), {"strides": (2, 128, 1)}, "tile"),  # units of 16 bytes
+        (T.UINT64, (64, 40, 2), {"steps": (1, 2, 1)}, "packed"),
     ],
 )
 def test_tiles_serve_layouts_whose_neighbours_differ(
@@ -291,6 +314,7 @@ def test_tiles_serve_layouts_whose_neighbours_differ(
         ((4096, 4096), (1, 4096), [1, 0]),  # as many: along the output
         ((9, 65536, 3), (3 * 65536, 1, 65536), [1, 0]),  # images one after the other
         ((20000, 2, 287), (1, 300 * 20000, 20000), [1, 2, 0]),  # but not the parts of their rows
+        ((4, 20, 99000), (25, 1, 100), [0, 2]),  # nor what is read from the same lines
     ],
 )
 def test_tiles_that_follow_one_another_are_neighbours(
@@ -339,6 +363,22 @@ def test_tiles_have_enough_loads_under_way(
     text, _ = expanded(dispatch.shader, dispatch.slots, dispatch.code)
     assert dispatch.constants["WG_SIZE"] == lanes
     assert sum(line.count("= load_input(") for line in text) == loads
+
+
+@pytest.mark.parametrize(
+    ("bits", "dims", "work"),
+    [
+        (8, ((142, 1890392, -2), (472598, 4, -288), (4, 1, -136108800)), 1.21),
+        (8, ((26, 2581345, 906), (151, 17095, 2), (1315, 13, 26576), (13, 1, 35000592)), 1.14),
+        (32, ((2, 16777339, 185748), (61909, 271, 1), (271, 1, 371496)), 1.13),
+        (32, ((259, 64777, -1), (64777, 1, -262)), 1.06),
+    ],
+)
+def test_tiles_take_in_little_more_than_there_is(
+    bits: int, dims: tuple[tuple[int, int, int], ...], work: float
+) -> None:
+    """They have whole units of a run, and overlap by hardly more than these need."""
+    assert 1 <= tile_of(bits, tuple(Dim(*d) for d in dims), 49152).work <= work
 
 
 def test_tiles_whose_units_overlap_are_long() -> None:

@@ -72,6 +72,12 @@ LAYOUTS: dict[str, tuple[tuple[str, ...], tuple[int, ...], dict[str, Any]]] = {
     "channels_last": (("tile",), (3, 40, 97), {"strides": (1, 3 * 97, 3)}),
     "channels_first": (("tile",), (40, 97, 3), {"strides": (97, 1, 40 * 97)}),
     "pixels_mirrored": (("tile",), (40, 97, 3), {"steps": (1, -1, 1)}),
+    "turned_units": (("tile in units",), (37, 70, 16), {"strides": (16, 37 * 16, 1)}),
+    "turned_units_backwards": (
+        ("tile in units",),
+        (5, 7, 33, 16),
+        {"strides": (16, 80, 560, 1), "steps": (1, -1, -2, 1)},
+    ),
     "all_turned": (("tile",), (5, 6, 7, 8), {"strides": (1, 5, 30, 210), "steps": (1, -1, 1, -1)}),
     "interleaved": (("sparse",), (2, 2), {"strides": (3, 2)}),
     "repeated_rows": (BY_ELEMENT + PACKED, (37, 54), {"source": (0, 1)}),
@@ -152,7 +158,8 @@ class Forced:
         if way != "copies":
             self.patch.setattr(move, "choose", lambda layout: kernel)
         self.patch.setattr(move, "CPU_SHARES", 2 if group == "runs" else 2048)
-        if kernel in ("dense", "words", "tile") or group == "elements" or way in PACKED:
+        by_element = kernel in ("dense", "words", "tile") and group != "units"
+        if by_element or group == "elements" or way in PACKED:
             self.patch.setattr(move, "widen", lambda *given, most: widen(*given, most=0))
         if kernel == "sparse":
             self.patch.setattr(move, "is_nested", lambda dims: False)

@@ -269,8 +269,8 @@ class Layout:
     @property
     def is_permuted(self) -> bool:
         """Whether another loop than the output's innermost steps least through the source."""
-        nearest = min((abs(d.source) for d in self.dims if d.source), default=0)
-        return abs(self.dims[-1].source) > nearest
+        steps = [abs(d.source) for d in self.dims if d.size > 1]
+        return bool(steps) and steps[-1] > min((step for step in steps if step), default=0)
 
     @property
     def stays(self) -> bool:
@@ -314,8 +314,8 @@ CHOICES: tuple[Choice, ...] = (
     ),
     (
         lambda m: (
-            not (m.on_cpu or m.gather or m.bits == 128)
-            and (m.is_permuted or (m.is_short and len(m.dims) > 1 and not m.stays))
+            not (m.on_cpu or m.gather)
+            and (m.is_permuted or (m.is_short and m.bits < 128 and len(m.dims) > 1 and not m.stays))
         ),
         "tile",
         "transpose float32 bandwidth: whole sectors on both sides, where dense is 0.12 of a copy",

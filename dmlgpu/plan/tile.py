@@ -36,6 +36,7 @@ REPEATS = 8  # steps of a loop that stays where it is in the source, up to which
 FOLLOWING = 5  # words that hold what follows a run, where it may begin within a word
 SIDE = 32  # blocks along the first loop that are taken side by side at least
 OVERLAP = 1.1  # times what there is that tiles take in, from which on longer ones may be better
+SHORT = 512  # bits of a run of the output that is cut no more while others can be
 LONG = 320  # bits of a run of the output that is long enough to end within units
 
 
@@ -43,7 +44,7 @@ LONG = 320  # bits of a run of the output that is long enough to end within unit
 class Tile:
     """The box of a move: how many steps of each loop, and how the two sides walk them.
 
-    Elements have 32 bits at most: one of 64 is two words, and which of them is the last loop.
+    Elements have 32 bits at most: wider ones are several words, and which of them is the last loop.
     """
 
     dims: tuple[Dim, ...]
@@ -52,7 +53,7 @@ class Tile:
     block: tuple[int, ...]  # of these, what one invocation takes in at once
     out_run: tuple[int, ...]  # the loops of a run of the output, which go on where one ends
     end: int  # elements of the output, gaps included
-    is_paired: bool  # the words of an element of 64 bits, which are read at once
+    at_once: int  # words of an element, which are read at once
 
     @property
     def per_word(self) -> int:
@@ -287,27 +288,28 @@ def tile_of(bits: int, dims: tuple[Dim, ...], storage: int) -> Tile:
     dims = tuple(d for d in dims if d.size > 1)
     if all(d.out != 1 for d in dims):  # runs of one element
         dims = (*dims, Dim(1, 1, 1))
-    if is_paired := bits == 64:
-        dims = (*(d.scaled(2, 1) for d in dims), Dim(2, 1, 1))
+    at_once = max(1, bits // 32)
+    if at_once > 1:
+        dims = (*(d.scaled(at_once, 1) for d in dims), Dim(at_once, 1, 1))
         bits = 32
     room = min(WORDS, storage // 4)
-    large, small = (_fitting(bits, dims, n, room, is_paired) for n in (TILE, TILE // 2))
+    large, small = (_fitting(bits, dims, n, room, at_once) for n in (TILE, TILE // 2))
     fits = bits == 32 and small.in_units and small.is_long and small.out_run == large.out_run
     return small if fits else large
 
 
-def _fitting(bits: int, dims: tuple[Dim, ...], most: int, room: int, is_paired: bool) -> Tile:
+def _fitting(bits: int, dims: tuple[Dim, ...], most: int, room: int, at_once: int) -> Tile:
     """A tile of at most so many bits, and words of workgroup memory."""
     whole = closed(dims, UNIT // bits)  # gaps between runs that begin within units are moved, too
-    made = _in_blocks(bits, whole, _box(most // bits, bits, whole), extent(dims), is_paired)
+    made = _in_blocks(bits, whole, _box(most // bits, bits, whole), extent(dims), at_once)
     if made.work > OVERLAP and bits < 32 and not made.in_units:
-        long = _in_blocks(bits, whole, _box(most // bits, bits, whole, 2), extent(dims), is_paired)
+        long = _in_blocks(bits, whole, _box(most // bits, bits, whole, 2), extent(dims), at_once)
         made = long if long.work < 0.95 * made.work else made
-    return made if made.words <= room else _fitting(bits, dims, most // 2, room, is_paired)
+    return made if made.words <= room else _fitting(bits, dims, most // 2, room, at_once)
 
 
 def _in_blocks(
-    bits: int, dims: tuple[Dim, ...], box: tuple[int, ...], end: int, is_paired: bool
+    bits: int, dims: tuple[Dim, ...], box: tuple[int, ...], end: int, at_once: int
 ) -> Tile:
     """A box with its blocks: those that read most, in the longest runs, and are not too large."""
     out_run = _out_run(dims, box)
@@ -315,8 +317,8 @@ def _in_blocks(
     for n in reversed(range(1, len(out_run) + 1)):
         if n < len(out_run) and prod(box[d] for d in out_run[:n]) * bits < LONG:
             break
-        tile = Tile(dims, bits, box, (1,) * len(box), out_run[:n], end, is_paired)
-        for wanted in (2,) if is_paired else [n for n in (4, 2, 1) if n * bits <= 32]:
+        tile = Tile(dims, bits, box, (1,) * len(box), out_run[:n], end, at_once)
+        for wanted in (at_once,) if at_once > 1 else [n for n in (4, 2, 1) if n * bits <= 32]:
             tiles.append(replace(tile, block=_block(tile, wanted)))
     fitting = [tile for tile in tiles if prod(tile.block) * bits <= 32 * BLOCK_WORDS]
     if not fitting:
@@ -377,7 +379,11 @@ def _box(most: int, bits: int, dims: tuple[Dim, ...], stretch: int = 1) -> tuple
             box[d] = max(box[d], _steps(dims[d].size, 1 + -(-(edge - span) // abs(steps[d]))))
             span += (box[d] - 1) * abs(steps[d])
     while prod(box) > most:
-        d = max(range(len(dims)), key=lambda d: (1 < box[d] < dims[d].size, box[d]))
+        run = _out_run(dims, box)
+        kept = run if prod(box[d] for d in run) * bits <= SHORT else ()
+        d = max(
+            range(len(dims)), key=lambda d: (1 < box[d] < dims[d].size and d not in kept, box[d])
+        )
         some = most * box[d] // prod(box) // unit * unit
         half = 1 << (box[d] - 1).bit_length() - 1
         box[d] = some if half < some < box[d] else half
@@ -387,10 +393,17 @@ def _box(most: int, bits: int, dims: tuple[Dim, ...], stretch: int = 1) -> tuple
     for d in by_output:  # and then there are more of them
         while box[d] < dims[d].size and 2 * prod(box) <= most:
             box[d] = min(2 * box[d], dims[d].size)
-    for d, dim in enumerate(dims):  # tiles of a loop hardly overlap
-        tiles = -(-dim.size // box[d])
+    run = _out_run(dims, box)
+    own = Tile(dims, bits, tuple(box), (1,) * len(box), run, extent(dims), 1).own
+    for d, dim in enumerate(dims):  # tiles of a loop hardly overlap by more than they must
+        # Of narrower elements a unit is too much of a run: longer ones are tried for these.
+        again = box[d] - own[d] if bits == 32 else 0
+        tiles = -(-(dim.size - again) // (box[d] - again))
+        even = -(-(dim.size - again) // tiles) + again
         group = unit if unit <= box[d] and d in by_output[:2] else 32 // bits
-        box[d] = min(box[d], -(-dim.size // (tiles * group)) * group)
+        if bits == 32 and d not in run:
+            group = 1
+        box[d] = min(box[d], -(-even // group) * group)
     return tuple(box)
 
 

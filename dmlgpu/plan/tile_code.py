@@ -13,7 +13,7 @@ from math import prod
 from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight, funnel, of_eight
 from dmlgpu.plan.packed import put_together
 from dmlgpu.plan.rows import DIVISION, divisors, quotient
-from dmlgpu.plan.tile import Tile
+from dmlgpu.plan.tile import EDGE, Tile
 from dmlgpu.plan.values import param_lines
 
 
@@ -48,7 +48,7 @@ def _declared(tile: Tile, by_product: bool) -> list[str]:
     all tiles are whole. Only where the output is one run it ends beyond that.
     """
     lines = [
-        f"#bind read input: {'vec2<u32>' if tile.is_paired else 'u32'}",
+        f"#bind read input: {f'vec{tile.at_once}<u32>' if tile.at_once > 1 else 'u32'}",
         f"var<workgroup> held: array<array<u32, {tile.plane}>, {tile.group}>;",
         "struct Tile { source: u32, output: u32, reach: u32, }",
         "fn tile_at(number: u32) -> Tile {",
@@ -59,9 +59,12 @@ def _declared(tile: Tile, by_product: bool) -> list[str]:
     ]
     cut = [d for d in range(len(tile.dims)) if tile.counts[d] > 1]
     # Tiles that follow one another are neighbours on both sides: first the loop with the fewest.
-    # Last are those of which a tile has one step, and which step further than all others.
+    # Last are those of which a tile has one step, and which step further than all others, unless
+    # what the next step reads lies in the same lines of a cache.
     furthest = max((d.out for d, n in zip(tile.dims, tile.box, strict=True) if n > 1), default=0)
-    cut.sort(key=lambda d: (tile.dims[d].out > furthest, tile.counts[d], -d))
+    lines_apart = [not 0 < abs(d.source) * tile.bits < EDGE for d in tile.dims]
+    is_far = [d.out > furthest and apart for d, apart in zip(tile.dims, lines_apart, strict=True)]
+    cut.sort(key=lambda d: (is_far[d], tile.counts[d], -d))
     for d in cut:
         if d != cut[-1]:
             lines.append(f"  next = {quotient('rest', 'counts', d, by_product=by_product)};")
@@ -163,10 +166,10 @@ def _taken(tile: Tile, source_base: int, wide: bool) -> list[str]:
     for i, rows in enumerate(product(*(_offsets(tile, d, step=1) for d in across))):
         terms = [f"{s}u * {_stride(tile, d)}" for s, d in zip(rows, across, strict=True) if s]
         lines.append(f"  #repeat {n}: let e$_{i} = {_sum(['b$', *terms])};")
-        if tile.is_paired:
-            lines.append(f"  #repeat {n}: let p$_{i} = load_input(e$_{i} / 2u);")
+        if tile.at_once > 1:
+            lines.append(f"  #repeat {n}: let p$_{i} = load_input(e$_{i} / {tile.at_once}u);")
             lines += [f"  #repeat {n}: let l$_{i}_{word} = p$_{i}[{word}];" for word in raw]
-        for word in [] if tile.is_paired else raw:
+        for word in [] if tile.at_once > 1 else raw:
             at = f"e$_{i} / {per_word}u + {word}u"
             at = f"({at}) & {0xFFFFFFFF // per_word}u" if wraps and per_word > 1 else at
             lines.append(f"  #repeat {n}: let l$_{i}_{word} = load_input({at});")
@@ -258,8 +261,8 @@ def _followed(tile: Tile) -> list[str]:
         shift = f"(e{i} % {per_word}u * {bits}u)"
         lines.append(f"  let e{i} = {' '.join(['e', *at])};")
         word = (
-            f"load_input(e{i} / 2u)[e{i} % 2u]"
-            if tile.is_paired
+            f"load_input(e{i} / {tile.at_once}u)[e{i} % {tile.at_once}u]"
+            if tile.at_once > 1
             else f"load_input(e{i} / {per_word}u)"
         )
         lines.append(f"  let l{i} = ({word} >> {shift}) & {(1 << bits) - 1}u;")
