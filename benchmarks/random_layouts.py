@@ -92,7 +92,7 @@ def workload(
     shape: Shape,
     dtype: str,
     numpy: str,
-    torch: str | None,
+    torch: str | tuple[str, ...] | None,
     inputs: Sequence[Operand],
     **more: Any,
 ) -> Workload:
@@ -131,15 +131,15 @@ def move(random: Random, nbytes: int) -> Workload:
         packed, view = permuted(random, tuple(shape))
     taken = eval(f"np.s_[{', '.join(index)}]", {"np": np})
     asked = windowed(*(taken if isinstance(taken, tuple) else (taken,)))(tuple(shape))
-    torch = f"x[{', '.join(forward)}]"
+    torch, cloned = f"x[{', '.join(forward)}]", "clone(memory_format=torch.contiguous_format)"
+    # What flip returns has its axes in the order of what it is given: packed before, or behind.
+    turned = (f"{torch}.flip({flips}).contiguous()", f"{torch}.{cloned}.flip({flips})")
     return workload(
         "SLICE1",
         out,
         dtype,
         f"x[{', '.join(index)}].copy()",
-        f"{torch}.flip({tuple(flips)}).contiguous()"
-        if flips
-        else f"{torch}.clone(memory_format=torch.contiguous_format)",
+        turned if flips else f"{torch}.{cloned}",
         [Operand("x", lambda s: packed, seen="" if view == "a" else view)],
         attributes=asked,
     )

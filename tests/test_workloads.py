@@ -141,6 +141,13 @@ def test_a_difference_is_told_in_steps_of_the_type() -> None:
     assert rivals.differs(a, b + 1, 4).tolist() == [True, True, False, False, True]
 
 
+def test_random_moves_are_packed_by_pytorch_too() -> None:
+    """What `flip` alone returns keeps the order of its operand's axes, which is less work."""
+    written = [w.expressions("PyTorch") for w in random_layouts.drawn("moves", 3, 60, 1 << 14)]
+    assert any("flip" in how for ways in written for how in ways)
+    assert all("contiguous" in how for ways in written for how in ways)
+
+
 @pytest.mark.parametrize("kind", list(random_layouts.KINDS))
 def test_random_layouts_are_valid_and_the_same_for_a_seed(kind: str) -> None:
     drawn = list(random_layouts.drawn(kind, 3, 40, 1 << 14))
