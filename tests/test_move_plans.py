@@ -262,6 +262,24 @@ def test_narrow_elements_are_shifted_out_of_words(data_type: T, step: int, loads
 
 
 @pytest.mark.parametrize(
+    ("data_type", "row", "step", "loads"),
+    [
+        (T.FLOAT16, 79, 1, 8),  # less than shifting two rows takes
+        (T.FLOAT16, 257, 1, 5),  # few units have two rows
+        (T.UINT8, 79, 1, 5),
+        (T.UINT8, 79, -2, 16),
+    ],
+)
+def test_elements_of_short_rows_are_read_by_the_fewest_loads(
+    data_type: T, row: int, step: int, loads: int
+) -> None:
+    """Almost every subgroup has a unit that goes on in the next row, and then all read both."""
+    reach = (row - 1) * abs(step) + 1
+    desc = copy(TensorDesc(data_type, (900, reach + 2)), windows=(900, reach), steps=(1, step))
+    assert one(desc).code.count("load_input(") == loads
+
+
+@pytest.mark.parametrize(
     ("data_type", "sizes", "offset", "step", "loads"),
     [
         (T.UINT8, (9, 3840), 0, 2, 2),
@@ -297,6 +315,8 @@ def test_narrow_elements_are_shifted_out_of_units(
         (T.UINT8, (40, 9), {"strides": (10, 1)}, "tile"),
         (T.UINT64, (64, 40, 2), {"strides": (2, 128, 1)}, "tile"),  # units of 16 bytes
         (T.UINT64, (64, 40, 2), {"steps": (1, 2, 1)}, "packed"),
+        (T.UINT64, (64, 40, 8), {"strides": (8, 64 * 8, 1)}, "tile"),  # and pieces of up to 64
+        (T.UINT64, (64, 40, 10), {"strides": (10, 64 * 10, 1)}, "packed"),
     ],
 )
 def test_tiles_serve_layouts_whose_neighbours_differ(
@@ -379,6 +399,19 @@ def test_tiles_take_in_little_more_than_there_is(
 ) -> None:
     """They have whole units of a run, and overlap by hardly more than these need."""
     assert 1 <= tile_of(bits, tuple(Dim(*d) for d in dims), 49152).work <= work
+
+
+@pytest.mark.parametrize(
+    ("dims", "steps"),
+    [
+        (((1946, 8622, -5), (8622, 1, 19490)), (16, 128)),  # one word of five
+        (((834, 20128, 26), (16, 1258, 1), (1258, 1, 21762)), (2, 16, 64)),  # 16 of 26
+    ],
+)
+def test_tiles_reach_further_where_most_is_left_out(
+    dims: tuple[tuple[int, int, int], ...], steps: tuple[int, ...]
+) -> None:
+    assert tile_of(32, tuple(Dim(*d) for d in dims), 49152).box == steps
 
 
 def test_tiles_whose_units_overlap_are_long() -> None:

@@ -32,6 +32,7 @@ LONG_ROW = 16  # units, from which on a row is worth cutting into pieces
 AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more compile for minutes
 # As plans call them until they are renamed.
 SOURCE, OUTPUT = "input_tensor", "output_tensor"
+PIECE = 512  # bits of a run, up to which it is less than what memory is read by
 SHORT_RUN = 128  # bits of a run, up to which its elements are moved with those of others
 COORDINATE = (
     "const INDEX_WORDS = {}u;\n"
@@ -268,8 +269,13 @@ class Layout:
 
     @property
     def is_permuted(self) -> bool:
-        """Whether another loop than the output's innermost steps least through the source."""
-        steps = [abs(d.source) for d in self.dims if d.size > 1]
+        """Whether another loop than the output's innermost steps least through the source.
+
+        A short piece of whole units counts as an element.
+        """
+        is_piece = self.bits == 128 and self.dims[-1].size * self.bits <= PIECE
+        loops = self.dims[:-1] if is_piece else self.dims
+        steps = [abs(d.source) for d in loops if d.size > 1]
         return bool(steps) and steps[-1] > min((step for step in steps if step), default=0)
 
     @property

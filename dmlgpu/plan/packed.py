@@ -24,6 +24,7 @@ INDICES = "indices_tensor"
 WRITTEN = 2  # units of an invocation where little is read: workgroups start in turn
 MOST_REPEATS = 4  # stores of a unit that is made once, as shaders/move/packed.wgsl has them
 STEPS = 4  # elements from one to the next, up to which they are shifted out of words
+TURNING = 16  # units of a row, below which every subgroup has some that go on in the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,10 @@ def dispatch(
     }
     if gather:
         params |= {"start1": 0, "strides1": eight([d.tuple_ for d in dims]), **gather.params}
+    loads = 4 * abs(last.source) + 1  # of a unit that is shifted out of words
+    is_turning = not (in_one or gather) and last.source != 0 and last.size < TURNING * group
     is_shifted = bits < 32 and last.size >= group and abs(last.source) <= STEPS
+    is_shifted = is_shifted and not (is_turning and group < 2 * loads)
     in_units = is_shifted and not gather and in_one and _starts_units(bits, dims, base)
     bound = "vec4<u32>" if bits == UNIT or in_units else word_type(bits)
     lines = [

@@ -31,6 +31,7 @@ PER_LANE = 8  # words of a tile for each invocation
 WORDS = 5120  # that a tile holds at most, where an adapter has the room
 BLOCK_WORDS = 40  # of a block at most, which lie in registers
 SECTOR = 256  # bits that are read together: more between two of a row are two rows
+GAPS = 2  # times an edge, where half of what is read or more is left out
 STEPS = 4  # elements from one to the next, up to which a row is read with what lies between
 REPEATS = 8  # steps of a loop that stays where it is in the source, up to which it is read once
 FOLLOWING = 5  # words that hold what follows a run, where it may begin within a word
@@ -376,7 +377,9 @@ def _box(most: int, bits: int, dims: tuple[Dim, ...], stretch: int = 1) -> tuple
         for d in order_of(steps):
             if span >= enough or not steps[d]:
                 break
-            box[d] = max(box[d], _steps(dims[d].size, 1 + -(-(edge - span) // abs(steps[d]))))
+            is_thin = bits == 32 and steps is source and abs(steps[d]) >= 2 * span
+            reach = edge * GAPS if is_thin else edge
+            box[d] = max(box[d], _steps(dims[d].size, 1 + -(-(reach - span) // abs(steps[d]))))
             span += (box[d] - 1) * abs(steps[d])
     while prod(box) > most:
         run = _out_run(dims, box)
