@@ -92,11 +92,19 @@ def _box_at(boxes: Boxes) -> list[str]:
     """Where the boxes of workgroup `number` begin, and how many steps of each loop are left."""
     axis = boxes.axis
     members = [*("source", "target_", "partial", "steps"), *(f"n{d}" for d in range(axis))]
+    flags = ["whole"]
+    near = boxes.by_output[0]
     whole = [
-        f"box.n{d} == {boxes.box[d]}u" for d in range(axis) if boxes.dims[d].size % boxes.box[d]
+        f"box.n{d} == {boxes.box[d]}u"
+        for d in range(axis)
+        if (boxes.counts[d] - 1) * boxes.strides[d] + boxes.box[d] != boxes.dims[d].size
     ]
+    if boxes.overlap:  # the first and the last of a row write its ends, which are halves of words
+        flags += ["is_first", "is_last"]
+        whole += ["!box.is_first", "!box.is_last"]
     lines = [
-        f"struct Box {{ whole: bool, {' '.join(f'{name}: u32,' for name in members)} }}",
+        f"struct Box {{ {' '.join(f'{name}: bool,' for name in flags)}"
+        f" {' '.join(f'{name}: u32,' for name in members)} }}",
         "fn box_at(number: u32) -> Box {",
         "  var rest = number;",
         "  var next = 0u;",
@@ -107,13 +115,14 @@ def _box_at(boxes: Boxes) -> list[str]:
     ]
     # In the order of the output, but segments last, and boxes that are not walked along a loop of
     # few first: so those which are neighbours in the input are near in time too.
-    near = NEAR if boxes.is_one else 0
+    few = NEAR if boxes.is_one else 0
     order = sorted(
-        order_of([d.out for d in boxes.dims]), key=lambda d: (d == axis, boxes.counts[d] > near)
+        order_of([d.out for d in boxes.dims]), key=lambda d: (d == axis, boxes.counts[d] > few)
     )
     last = next((d for d in reversed(order) if boxes.counts[d] > 1), -1)
     for d in order:
-        own = "params.segment_steps" if d == axis else f"{boxes.box[d]}u"
+        own = "params.segment_steps" if d == axis else f"{boxes.strides[d]}u"
+        most = "params.segment_steps" if d == axis else f"{boxes.box[d]}u"
         left = "steps" if d == axis else f"n{d}"
         if boxes.counts[d] == 1:  # a division less
             lines.append(f"  box.{left} = {of_eight('sizes', d)};")
@@ -125,10 +134,15 @@ def _box_at(boxes: Boxes) -> list[str]:
             f"  first = {number} * {own};",
             f"  box.source += first * {of_eight('in_strides', d)};",
             f"  box.target_ += first * {of_eight('out_strides', d)};",
-            f"  box.{left} = min({of_eight('sizes', d)} - first, {own});",
+            f"  box.{left} = min({of_eight('sizes', d)} - first, {most});",
             f"  box.partial += {at} * {of_eight('partial_strides', d)};",
             "  rest = next;",
         ]
+        if boxes.overlap and d == near:
+            lines += [
+                "  box.is_first = first == 0u;",
+                f"  box.is_last = first + {own} + 1u >= {of_eight('sizes', d)};",
+            ]
     return [*lines, f"  box.whole = {' && '.join(whole) or 'true'};", "  return box;", "}"]
 
 
@@ -310,7 +324,7 @@ def _words(boxes: Boxes, wide: int, i: int) -> tuple[str, str, list[str]]:
     steps = [d.source for k, d in enumerate(dims) if k != near and d.size > 1]
     pair = f"loaded.w{i}"
     kind = "u32"
-    if any(n % 2 for n in (boxes.scan.in_base, boxes.segment_steps, *steps)):
+    if any(n % 2 for n in (boxes.scan.in_base, boxes.strides[near], *steps)):
         # A pair that begins inside a word ends in the next one.
         kind, first = "vec2<u32>", f"vec2<u32>({first}, load_input((at{i} + 1u) / 2u))"
         pair = f"({funnel(f'{pair}.x', f'{pair}.y', f'(at{i} % 2u * 16u)')})"
@@ -480,13 +494,16 @@ def _put_out(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """Writes a box in the order of the output."""
     if boxes.writes_lines:
         return ["fn put_out(box: Box, done: u32, lane: u32) { }"]
-    made = _pairs_put if boxes.in_pairs else _sectors_put if boxes.margin else _elements_put
+    made = _sectors_put if boxes.margin else _pairs_put if boxes.in_pairs else _elements_put
     bodies = {whole: made(boxes, held, whole) for whole in (True, False)}
     return _either("put_out(box: Box, done: u32, lane: u32)", bodies)
 
 
 def _sectors_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
-    """Writes whole sectors: of each line, the last few steps wait for the next box of the walk."""
+    """Writes whole sectors: of each line, the last few steps wait for the next box of the walk.
+
+    Of halves, words: those that hold one end of a line, or of a segment, are merged.
+    """
     order, axis, kept = boxes.writes, boxes.axis, boxes.margin
     spots = Spots(boxes, order, held, "out_strides", whole=whole)
     rows = [d for d in order.loops if d != axis]
@@ -498,27 +515,41 @@ def _sectors_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
         f"  let at = {_sum(at)};",
         f"  let spot = {_sum([f'c{d} * {held[d]}u' for d in rows])};",
     ]
+    wide = 2 if boxes.in_pairs else 1
+    backward = boxes.dims[axis].out < 0
     stores = []
     for i in range(order.items):
         adds = [(order.of_item(d, i), d) for d in rows]
         row = _sum(["at", *(f"{n}u * {of_eight('out_strides', d)}" for n, d in adds if n)])
-        late = f"at{i} % {kept}u"
-        if boxes.dims[axis].out < 0:
-            late = f"{kept - 1}u - at{i} % {kept}u"
+        late = f"{kept - 1}u - at{i} % {kept}u" if backward else f"at{i} % {kept}u"
         k = spots.along(axis, i)
         more = sum(n * held[d] for n, d in adds)
+        own = [f"held[spot + {more}u + (t{i} + {kept + j}u) * {held[axis]}u]" for j in range(wide)]
         lines += [
             f"  let at{i} = {row};",
-            f"  let t{i} = {k} - ({late});",
-            f"  let v{i} = held[spot + {more}u + (t{i} + {kept}u) * {held[axis]}u];",
+            f"  let t{i} = ({k}) * {wide}u - ({late});",
+            *(f"  let v{i}_{j} = {value};" for j, value in enumerate(own)),
         ]
         here = [
             f"{spots.along(d, i)} < {spots.left(d)}" for d in rows if not whole or order.leaves(d)
         ]
-        here += [f"{k} < STEPS"] if order.leaves(axis) else []
-        if not whole:
-            here.append(f"i32(t{i}) < i32(left) && (done > 0u || i32(t{i}) >= 0)")
-        stores.append(_when(_all(here), f"put(at{i} + t{i} * {step}, v{i});"))
+        here += [f"({k}) * {wide}u < STEPS"] if order.leaves(axis) else []
+        puts = [f"put(at{i} + (t{i} + {j}u) * {step}, v{i}_{j});" for j in range(wide)]
+        stored = puts[0]
+        if wide == 2:
+            low, high = (1, 0) if backward else (0, 1)
+            word = f"(at{i} + (t{i} + {low}u) * {step}) / 2u"
+            stored = f"store_output({word}, encode_pair(v{i}_{low}, v{i}_{high}));"
+        if whole:
+            stores.append(_when(_all(here), stored))
+            continue
+        is_in = [f"in{i}_{j}" for j in range(wide)]
+        for j, name in enumerate(is_in):
+            inside = f"i32(t{i} + {j}u) < i32(left) && (done > 0u || i32(t{i} + {j}u) >= 0)"
+            stores.append(f"  let {name} = {_all([*here, inside])};")
+        stores.append(_when(_all(is_in), stored))
+        if wide == 2:  # one half of a word, at an end
+            stores += [_when(f"{is_in[j]} && !{is_in[1 - j]}", puts[j]) for j in range(2)]
     return [*lines, *stores]
 
 
@@ -566,7 +597,8 @@ def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
 
     An invocation writes the words that begin with elements 2k of a run, or with 2k + 1 where the
     run begins inside a word. The first of those then also writes the run's first element. All of
-    them are under way before the ends of runs, which others write to as well.
+    them are under way before the ends of runs, which others write to as well. Where boxes overlap
+    each word is whole in one of them, and only rows have ends.
     """
     order, near, on_words = boxes.writes, boxes.by_output[0], boxes.begins_on_words
     all_pairs = whole and on_words  # nothing but whole words
@@ -578,6 +610,7 @@ def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
     checked = [d for d in rows if not whole or order.leaves(d)]
     address = [f"box.target_ + done * {of_eight('out_strides', boxes.axis)}"]
     address += [f"c{d} * {of_eight('out_strides', d)}" for d in rows]
+    at_first, at_last = (" && box.is_first", " && box.is_last") if boxes.overlap else ("", "")
     firsts, pairs, stores, ends = [], [], [], []
     for i in range(order.items):
         adds = [(order.of_item(d, i), d) for d in rows]
@@ -602,14 +635,14 @@ def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
         pairs.append(f"  let pair{i} = encode_pair({half(own[0])}, {half(own[1])});")
         stored = f"store_output((at{i} + k{i}) / 2u, pair{i});"
         stores.append(_when(_all(here) if all_pairs else f"k{i} + 1u < n{i}", stored))
-        if not all_pairs:
+        if not (all_pairs or (whole and boxes.overlap)):
             ends.append(
-                f"  if (k{i} + 1u == n{i}) {{"
+                f"  if (k{i} + 1u == n{i}{at_last}) {{"
                 f" merge_output((at{i} + k{i}) / 2u, 0xffffu, pair{i} & 0xffffu); }}"
             )
-        if not on_words:
+        if not (on_words or (whole and boxes.overlap)):
             ends.append(
-                f"  if (k{i} == 1u && n{i} > 0u) {{"
+                f"  if (k{i} == 1u && n{i} > 0u{at_first}) {{"
                 f" merge_output(at{i} / 2u, 0xffff0000u, encode({half('0u')}).x << 16u); }}"
             )
     return [

@@ -72,7 +72,7 @@ class Boxes:
     @property
     def side_by_side(self) -> int:
         """Boxes of one segment that differ in their lines."""
-        return prod(-(-d.size // b) for d, b in zip(self.dims[:-1], self.box[:-1], strict=True))
+        return prod(self.counts[:-1])
 
     @property
     def segment_steps(self) -> int:
@@ -126,6 +126,11 @@ class Boxes:
         return tuple(found) if self.scan.bits > 16 and run * self.scan.bits >= DIRECT else ()
 
     @property
+    def apart(self) -> Boxes:
+        """The same boxes with no line that two of them read."""
+        return replace(self, scan=replace(self.scan, alone=False))
+
+    @property
     def down(self) -> Order:
         """The lines of a box and their parts among invocations."""
         return self.order((*self.own, self.axis), (*self.box[:-1], self.parts))
@@ -133,8 +138,27 @@ class Boxes:
     @property
     def counts(self) -> tuple[int, ...]:
         """Boxes along each loop of lines; segments along the axis."""
-        own = (*self.box[:-1], self.segment_steps)
-        return tuple(-(-d.size // n) for d, n in zip(self.dims, own, strict=True))
+        shared = [self.overlap if d == self.by_output[0] else 0 for d in range(len(self.dims))]
+        every = zip(self.dims, self.strides, shared, strict=True)
+        return tuple(-(-(d.size - n) // step) for d, step, n in every)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Steps of each loop from one box to the next, or from one segment to the next."""
+        own = [*self.box[:-1], self.segment_steps]
+        own[self.by_output[0]] -= self.overlap
+        return tuple(own)
+
+    @property
+    def overlap(self) -> int:
+        """Lines that a box shares with the next, so that one of them has both halves of a word.
+
+        Where lines are neighbours in the output, and runs of a box begin anywhere in a word. Not
+        in place: the next box may have written the line by then.
+        """
+        near = self.by_output[0]
+        is_cut = near != self.axis and self.box[near] < self.dims[near].size
+        return int(self.scan.alone and is_cut and self.in_pairs and not self.begins_on_words)
 
     @property
     def by_input(self) -> tuple[int, ...]:
@@ -165,13 +189,15 @@ class Boxes:
     def margin(self) -> int:
         """Steps of each line that are kept from box to box, so that whole sectors are written.
 
-        Where a walk goes on in the output element by element, and lines begin anywhere.
+        Where a walk goes on in the output element by element, and lines begin anywhere; of halves
+        that begin anywhere in a word, so that whole words are.
         """
-        kept = SECTOR // self.scan.bits
-        walks = abs(self.dims[-1].out) == 1 and not self.is_one and self.scan.bits > 16
+        kept = _kept(self.scan)
+        walks = abs(self.dims[-1].out) == 1 and not self.is_one
         whole = self.box[-1] % kept == 0 and self.box[-1] >= 4 * kept
         fits = self.lines * (self.box[-1] + kept) <= self.room
-        return kept if walks and whole and fits and not self.writes_lines else 0
+        is_held = not self.writes_lines and not (self.in_pairs and self.begins_on_words)
+        return kept if walks and whole and fits and is_held else 0
 
     @property
     def reads(self) -> Order:
@@ -236,10 +262,15 @@ def _cut(
         most //= 2
     room = most * 5 // 4
     box = _box(dims, most, run // scan.bits)
-    walks = scan.bits > 16 and abs(scan.out_step) == 1 and box[-1] < scan.axis_size
-    whole = SECTOR // scan.bits if walks else 1
+    walks = abs(scan.out_step) == 1 and box[-1] < scan.axis_size
+    whole = _kept(scan) if walks else 1
     is_even = scan.axis_size <= FEW_PIECES * box[-1]
     return Boxes(scan, dims, _with_parts(box, room, whole, wg_size, is_even), 1, room, wg_size)
+
+
+def _kept(scan: Scan) -> int:
+    """Elements of a sector, or halves of a word: keeping a sector of those is hardly faster."""
+    return SECTOR // scan.bits if scan.bits > 16 else 2
 
 
 def _steps(size: int, wanted: int) -> int:

@@ -308,11 +308,19 @@ def _in_boxes(scan: Scan, adapter: Adapter, largest: int) -> Plan:
     """Boxes of elements through workgroup memory, in one pass or three."""
     scan = _by_hardware(scan, adapter)
     cut = boxes.boxes_of(scan, adapter.max_workgroup_storage)
+    made = _by_boxes(cut, scan, adapter)
+    if not cut.overlap:
+        return made
+    return replace(made, in_place=_by_boxes(cut.apart, scan, adapter))
+
+
+def _by_boxes(cut: boxes.Boxes, scan: Scan, adapter: Adapter) -> Plan:
+    """The dispatches of a scan that is cut into boxes, carries between segments included."""
     if cut.segments == 1:
         return Plan((box_code.dispatch(cut, "scan", ""),))
     carries = scan.carries(SUMS, cut.segments, cut.segments, 1)
     passes = [
-        Plan((box_code.dispatch(cut, "reduce", SUMS),)),
+        Plan((box_code.dispatch(cut.apart, "reduce", SUMS),)),
         _plan(carries, replace(adapter, forward_progress=False)),
         Plan((box_code.dispatch(cut, "scan_carried", SUMS),)),
     ]

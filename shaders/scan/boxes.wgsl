@@ -2,11 +2,11 @@
 // some lines by STEPS steps, one below the other. It reads a box in the order of the input, scans
 // its lines, and writes it in the order of the output, so that neighbours read and write neighbours
 // on both sides. Between these steps elements are in workgroup memory, except where lines are
-// neighbours on that side. A walk along the output writes whole sectors: the last MARGIN steps of a
-// box are kept for the next. Lines of several segments take three passes, as in walk.wgsl. A box is
-// read before it is written, so it may run in place. The box, `box_at`, `load_box`, `values_of`,
-// `added`, `hold`, `join_parts`, `scan_lines`, `store_sums`, `put_out` and `keep` are written by
-// dmlgpu/plan/box_code.py.
+// neighbours on that side. A walk along the output writes whole sectors, or whole words: the last
+// MARGIN steps of a box are kept for the next. Lines of several segments take three passes, as in
+// walk.wgsl. A box is read before it is written, so it may run in place where boxes do not overlap.
+// The box, `box_at`, `load_box`, `values_of`, `added`, `hold`, `join_parts`, `scan_lines`,
+// `store_sums`, `put_out` and `keep` are written by dmlgpu/plan/box_code.py.
 override WG_SIZE: u32 = 256;
 override EXCLUSIVE: bool = false;
 

@@ -299,6 +299,9 @@ def test_segments_and_in_place(
         ("UINT32", (40, 192)),
         ("INT32", (40, 191)),
         ("INT32", (2, 30_001)),
+        ("FLOAT16", (70, 403)),
+        ("UINT16", (40, 404)),
+        ("FLOAT16", (3, 30_001)),
     ],
 )
 def test_walks_along_the_output_write_whole_sectors(
@@ -314,7 +317,7 @@ def test_walks_along_the_output_write_whole_sectors(
     # Lines begin anywhere in a sector, odd ones behind the end of the one before.
     output = strided(T[data_type], sizes, (0, 1), gap=0 if sizes[1] % 2 else 3)
     values = np.random.default_rng(6).integers(0, 3, sizes).astype(source.data_type.numpy)
-    laid = np.ascontiguousarray(values.T).tobytes()
+    laid = np.ascontiguousarray(values.T).tobytes().ljust(source.total_tensor_size_in_bytes)
     with as_gpu(device) as gpu:
         op = gpu.compile(running("sum", source, 1, output, axis_direction=int(backward)))
         *_, last = op.plan.dispatches
@@ -322,6 +325,51 @@ def test_walks_along_the_output_write_whole_sectors(
         np.testing.assert_array_equal(
             op(gpu.upload(source, laid)).numpy(), wanted(values, 1, False, backward, False)
         )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize(
+    ("sizes", "order", "axis"),
+    [
+        ((330, 301), (1, 0), 0),  # in one pass
+        ((4, 1003), (1, 0), 0),
+        ((12_003, 111), (1, 0), 0),  # and in three
+        ((3, 601, 129), (2, 0, 1), 1),
+        ((6, 16, 406), (1, 0, 2), 0),  # lines that begin on words of the input
+    ],
+)
+def test_boxes_of_halves_share_a_line_where_words_do(
+    device: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: Sizes,
+    order: Sizes,
+    axis: int,
+    exclusive: bool,
+) -> None:
+    """A word between two boxes is written whole by one of them; not in place, nor in even rows."""
+    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    source = strided(T.FLOAT16, sizes, order)
+    output = strided(T.FLOAT16, sizes, tuple(range(len(sizes))), gap=1 - sizes[-1] % 2)
+    asked = running("sum", source, axis, output, has_exclusive_sum=exclusive)
+    values = np.random.default_rng(8).integers(0, 2, sizes).astype(np.float16)
+    laid = (
+        np.ascontiguousarray(values.transpose(order))
+        .tobytes()
+        .ljust(source.total_tensor_size_in_bytes)
+    )
+    with as_gpu(device) as gpu:
+        op = gpu.compile(asked)
+        *_, last = op.plan.dispatches
+        assert "box.is_last" in last.code
+        assert op.plan.in_place is not None
+        assert not any("is_last" in each.code for each in op.plan.in_place.dispatches)
+        np.testing.assert_array_equal(
+            op(gpu.upload(source, laid)).numpy(), wanted(values, axis, False, False, exclusive)
+        )
+        assert "box.is_last" not in op.plan.dispatches[0].code or len(op.plan.dispatches) == 1
+    even = planned((*sizes[:-1], sizes[-1] + sizes[-1] % 2), order, axis, data_type=T.FLOAT16)
+    assert not any("is_last" in each.code for each in even.dispatches)
 
 
 @pytest.mark.gpu
