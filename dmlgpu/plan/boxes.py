@@ -246,8 +246,11 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
         if boxes.side_by_side >= fill or is_short:
             return boxes
     first = _cut(scan, dims, ELEMENTS, RUN, storage)
-    least = max(first.box[-1], SEGMENT_STEPS)
-    wanted = min(-(-SEGMENTED // first.side_by_side), max(1, scan.axis_size // least))
+    wanted = min(
+        -(-SEGMENTED // first.side_by_side),
+        max(1, scan.axis_size // SEGMENT_STEPS),
+        -(-scan.axis_size // (2 * first.box[-1])),  # of one box, nothing is on its way meanwhile
+    )
     return replace(
         first, segments=-(-scan.axis_size // replace(first, segments=wanted).segment_steps)
     )

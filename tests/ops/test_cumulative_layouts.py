@@ -87,6 +87,15 @@ def test_segments_have_steps_enough_that_their_sums_are_few() -> None:
     assert made.scratch["sums"] * 32 <= 4 * 504 * 925 * 36
 
 
+def test_segments_are_two_boxes_or_more() -> None:
+    """While one is scanned the next is on its way."""
+    for data_type, sizes in ((T.INT64, (4, 1 << 20)), (T.FLOAT32, (3, 1 << 19))):
+        made = planned(sizes, (1, 0), 1, data_type=data_type)
+        assert len(made.dispatches) == 3
+        for each in (made.dispatches[0], made.dispatches[-1]):
+            assert "IS_ONE = false" in each.code
+
+
 def test_in_place_ragged_lines_are_taken_in_boxes() -> None:
     """Units that two lines share cannot be, and element by element would be slow."""
     made = planned((3000, 1001), (0, 1), 1)
