@@ -31,6 +31,7 @@ MOST_INVOCATIONS, MOST_FOR_BYTES = 256, 512
 SUBGROUP = 32  # invocations that take their turns together, on most GPUs
 ALONG = 64  # elements of a tile along the output, where the other loop has enough steps
 RUN = 1024  # bits that a tile reads side by side; at most ALONG parts of words
+RUN_OF_MADE = 2048  # the same where a result is held and not what it is made of
 FAR = 512  # bits: less than that side by side is read from sectors of its own
 SECTOR = 256  # bits that memory is read in at least
 FEW = 8  # elements of a row that is one side of a tile, at least
@@ -60,6 +61,7 @@ class Tile:
     turned: tuple[int, ...]  # of these, the ones that are held as words
     aligned: tuple[int, ...]  # of those, the ones whose runs begin with words
     most: int  # invocations of a workgroup
+    made: int = 0  # bits of a result that is held instead of what it is made of; 0: none is
 
     @property
     def along(self) -> int:
@@ -151,9 +153,17 @@ def _by_loop(loops: Sequence[Loop], operands: Sequence[Operand]) -> dict[int, li
 
 
 def tile_of(
-    loops: Sequence[Loop], operands: Sequence[Operand], group: int, beyond: int, adapter: Adapter
+    loops: Sequence[Loop],
+    operands: Sequence[Operand],
+    group: int,
+    beyond: int,
+    adapter: Adapter,
+    made: int = 0,
 ) -> Tile | None:
-    """The tile for the operands that lie across, as far as workgroup memory holds them."""
+    """The tile for the operands that lie across, as far as workgroup memory holds them.
+
+    Where all of them do in one way, a result of `made` bits is held in their place.
+    """
     last = len(loops) - 1
     far = _by_loop(loops, operands)
     if not far:
@@ -161,7 +171,8 @@ def tile_of(
     loop = max(far, key=lambda d: len(far[d]))
     bits = max(operands[t].bits for t in far[loop])
     turned = tuple(t for t in far[loop] if operands[t].bits < 32 and loops[loop].steps[t] == 1)
-    columns, most = ALONG, RUN // bits
+    whole = made > 0 and not turned and len(far[loop]) == len(operands) > made // bits
+    columns, most = ALONG, (RUN_OF_MADE if whole else RUN) // bits
     if bits < 32 and len(turned) < len(far[loop]):
         most = min(ALONG, most)
     row, length = last, loops[-1].size
@@ -186,6 +197,10 @@ def tile_of(
         t for t in turned if not beyond and not any(n * operands[t].bits % 32 for n in starts[t])
     )
     tile = Tile(loop, steps, row, inner, own, beyond, group, (), turned, aligned, lanes)
+    if whole:
+        tile = replace(tile, operands=tuple(far[loop]), made=made)
+        fits = 4 * tile.words(0, made) <= adapter.max_workgroup_storage
+        return tile if fits else tile_of(loops, operands, group, beyond, adapter)
     held, left = [], adapter.max_workgroup_storage
     for t in far[loop]:
         left -= 4 * tile.words(t, operands[t].bits)
@@ -242,14 +257,17 @@ def held_by(reading: Reading, tile: Tile) -> Reading:
     rows = reading.rows
     for t in range(len(access)):
         if t in tile.operands:
-            access[t] = "held_run" if t in tile.turned else "held"
+            access[t] = "made" if tile.made else "held_run" if t in tile.turned else "held"
     if rows:
         rows = replace(rows, is_whole=not tile.beyond)
     return replace(reading, access=tuple(access), rows=rows)
 
 
-def code(tile: Tile, reading: Reading, rank: int, tensors: int) -> list[str]:
-    """The tile in WGSL: where it begins in each tensor, and how it is read."""
+def code(tile: Tile, reading: Reading, rank: int, tensors: int, result: str) -> list[str]:
+    """The tile in WGSL: where it begins in each tensor, and how it is read.
+
+    `result` is what is made of the bits `v{t}_$` of the operands, where that is held.
+    """
     starts = " ".join(f"at{t}: u32, next{t}: u32, turn{t}: u32," for t in range(tensors))
     lines = [
         f"struct Tile {{ {starts} first: u32, left: u32, own: u32, across: u32, end: u32, }}",
@@ -259,11 +277,15 @@ def code(tile: Tile, reading: Reading, rank: int, tensors: int) -> list[str]:
     taken = []
     for t in tile.operands:
         bits, load = reading.operands[t].bits, reading.load_of(t)
-        lines += _held(tile, t, bits, reading.is_even(t))
+        if not (tile.made and t):
+            lines += _held(tile, t, tile.made or bits, reading.is_even(t))
         if t in tile.turned:
             taken += _take_words(tile, t, bits, load, reading.wide)
         else:
             taken += _take_elements(tile, t, bits, load)
+    if tile.made:
+        rounds = -(-tile.along * tile.steps // tile.invocations)
+        taken += [f"  #repeat {rounds}: let made_$ = {result};", *_put(tile, 0, tile.made, "made")]
     return [*lines, "fn take_in(tile: Tile, lane: u32) {", *taken, *_mend(tile, reading), "}"]
 
 
@@ -301,9 +323,15 @@ def _take_elements(tile: Tile, t: int, bits: int, load: str) -> list[str]:
         f"  #repeat {rounds}: let at{t}_$ = {spot};",
         f"  #repeat {rounds}: let v{t}_$ = {element_at(bits, load, f'at{t}_$')};",
     ]
+    return lines if tile.made else [*lines, *_put(tile, t, bits, f"v{t}")]
+
+
+def _put(tile: Tile, t: int, bits: int, value: str) -> list[str]:
+    """Statements that hold the bits of elements."""
+    lines = []
     for word, part in (("", "x"), ("_high", "y")) if bits == 64 else (("", "x"),):
-        put = f"words{t}{word}[cell{t}(b{t}_$, a{t}_$)] = v{t}_$.{part};"
-        lines += _rounds(tile, elements, put)
+        put = f"words{t}{word}[cell{t}(b{t}_$, a{t}_$)] = {value}_$.{part};"
+        lines += _rounds(tile, tile.along * tile.steps, put)
     return lines
 
 

@@ -26,14 +26,17 @@ from dmlgpu.plan.values import (
     folded,
     function,
     half_slots,
+    held_bits,
     in_groups,
     merged,
+    of_words,
     param_lines,
     parameter_words,
     places,
     quick,
     wgsl_type,
     word_type,
+    words_of,
 )
 
 WG_SIZE = 128
@@ -98,8 +101,11 @@ class ElementWise:
         alone = len({(o.field, o.bits, o.tensor) for o in named}) == len(fields)
         alone = alone and fields.isdisjoint(o.field for o in self.lookups.values())
         untiled = shape
+        if shape.is_linear and (once := self._once(adapter)):
+            return once
         if not self.lookups and not adapter.is_cpu:
-            shape = _tiled(shape, self.operands, len(self.outputs), adapter)
+            whole = len(self.outputs) == 1 and not self._is_quick()
+            shape = _tiled(shape, self.operands, len(self.outputs), adapter, whole)
             moved_bytes = self.traffic()
             written = sum(moved_bytes[o.field] for o, _ in self.outputs)
             writes = sum(moved_bytes.values()) - written <= written // MORE
@@ -167,6 +173,34 @@ class ElementWise:
             return None
         made = in_turn([*moves, replace(self, inputs=inputs).plan(adapter)])
         return replace(made, scratch={**made.scratch, **room})
+
+    def _once(self, adapter: Adapter) -> Plan | None:
+        """The work at one step of all loops along which nothing moves, then copied, or None.
+
+        Its groups would go on in the next row, for each of these steps anew.
+        """
+        (made, expression), *others = self.outputs
+        if adapter.is_cpu or self.lookups or others or made.start or made.shares:
+            return None
+        strides = [o.tensor.effective_strides for o in self.inputs.values()]
+        still = [n > 1 and not any(s[d] for s in strides) for d, n in enumerate(made.tensor.sizes)]
+        sizes = [1 if stays else n for n, stays in zip(made.tensor.sizes, still, strict=True)]
+        data_type = made.tensor.data_type
+        kept = _in_order_of(made.tensor, data_type, sizes)
+        size = -(-kept.total_tensor_size_in_bytes // 16) * 16
+        is_worth = bytes_written(made.tensor) >= max(WORTH_MOVING, 2 * size)
+        if not any(still) or not is_worth or size > adapter.max_binding:
+            return None
+        inputs = {
+            name: replace(o, tensor=TensorDesc(o.tensor.data_type, sizes, s))
+            for (name, o), s in zip(self.inputs.items(), strides, strict=True)
+        }
+        outputs = ((replace(made, field="once", tensor=kept), expression),)
+        seen = [0 if s else n for n, s in zip(kept.effective_strides, still, strict=True)]
+        source = TensorDesc(data_type, made.tensor.sizes, seen)
+        again = Move.between(source, made.tensor, "once", made.field).plan(adapter)
+        plan = in_turn([replace(self, inputs=inputs, outputs=outputs).plan(adapter), again])
+        return replace(plan, scratch={**plan.scratch, "once": size})
 
     def _loops(self) -> list[Loop]:
         sizes = self.outputs[0][0].tensor.sizes
@@ -283,16 +317,35 @@ class ElementWise:
             expression, functions = quick(expression)
             given = self.inputs, self.parameters, expression, operand.data_type, classes
             lines += [*functions, *function("quick0", *given)]
+        if self._is_of_words(shape):
+            lines += self._of_words()
         return lines + self._group(shape)
 
     def _is_quick(self) -> bool:
         """Whether groups are made without branches, and again where an element needs one."""
         return len(self.outputs) == 1 and bool(quick(self.outputs[0][1])[1])
 
+    def _result(self) -> str:
+        """WGSL of the bits of the first output, from those of the inputs."""
+        inputs = [o.data_type.name.lower() for o in self.inputs.values()]
+        given = ", ".join(f"{name}_decode(v{t}_$)" for t, name in enumerate(inputs))
+        return f"{self.outputs[0][0].data_type.name.lower()}_encode(operate0({given}))"
+
+    def _of_words(self) -> list[str]:
+        """The function that makes a word of the only output at once, where there is one."""
+        ((operand, expression), *others) = self.outputs
+        return [] if others else of_words("by_words", self.inputs, expression, operand.data_type)
+
+    def _is_of_words(self, shape: Shape) -> bool:
+        """Whether all elements of a word are made at once."""
+        is_whole = "merge" not in shape.stores and shape.reading.is_in_words
+        return is_whole and bool(self._of_words())
+
     def _group(self, shape: Shape) -> list[str]:
         where = self._places(shape)
         if shape.tile:
-            lines = across.code(shape.tile, shape.reading, len(shape.loops), len(self.operands))
+            tensors, result = len(self.operands), self._result()
+            lines = across.code(shape.tile, shape.reading, len(shape.loops), tensors, result)
             kept = [self._made(shape)]
             head, result = "place: u32, tile: Tile", " -> Made"
         else:
@@ -356,6 +409,14 @@ class ElementWise:
         for t in hops:
             hop = f"select(0u, {r}u * params.hop{t}, number_{r} < params.groups)"
             lines.append(f"  let hop{t}_{r} = {hop};")
+        if shape.tile and shape.tile.made:
+            bits = shape.tile.made
+            words = words_of(bits, [held_bits(bits, 0, k) for k in range(shape.group)])
+            return [*lines, *(f"  let z0_{w} = {word};" for w, word in enumerate(words))]
+        if self._is_of_words(shape):
+            count = shape.group * self.outputs[0][0].bits // 32
+            made = [", ".join(shape.reading.words(w)) for w in range(count)]
+            return [*lines, *(f"  let z0_{w}{end} = by_words({x});" for w, x in enumerate(made))]
         for n, (operand, _) in enumerate(self.outputs):
             values = [f"y{n}_{k}{end}" for k in range(shape.group)]
             made = []
@@ -576,11 +637,14 @@ def _in_groups(
     return Shape(loops, reading, stores, adapter.exact_halves)
 
 
-def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Adapter) -> Shape:
+def _tiled(
+    shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Adapter, whole: bool
+) -> Shape:
     """The same work in tiles, where operands lie across the output.
 
     Its row is "add a transposed operand". A CPU's caches hold what is read again. Groups that go on
     in the next row need elements of it to be held with each row, so narrow tiles have small ones.
+    Results may be held where they are made `whole`, by one function.
     """
     if "merge" in shape.stores:
         return shape
@@ -588,7 +652,8 @@ def _tiled(shape: Shape, operands: Sequence[Operand], outputs: int, adapter: Ada
     linear, group, read = shape.is_linear, shape.group, shape.reading.operands
     while True:
         beyond = group - 1 if linear else 0
-        tile = across.tile_of(shape.loops, read, group, beyond, adapter)
+        made = operands[-1].bits if whole else 0
+        tile = across.tile_of(shape.loops, read, group, beyond, adapter, made)
         if not tile or not tile.beyond or group == least or FOLLOWED * group <= tile.own:
             break
         group //= 2

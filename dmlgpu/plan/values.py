@@ -56,6 +56,10 @@ STRAYING = (
     "tan",
 )
 OF_TWO = ("pow_positive",)  # of these, those of two arguments
+# Functions of integers that are calculated for all those of a word at once.
+OF_LANES = {name: f"lanes_{name}" for name in ("add", "sub", "max", "min")}
+OF_LANES |= {name: f"u32_{name}" for name in ("and", "or", "xor", "not")}
+TRUTHS = {name: f"lanes_{name}" for name in ("lt", "le", "eq")}  # the results are 0 or 1
 RAW = {8: DataType.UINT8, 16: DataType.UINT16, 32: DataType.UINT32, 64: DataType.UINT64}
 
 
@@ -277,6 +281,41 @@ class Reading:
         """Element `k` of every tensor, as arguments."""
         return ", ".join(f"x{t}_{k if a != 'splat' else 0}" for t, a in enumerate(self.access))
 
+    def words(self, w: int) -> list[str]:
+        """Word `w` of the group of every tensor, all of the same narrow type."""
+        made = []
+        for t, operand in enumerate(self.operands):
+            bits, name = operand.bits, operand.data_type.name.lower()
+            per, ones = 32 // bits, sum(1 << k for k in range(0, 32, bits))
+            if self.access[t] == "splat":
+                made.append(f"{name}_encode(x{t}_0).x * {ones}u")
+            elif self._is_in_words(t):
+                made.append(self._word(t, w))
+            else:
+                values = [f"x{t}_{k}" for k in range(w * per, w * per + per)]
+                made += encoded(operand.data_type, values)
+        return made
+
+    @property
+    def is_in_words(self) -> bool:
+        """Whether `words` need not be put together for more than one tensor."""
+        whole = [a == "splat" or self._is_in_words(t) for t, a in enumerate(self.access)]
+        return whole.count(False) <= 1 and any(whole)
+
+    def _is_in_words(self, t: int) -> bool:
+        """Whether the elements of a group are read as they lie side by side in words."""
+        kinds = ("units", "half", "run", "run/1", "held_run", "words")
+        return self.access[t] in kinds and self.group * self.operands[t].bits % 32 == 0
+
+    def _word(self, t: int, word: int) -> str:
+        """A word that was read of a tensor, from the first of its group on."""
+        access = self.access[t].partition("/")[0]
+        if access == "units":
+            return f"u{t}_{word // 4}[{word % 4}]"
+        if access == "half":
+            return f"h{t}[{word}]"
+        return f"w{t}_{word}" if access == "words" else f"r{t}_{word}"
+
     def loads(self) -> list[str]:
         """Statements that read the whole group.
 
@@ -376,14 +415,11 @@ class Reading:
     def _turned(self, t: int) -> list[str]:
         """Statements that put what follows in the next row behind the end of a run's row."""
         bits, reach = self.operands[t].bits, self._reach(t)
-        per = 32 // bits
-        lines = [*self._aligned(t, 1), f"  let own{t} = left * {reach // self.group}u;"]
-        for j in range(reach // per):
-            ahead = f"(max(own{t}, {j * per}u) - {j * per}u) * {bits}u"
-            kept = f"(1u << ({ahead} & 31u)) - 1u"
-            kept = f"select({kept}, 0xffffffffu, own{t} >= {(j + 1) * per}u)"
-            lines.append(f"  let kept{t}_{j} = {kept};")
-            lines.append(f"  r{t}_{j} = (r{t}_{j} & kept{t}_{j}) | (n{t}_{j} & ~kept{t}_{j});")
+        own = f"min(left, {self.group}u) * {reach // self.group * bits}u"
+        lines = [*self._aligned(t, 1), f"  let own{t} = {own};"]
+        for j in range(reach * bits // 32):
+            count = f"clamp(own{t}, {32 * j}u, {32 * j + 32}u) - {32 * j}u"
+            lines.append(f"  r{t}_{j} = insertBits(n{t}_{j}, r{t}_{j}, 0u, {count});")
         return lines
 
     def _bound(self, t: int) -> str:
@@ -409,10 +445,10 @@ class Reading:
         value, word = f"x{t}_{k}", element * bits // 32
         held = ""  # the word with the element, where it has a place there that is known
         lines = []
-        if access == "splat" and k > 0:
+        if access == "made" or (access == "splat" and k > 0):
             return []
         if access in ("run", "held_run"):
-            held = f"r{t}_{word}"
+            held = self._word(t, word)
         elif access == "row" and self.rows:
             if k == 0:
                 rows = [f"row{t}_{i}" for i in range(self.rows.count)]
@@ -429,19 +465,18 @@ class Reading:
             unit = f"u{t}_{element // per}"
             if before // per != element // per:
                 lines.append(f"  let {unit} = {load}(at{t}_ / {per}u + {element // per}u);")
-            held, decoded = f"{unit}[{word % 4}]", f"{unit}.{'xyzw'[word % 4 :][:2]}"
+            held, decoded = self._word(t, word), f"{unit}.{'xyzw'[word % 4 :][:2]}"
         elif access == "half":
             if k == 0:
                 lines.append(f"  let h{t} = {load}(at{t}_ / {self.group}u);")
-            held, decoded = f"h{t}[{word}]", f"h{t}"
+            held, decoded = self._word(t, word), f"h{t}"
         elif access == "held":
-            high = f"held{t}_high(b, first{t}, {k}u)" if bits == 64 else "0u"
-            decoded = f"vec2<u32>(held{t}(b, first{t}, {k}u), {high})"
+            decoded = held_bits(bits, t, k)
         elif access == "words" and self.group * bits >= 32:
             base = f"at{t}_ / {max(1, 32 // bits)}u"
             if before * bits // 32 != word:
                 lines.append(f"  let w{t}_{word} = {load}({base} + {word // max(1, bits // 32)}u);")
-            held = decoded = f"w{t}_{word}"
+            held = decoded = self._word(t, word)
         else:
             at = f"at{t}_{k}"
             if self._turns(t) and self.rows:
@@ -478,6 +513,12 @@ def _access(loops: Sequence[Loop], t: int, operand: Operand, group: int, runs: b
         if 1 < step <= 4 and not any(n * bits % 32 for n in ends):
             return f"{'words' if any(n * bits % UNIT for n in ends) else 'units'}/{step}"
     return "words" if group == 1 and bits >= 32 else "each"
+
+
+def held_bits(bits: int, t: int, k: int) -> str:
+    """The bits of element `k` of a group that is held."""
+    high = f"held{t}_high(b, first{t}, {k}u)" if bits == 64 else "0u"
+    return f"vec2<u32>(held{t}(b, first{t}, {k}u), {high})"
 
 
 def element_bits(bits: int, k: int, unit: str) -> str:
@@ -616,6 +657,27 @@ def function(
     if expression.steps:
         lines.append(f"  {resolve(expression.steps, classes)}")
     return [*lines, f"  return {resolve(expression.result, classes)};", "}"]
+
+
+def of_words(
+    name: str, inputs: Mapping[str, Operand], expression: Expression, made: DataType
+) -> list[str]:
+    """A WGSL function from words of the inputs to a word of an expression; none: it has no such."""
+    call = re.fullmatch(r"(select\(0u, 1u, )?T_(\w+)\(([\w, ]+)\)\)?", expression.result)
+    types = {o.data_type for o in inputs.values()}
+    if not call or len(types) > 1 or expression.steps or not {*call[3].split(", ")} <= {*inputs}:
+        return []
+    lanes, (given,) = (TRUTHS if call[1] else OF_LANES).get(call[2]), types
+    is_narrow = given.bits == made.bits < 32 and class_of(given) != "f32"
+    if lanes is None or not is_narrow:
+        return []
+    tops = sum(1 << k for k in range(made.bits - 1, 32, made.bits))
+    names = ", ".join(f"{n}: u32" for n in inputs)
+    return [
+        f"const LANE_TOPS = {tops}u;",
+        f"const LANE_SIGNS = {tops if class_of(given) == 'i32' else 0}u;",
+        f"fn {name}({names}) -> u32 {{ return {lanes}({call[3]}); }}",
+    ]
 
 
 def quick(expression: Expression) -> tuple[Expression, list[str]]:

@@ -501,3 +501,72 @@ def test_two_operands_in_any_order_of_axes(
             p, q, made = (described(values) for values in (*seen, x))
             desc = dml.ElementWiseAddDesc(a_tensor=p, b_tensor=q, output_tensor=made)
             check(gpu, desc, seen, x + y)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16"])
+def test_narrow_integers_are_calculated_by_words(device: dml.Device, dtype: str) -> None:
+    """Every pair of bytes, also as either half of 16 bits."""
+    kind, sizes, pairs = dml.DataType[dtype.upper()], (256, 258), np.arange(256 * 258)
+    x, y = (((pairs // n & 255) * 0x0101 ^ 0x7F00 * (n > 1)).astype(dtype) for n in (256, 1))
+    x, y = x.reshape(sizes), y.reshape(sizes)
+    packed, row, column = (dml.TensorDesc(kind, sizes, s) for s in (None, (0, 1), (1, 0)))
+    operands = [
+        (packed, y),
+        (row, np.broadcast_to(y[0], sizes)),
+        (column, np.broadcast_to(y[1, :256].copy()[:, None], sizes)),
+    ]
+    functions = {"Add": np.add, "Subtract": np.subtract, "Max": np.maximum, "Min": np.minimum}
+    if dtype.startswith("u"):
+        functions |= {"BitXor": np.bitwise_xor}
+    if kind.bits == 8:
+        functions |= {"LogicalLessThan": np.less, "LogicalGreaterThanOrEqual": np.greater_equal}
+        functions |= {"LogicalEquals": np.equal}
+    with as_gpu(device) as gpu:
+        for (name, function), (b, seen) in product(functions.items(), operands):
+            wanted = function(x, seen)
+            wanted = wanted.astype(np.uint8) if wanted.dtype == bool else wanted
+            made = dml.TensorDesc(dml.DataType.from_numpy(wanted.dtype), sizes)
+            describe = getattr(dml, f"ElementWise{name}Desc")
+            plan = check(
+                gpu, describe(a_tensor=packed, b_tensor=b, output_tensor=made), [x, seen], wanted
+            )
+            assert "by_words(" in plan.dispatches[0].code
+
+
+def test_what_nothing_read_moves_along_is_made_once(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only where a group of it would go on in the next row."""
+    monkeypatch.setattr(elementwise, "WORTH_MOVING", 1 << 12)
+    rng = np.random.default_rng(4)
+    for length, kernels in ((31, ["elementwise", "move"]), (32, ["elementwise"])):
+        sizes = (3, 200, length)
+        x, y = (rng.integers(0, 50, (3, 1, length)).astype(np.float16) for _ in range(2))
+        still = dml.TensorDesc(dml.DataType.FLOAT16, sizes, (length, 0, 1))
+        made = dml.TensorDesc(dml.DataType.FLOAT16, sizes)
+        desc = dml.ElementWiseMaxDesc(a_tensor=still, b_tensor=still, output_tensor=made)
+        seen = [np.broadcast_to(v, sizes) for v in (x, y)]
+        with as_gpu(device) as gpu:
+            plan = check(gpu, desc, seen, np.maximum(*seen))
+        assert [d.shader.split("/")[0] for d in plan.dispatches] == kernels
+
+
+@pytest.mark.parametrize("sizes", [(96, 64), (70, 33), (45, 30, 7)])
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+def test_operands_across_in_one_way_are_held_as_their_result(
+    device: dml.Device, dtype: str, sizes: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(5)
+    kind = dml.DataType[dtype.upper()]
+    x, y = (rng.integers(-9, 9, sizes[::-1]).astype(dtype).transpose() for _ in range(2))
+    seen = dml.TensorDesc(kind, sizes, [n // x.itemsize for n in x.strides])
+    with as_gpu(device) as gpu:
+        for name, wanted in (("Add", x + y), ("LogicalLessThan", (x < y).astype(np.uint8))):
+            made = dml.TensorDesc(dml.DataType.from_numpy(wanted.dtype), sizes)
+            describe = getattr(dml, f"ElementWise{name}Desc")
+            plan = check(
+                gpu, describe(a_tensor=seen, b_tensor=seen, output_tensor=made), [x, y], wanted
+            )
+            (work,) = plan.dispatches
+            is_wide = wanted.itemsize == 8
+            assert work.code.count("var<workgroup>") == 1 + is_wide
