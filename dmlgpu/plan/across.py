@@ -31,7 +31,8 @@ MOST_INVOCATIONS, MOST_FOR_BYTES = 256, 512
 SUBGROUP = 32  # invocations that take their turns together, on most GPUs
 ALONG = 64  # elements of a tile along the output, where the other loop has enough steps
 RUN = 1024  # bits that a tile reads side by side; at most ALONG parts of words
-RUN_OF_MADE = 2048  # the same where a result is held and not what it is made of
+RUN_OF_MADE = 2048  # the same where a result as wide is held, and not what it is made of
+OWN = 8  # groups in a row of a tile at least, where the last of them goes on in the next row
 FAR = 512  # bits: less than that side by side is read from sectors of its own
 SECTOR = 256  # bits that memory is read in at least
 FEW = 8  # elements of a row that is one side of a tile, at least
@@ -71,6 +72,11 @@ class Tile:
     def per_cell(self, t: int, bits: int) -> int:
         """Elements in a word that is held."""
         return 32 // bits if t in self.turned else 1
+
+    def takes(self, t: int, bits: int) -> int:
+        """Elements that are taken in, or squares of as many rows and columns as a word has."""
+        per = self.per_cell(t, bits)
+        return -(-self.steps // per) * -(-self.along // per)
 
     def planes(self, t: int, bits: int) -> int:
         """Words of a group, each held in a plane of its own: neighbours take neighbouring words."""
@@ -171,8 +177,10 @@ def tile_of(
     loop = max(far, key=lambda d: len(far[d]))
     bits = max(operands[t].bits for t in far[loop])
     turned = tuple(t for t in far[loop] if operands[t].bits < 32 and loops[loop].steps[t] == 1)
-    whole = made > 0 and not turned and len(far[loop]) == len(operands) > made // bits
-    columns, most = ALONG, (RUN_OF_MADE if whole else RUN) // bits
+    whole = made > 0 and len(far[loop]) == len(operands) > made // bits
+    columns, most = ALONG, RUN // bits
+    if whole and not turned:
+        most = max(SUBGROUP, RUN_OF_MADE // bits if made == bits else most)
     if bits < 32 and len(turned) < len(far[loop]):
         most = min(ALONG, most)
     row, length = last, loops[-1].size
@@ -185,19 +193,23 @@ def tile_of(
     if length < FEW or prod(inner) > ALONG:
         return None
     beyond = beyond if length % group else 0
+    if beyond and OWN * group > columns:
+        columns, most = OWN * group, most * columns // (OWN * group)
     steps = _all_or(most, loops[loop].size)
     own = _all_or(columns * most // steps - beyond, length)
     own = own if own == length or beyond else own // group * group
     if own == length:
         steps = _all_or(max(steps, columns * most // (own + beyond) // 4 * 4), loops[loop].size)
-    lanes = min(MOST_FOR_BYTES if bits == 8 else MOST_INVOCATIONS, adapter.max_workgroup_size)
+    lanes = MOST_FOR_BYTES if bits == 8 and not beyond else MOST_INVOCATIONS
+    lanes = min(lanes, adapter.max_workgroup_size)
     others = [d for n, d in enumerate(loops) if n != loop]
     starts = {t: [operands[t].start, *(d.steps[t] for d in others)] for t in turned}
     aligned = tuple(
         t for t in turned if not beyond and not any(n * operands[t].bits % 32 for n in starts[t])
     )
     tile = Tile(loop, steps, row, inner, own, beyond, group, (), turned, aligned, lanes)
-    if whole:
+    is_made = len(turned) == len(operands) and made == bits and not beyond
+    if whole and (is_made or not turned):
         tile = replace(tile, operands=tuple(far[loop]), made=made)
         fits = 4 * tile.words(0, made) <= adapter.max_workgroup_storage
         return tile if fits else tile_of(loops, operands, group, beyond, adapter)
@@ -257,7 +269,9 @@ def held_by(reading: Reading, tile: Tile) -> Reading:
     rows = reading.rows
     for t in range(len(access)):
         if t in tile.operands:
-            access[t] = "made" if tile.made else "held_run" if t in tile.turned else "held"
+            access[t] = "held_run" if t in tile.turned else "held"
+            if tile.made and (t or t not in tile.turned):
+                access[t] = "made"
     if rows:
         rows = replace(rows, is_whole=not tile.beyond)
     return replace(reading, access=tuple(access), rows=rows)
@@ -266,7 +280,8 @@ def held_by(reading: Reading, tile: Tile) -> Reading:
 def code(tile: Tile, reading: Reading, rank: int, tensors: int, result: str) -> list[str]:
     """The tile in WGSL: where it begins in each tensor, and how it is read.
 
-    `result` is what is made of the bits `v{t}_$` of the operands, where that is held.
+    `result` is what is made of the elements or the words `v{t}_$` of the operands, where that is
+    held.
     """
     starts = " ".join(f"at{t}: u32, next{t}: u32, turn{t}: u32," for t in range(tensors))
     lines = [
@@ -279,13 +294,20 @@ def code(tile: Tile, reading: Reading, rank: int, tensors: int, result: str) -> 
         bits, load = reading.operands[t].bits, reading.load_of(t)
         if not (tile.made and t):
             lines += _held(tile, t, tile.made or bits, reading.is_even(t))
-        if t in tile.turned:
+        in_words = t in tile.turned
+        put = _put_words if in_words else _put_elements
+        if in_words:
             taken += _take_words(tile, t, bits, load, reading.wide)
         else:
             taken += _take_elements(tile, t, bits, load)
+        if not tile.made:
+            taken += put(tile, t, bits, f"v{t}")
     if tile.made:
-        rounds = -(-tile.along * tile.steps // tile.invocations)
-        taken += [f"  #repeat {rounds}: let made_$ = {result};", *_put(tile, 0, tile.made, "made")]
+        rounds = -(-tile.takes(0, tile.made) // tile.invocations)
+        for end in [f"_{i}_$" for i in range(32 // bits)] if in_words else ["_$"]:
+            made = result.replace("_$", end)
+            taken.append(f"  #repeat {rounds}: let made{end} = {made};")
+        taken += put(tile, 0, tile.made, "made")
     return [*lines, "fn take_in(tile: Tile, lane: u32) {", *taken, *_mend(tile, reading), "}"]
 
 
@@ -312,21 +334,19 @@ def _held(tile: Tile, t: int, bits: int, is_even: bool) -> list[str]:
 
 def _take_elements(tile: Tile, t: int, bits: int, load: str) -> list[str]:
     """Statements that take in an operand element by element, the other loop's neighbours first."""
-    elements = tile.along * tile.steps
-    rounds = -(-elements // tile.invocations)
+    rounds = -(-tile.takes(t, bits) // tile.invocations)
     reach = f"tile.own + {tile.beyond}u" if tile.beyond else "tile.own"
     # What lies beyond the work is read as its last element, so that no load is in a branch.
     spot = f"spot{t}(tile, min(b{t}_$, tile.across - 1u), min(a{t}_$, {reach} - 1u))"
-    lines = [
+    return [
         f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {tile.invocations}u) / {tile.steps}u; "
         f"let b{t}_$ = (lane + $u * {tile.invocations}u) % {tile.steps}u;",
         f"  #repeat {rounds}: let at{t}_$ = {spot};",
         f"  #repeat {rounds}: let v{t}_$ = {element_at(bits, load, f'at{t}_$')};",
     ]
-    return lines if tile.made else [*lines, *_put(tile, t, bits, f"v{t}")]
 
 
-def _put(tile: Tile, t: int, bits: int, value: str) -> list[str]:
+def _put_elements(tile: Tile, t: int, bits: int, value: str) -> list[str]:
     """Statements that hold the bits of elements."""
     lines = []
     for word, part in (("", "x"), ("_high", "y")) if bits == 64 else (("", "x"),):
@@ -340,10 +360,9 @@ def _take_words(tile: Tile, t: int, bits: int, load: str, wide: bool) -> list[st
 
     A row that ends is followed as if the other loop did not end there; see `_mend`.
     """
-    per, pitch, is_aligned = 32 // bits, tile.pitch(t, bits), t in tile.aligned
+    per, is_aligned = 32 // bits, t in tile.aligned
     across = -(-tile.steps // per)
-    squares = across * -(-tile.along // per)
-    rounds = -(-squares // tile.invocations)
+    rounds = -(-tile.takes(t, bits) // tile.invocations)
     lines = [
         f"  #repeat {rounds}: let a{t}_$ = (lane + $u * {tile.invocations}u) / {across}u; "
         f"let b{t}_$ = (lane + $u * {tile.invocations}u) % {across}u;",
@@ -360,9 +379,17 @@ def _take_words(tile: Tile, t: int, bits: int, load: str, wide: bool) -> list[st
         shift = f"at{t}_{i}_$ % {per}u * {bits}u"
         low, high = (f"l{t}_{i}_{j}_$" for j in range(2))
         word = low if is_aligned else funnel(low, high, f"({shift})", wide=wide)
-        lines.append(f"  #repeat {rounds}: let f{t}_{i}_$ = {word};")
-    words = ", ".join(f"f{t}_{i}_$" for i in range(per))
-    lines.append(f"  #repeat {rounds}: let t{t}_$ = turned{bits}(vec{per}<u32>({words}));")
+        lines.append(f"  #repeat {rounds}: let v{t}_{i}_$ = {word};")
+    return lines
+
+
+def _put_words(tile: Tile, t: int, bits: int, value: str) -> list[str]:
+    """Statements that hold squares, turned: rows of the output are words then."""
+    per, pitch = 32 // bits, tile.pitch(t, bits)
+    squares = tile.takes(t, bits)
+    rounds = -(-squares // tile.invocations)
+    words = ", ".join(f"{value}_{i}_$" for i in range(per))
+    lines = [f"  #repeat {rounds}: let t{t}_$ = turned{bits}(vec{per}<u32>({words}));"]
     square = f"column{t}(a{t}_$) + b{t}_$ * {pitch}u"
     lines.append(f"  #repeat {rounds}: let s{t}_$ = {square};")
     for row in range(per):

@@ -34,6 +34,7 @@ from dmlgpu.plan.values import (
     parameter_words,
     places,
     quick,
+    value_in,
     wgsl_type,
     word_type,
     words_of,
@@ -325,11 +326,20 @@ class ElementWise:
         """Whether groups are made without branches, and again where an element needs one."""
         return len(self.outputs) == 1 and bool(quick(self.outputs[0][1])[1])
 
-    def _result(self) -> str:
-        """WGSL of the bits of the first output, from those of the inputs."""
-        inputs = [o.data_type.name.lower() for o in self.inputs.values()]
-        given = ", ".join(f"{name}_decode(v{t}_$)" for t, name in enumerate(inputs))
-        return f"{self.outputs[0][0].data_type.name.lower()}_encode(operate0({given}))"
+    def _result(self, tile: across.Tile) -> str:
+        """WGSL of the bits of the first output, or of a word of it, from those of the inputs."""
+        types = [o.data_type for o in self.inputs.values()]
+        made = self.outputs[0][0].data_type
+        if not tile.turned:
+            given = (f"{one.name.lower()}_decode(v{t}_$)" for t, one in enumerate(types))
+            return f"{made.name.lower()}_encode(operate0({', '.join(given)}))"
+        if self._of_words():
+            return f"by_words({', '.join(f'v{t}_$' for t in range(len(types)))})"
+        values = [
+            f"operate0({', '.join(value_in(one, k, f'v{t}_$') for t, one in enumerate(types))})"
+            for k in range(32 // made.bits)
+        ]
+        return encoded(made, values)[0]
 
     def _of_words(self) -> list[str]:
         """The function that makes a word of the only output at once, where there is one."""
@@ -338,14 +348,16 @@ class ElementWise:
 
     def _is_of_words(self, shape: Shape) -> bool:
         """Whether all elements of a word are made at once."""
-        is_whole = "merge" not in shape.stores and shape.reading.is_in_words
+        is_held = shape.tile is not None and shape.tile.made > 0
+        is_whole = "merge" not in shape.stores and (is_held or shape.reading.is_in_words)
         return is_whole and bool(self._of_words())
 
     def _group(self, shape: Shape) -> list[str]:
         where = self._places(shape)
         if shape.tile:
-            tensors, result = len(self.operands), self._result()
-            lines = across.code(shape.tile, shape.reading, len(shape.loops), tensors, result)
+            made = self._result(shape.tile) if shape.tile.made else ""
+            tensors = len(self.operands)
+            lines = across.code(shape.tile, shape.reading, len(shape.loops), tensors, made)
             kept = [self._made(shape)]
             head, result = "place: u32, tile: Tile", " -> Made"
         else:
@@ -412,6 +424,8 @@ class ElementWise:
         if shape.tile and shape.tile.made:
             bits = shape.tile.made
             words = words_of(bits, [held_bits(bits, 0, k) for k in range(shape.group)])
+            if shape.tile.turned:
+                words = [shape.reading.word(0, w) for w in range(len(words))]
             return [*lines, *(f"  let z0_{w} = {word};" for w, word in enumerate(words))]
         if self._is_of_words(shape):
             count = shape.group * self.outputs[0][0].bits // 32

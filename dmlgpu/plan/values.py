@@ -290,7 +290,7 @@ class Reading:
             if self.access[t] == "splat":
                 made.append(f"{name}_encode(x{t}_0).x * {ones}u")
             elif self._is_in_words(t):
-                made.append(self._word(t, w))
+                made.append(self.word(t, w))
             else:
                 values = [f"x{t}_{k}" for k in range(w * per, w * per + per)]
                 made += encoded(operand.data_type, values)
@@ -307,7 +307,7 @@ class Reading:
         kinds = ("units", "half", "run", "run/1", "held_run", "words")
         return self.access[t] in kinds and self.group * self.operands[t].bits % 32 == 0
 
-    def _word(self, t: int, word: int) -> str:
+    def word(self, t: int, word: int) -> str:
         """A word that was read of a tensor, from the first of its group on."""
         access = self.access[t].partition("/")[0]
         if access == "units":
@@ -415,11 +415,14 @@ class Reading:
     def _turned(self, t: int) -> list[str]:
         """Statements that put what follows in the next row behind the end of a run's row."""
         bits, reach = self.operands[t].bits, self._reach(t)
-        own = f"min(left, {self.group}u) * {reach // self.group * bits}u"
-        lines = [*self._aligned(t, 1), f"  let own{t} = {own};"]
-        for j in range(reach * bits // 32):
-            count = f"clamp(own{t}, {32 * j}u, {32 * j + 32}u) - {32 * j}u"
-            lines.append(f"  r{t}_{j} = insertBits(n{t}_{j}, r{t}_{j}, 0u, {count});")
+        per = 32 // bits
+        lines = [*self._aligned(t, 1), f"  let own{t} = left * {reach // self.group}u;"]
+        for j in range(reach // per):
+            ahead = f"(max(own{t}, {j * per}u) - {j * per}u) * {bits}u"
+            kept = f"(1u << ({ahead} & 31u)) - 1u"
+            kept = f"select({kept}, 0xffffffffu, own{t} >= {(j + 1) * per}u)"
+            lines.append(f"  let kept{t}_{j} = {kept};")
+            lines.append(f"  r{t}_{j} = (r{t}_{j} & kept{t}_{j}) | (n{t}_{j} & ~kept{t}_{j});")
         return lines
 
     def _bound(self, t: int) -> str:
@@ -443,12 +446,12 @@ class Reading:
         element = k * int(by or 1)  # from the first of the group on
         before = element - int(by or 1)
         value, word = f"x{t}_{k}", element * bits // 32
-        held = ""  # the word with the element, where it has a place there that is known
+        held = decoded = ""  # the word with the element, where it has a place there that is known
         lines = []
         if access == "made" or (access == "splat" and k > 0):
             return []
         if access in ("run", "held_run"):
-            held = self._word(t, word)
+            held = self.word(t, word)
         elif access == "row" and self.rows:
             if k == 0:
                 rows = [f"row{t}_{i}" for i in range(self.rows.count)]
@@ -465,18 +468,18 @@ class Reading:
             unit = f"u{t}_{element // per}"
             if before // per != element // per:
                 lines.append(f"  let {unit} = {load}(at{t}_ / {per}u + {element // per}u);")
-            held, decoded = self._word(t, word), f"{unit}.{'xyzw'[word % 4 :][:2]}"
+            held, decoded = self.word(t, word), f"{unit}.{'xyzw'[word % 4 :][:2]}"
         elif access == "half":
             if k == 0:
                 lines.append(f"  let h{t} = {load}(at{t}_ / {self.group}u);")
-            held, decoded = self._word(t, word), f"h{t}"
+            held, decoded = self.word(t, word), f"h{t}"
         elif access == "held":
             decoded = held_bits(bits, t, k)
         elif access == "words" and self.group * bits >= 32:
             base = f"at{t}_ / {max(1, 32 // bits)}u"
             if before * bits // 32 != word:
                 lines.append(f"  let w{t}_{word} = {load}({base} + {word // max(1, bits // 32)}u);")
-            held = decoded = self._word(t, word)
+            held = decoded = self.word(t, word)
         else:
             at = f"at{t}_{k}"
             if self._turns(t) and self.rows:
@@ -488,11 +491,10 @@ class Reading:
                 return [*lines, f"  let {value} = {at};"]
             lines.append(f"  let e{t}_{k} = {_word_at(bits, load, at)};")
             decoded = _bits_at(bits, f"e{t}_{k}", at)
-        if held and operand.data_type is DataType.FLOAT16:
-            return [*lines, f"  let {value} = float16_pair({held})[{element % 2}];"]
+        made = f"{name}_decode({decoded})"
         if held and bits < 64:
-            decoded = _of_word(bits, element, held)
-        return [*lines, f"  let {value} = {name}_decode({decoded});"]
+            made = value_in(operand.data_type, element, held)
+        return [*lines, f"  let {value} = {made};"]
 
 
 def _access(loops: Sequence[Loop], t: int, operand: Operand, group: int, runs: bool = False) -> str:
@@ -534,6 +536,13 @@ def _of_word(bits: int, k: int, word: str) -> str:
     if bits == 32:
         return f"vec2<u32>({word}, 0u)"
     return f"vec2<u32>(({word} >> {k * bits % 32}u) & {(1 << bits) - 1}u, 0u)"
+
+
+def value_in(data_type: DataType, k: int, word: str) -> str:
+    """The value of element `k` of a group, in the word that holds it."""
+    if data_type is DataType.FLOAT16:
+        return f"float16_pair({word})[{k % 2}]"
+    return f"{data_type.name.lower()}_decode({_of_word(data_type.bits, k, word)})"
 
 
 def word_type(bits: int) -> str:
