@@ -274,7 +274,7 @@ def held_by(reading: Reading, tile: Tile) -> Reading:
                 access[t] = "made"
     if rows:
         rows = replace(rows, is_whole=not tile.beyond)
-    return replace(reading, access=tuple(access), rows=rows)
+    return replace(reading, access=tuple(access), rows=rows, on=frozenset())
 
 
 def code(tile: Tile, reading: Reading, rank: int, tensors: int, result: str) -> list[str]:

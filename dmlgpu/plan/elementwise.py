@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
-from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.plan import across
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.move import Move
@@ -57,6 +57,7 @@ MOST_UNITS = 4  # units of one tensor that an invocation handles at most
 LOOKUPS, MOST_LOOKUPS = 4, 16
 STORED = {"units": "vec4<u32>", "halves": "vec2<u32>"}  # by access; words where it is none of these
 FOLLOWED = 4  # groups in a row of a tile, from which on it hardly matters that the last goes on
+SMALLER = 16  # times that rows which are laid out twice are smaller than what is made
 WORTH_MOVING = 1 << 20  # bytes of an operand from which on another dispatch costs less
 
 
@@ -110,6 +111,9 @@ class ElementWise:
             moved_bytes = self.traffic()
             written = sum(moved_bytes[o.field] for o, _ in self.outputs)
             writes = sum(moved_bytes.values()) - written <= written // MORE
+            is_plain = writes and shape.is_linear and not shape.tile
+            if is_plain and (doubled := self._doubled(loops, adapter)):
+                return doubled
             shape = replace(shape, writes=writes, shares=_shares(shape), is_quick=self._is_quick())
             if all(o.data_type is DataType.FLOAT32 for o in self.operands):
                 is_long = any(LONG.search(f"{e.steps} {e.result}") for _, e in self.outputs)
@@ -202,6 +206,40 @@ class ElementWise:
         again = Move.between(source, made.tensor, "once", made.field).plan(adapter)
         plan = in_turn([replace(self, inputs=inputs, outputs=outputs).plan(adapter), again])
         return replace(plan, scratch={**plan.scratch, "once": size})
+
+    def _doubled(self, loops: tuple[Loop, ...], adapter: Adapter) -> Plan | None:
+        """The work after rows that are repeated were laid out twice each, or None.
+
+        A group that goes on in the next row then finds the same elements behind the end of its own.
+        """
+        sizes = [loop.size for loop in loops]
+        written = bytes_written(self.outputs[0][0].tensor)
+        if written < WORTH_MOVING or len(sizes) == MAX_RANK:
+            return None
+        operands, moves, room = list[Operand](), [], {}
+        for t, o in enumerate(self.operands):
+            data_type, steps = o.tensor.data_type, [loop.steps[t] for loop in loops]
+            operands.append(replace(o, tensor=TensorDesc(data_type, sizes, steps)))
+            is_row = steps[-2:] == [0, 1] and o.bits < 32 and sizes[-1] * o.bits >= UNIT
+            if not is_row or not o.field or o.start or o.doubled:
+                continue
+            rows = [n if s else 1 for n, s in zip(sizes[:-1], steps[:-1], strict=True)]
+            laid = TensorDesc(data_type, [*rows, 2, sizes[-1]])
+            if SMALLER * laid.total_tensor_size_in_bytes > written:
+                continue
+            field, source = f"twice{t}", TensorDesc(data_type, laid.sizes, [*steps[:-1], 0, 1])
+            moves.append(Move.between(source, laid, o.field, field).plan(adapter))
+            strides = zip(laid.effective_strides, steps[:-1], strict=False)
+            tensor = TensorDesc(data_type, sizes, [*(n if s else 0 for n, s in strides), 1])
+            operands[t] = replace(o, field=field, tensor=tensor, doubled=True)
+            room[field] = -(-laid.total_tensor_size_in_bytes // 16) * 16
+        if not moves:
+            return None
+        inputs = dict(zip(self.inputs, operands, strict=False))
+        made = zip(operands[len(inputs) :], (e for _, e in self.outputs), strict=True)
+        work = replace(self, inputs=inputs, outputs=tuple(made)).plan(adapter)
+        plan = in_turn([*moves, work])
+        return replace(plan, scratch={**plan.scratch, **room})
 
     def _loops(self) -> list[Loop]:
         sizes = self.outputs[0][0].tensor.sizes

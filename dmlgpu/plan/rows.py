@@ -80,6 +80,14 @@ class Rows:
         lasts = [self.row_of(k) for k in range(self.group)]
         return max(row + bool(beyond) for row, beyond in lasts) + 1
 
+    @property
+    def at_end(self) -> str:
+        """When the row of a group's first element is the last of the loop around rows; "": never.
+
+        The last of all rows has no next one.
+        """
+        return f"end{self.rank - 2}_1" if self.rank > 2 else ""
+
     def row_of(self, k: int) -> tuple[int, str]:
         """The row of an element of the group, and when it is in the one behind that; "": never."""
         if self.in_one:

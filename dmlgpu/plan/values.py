@@ -82,6 +82,7 @@ class Operand:
     data_type: DataType
     start: int = 0  # element of the tensor's buffer where the work begins
     shares: bool = False  # elements that must stay as they are lie around those of the work
+    doubled: bool = False  # every row lies there twice, so that none is needed behind its end
 
     @classmethod
     def of(cls, field: str, tensor: TensorDesc, *, raw: bool = False) -> Operand:
@@ -211,6 +212,7 @@ class Reading:
     is_scattered: bool = False  # every element has an address of its own, `at{t}_{k}`
     rows: Rows | None = None  # in which groups may go on, of tensors that are not one long row
     wide: bool = False  # shaders may have 64-bit integers
+    on: frozenset[int] = frozenset()  # tensors that go on in the next row as if it were the same
 
     @classmethod
     def along(
@@ -258,7 +260,11 @@ class Reading:
             else:
                 access.append("row" if not step else f"run/{step}" if is_run else "each")
         rows = Rows.of(group, [d.size for d in loops], steps, by_product=wide)
-        return cls(tuple(operands), tuple(access), group, stride, rows=rows, wide=wide)
+        whole = [loops[-1].size * step for step in loops[-1].steps]
+        on = frozenset(
+            t for t, o in enumerate(operands) if o.doubled or loops[-2].steps[t] == whole[t]
+        )
+        return cls(tuple(operands), tuple(access), group, stride, rows=rows, wide=wide, on=on)
 
     @classmethod
     def scattered(cls, operands: Sequence[Operand], group: int) -> Reading:
@@ -324,7 +330,9 @@ class Reading:
         """
         runs = [t for t, a in enumerate(self.access) if a.startswith("run")]
         others = [t for t in range(len(self.operands)) if t not in runs]
-        turning = [t for t in runs if self._turns(t)]
+        turning = [t for t in runs if self._turns(t) and t not in self.on]
+        at_end = self.rows.at_end if self.rows else ""
+        ending = [t for t in runs if self._turns(t) and t in self.on and at_end]
         is_rare = self.rows is not None and self.rows.is_long
         lines = [x for t in runs for x in self._words_of_run(t, 0)]
         if not is_rare:
@@ -337,6 +345,11 @@ class Reading:
             lines += [x for t in turning for x in self._words_of_run(t, 1)]
         lines += [x for t in turning for x in self._turned(t)]
         if turning and is_rare:
+            lines.append("  }")
+        if ending:
+            lines.append(f"  if (left < {self.group}u && {at_end}) {{")
+            lines += [x for t in ending for x in self._words_of_run(t, 1)]
+            lines += [x for t in ending for x in self._turned(t)]
             lines.append("  }")
         return lines + [x for k in range(self.group) for t in runs for x in self._load(t, k)]
 

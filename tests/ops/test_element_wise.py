@@ -574,3 +574,31 @@ def test_operands_across_in_one_way_are_held_as_their_result(
             is_one = kind.bits >= 32 or (sizes == (96, 64) and made.data_type.bits == kind.bits)
             held = (1 if is_one else 2) + (wanted.itemsize == 8)
             assert work.code.count("var<workgroup>") == held
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16"])
+@pytest.mark.parametrize("sizes", [(300, 83), (5, 70, 83), (3, 2, 40, 131)])
+def test_rows_that_are_repeated_are_laid_out_twice(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch, dtype: str, sizes: tuple[int, ...]
+) -> None:
+    """Then only the last row of a loop needs another one; not where as much is read as written."""
+    monkeypatch.setattr(elementwise, "WORTH_MOVING", 1 << 12)
+    rng = np.random.default_rng(6)
+    made = dml.TensorDesc(dml.DataType[dtype.upper()], sizes)
+    still = (*sizes[:-2], 1, sizes[-1])
+    other = (1, *sizes[1:]) if len(sizes) > 2 else (sizes[0], 1)
+    for shape, kernels in ((other, ["move", "elementwise"]), (sizes, ["elementwise"])):
+        held = [rng.integers(0, 50, n).astype(dtype) for n in (shape, still)]
+        seen = [np.broadcast_to(v, sizes) for v in held]
+        a, b = (
+            dml.TensorDesc(made.data_type, sizes, [n // v.itemsize for n in v.strides])
+            for v in seen
+        )
+        desc = dml.ElementWiseAddDesc(a_tensor=a, b_tensor=b, output_tensor=made)
+        with as_gpu(device) as gpu:
+            plan = check(gpu, desc, seen, seen[0] + seen[1])
+        assert [d.shader.split("/")[0] for d in plan.dispatches] == kernels
+        ends = [line for line in plan.dispatches[-1].code.split("\n") if "if (left < " in line]
+        if len(kernels) == 2:
+            assert len(ends) == (len(sizes) > 2)
+            assert all("&& end" in line for line in ends)
