@@ -10,6 +10,7 @@ from math import gcd, prod
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.plan import across
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
+from dmlgpu.plan.lookups import Line, by_lines, held, lookup, near
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import Walk, in_turn, joined, split
 from dmlgpu.plan.rows import DIVISION, divisors
@@ -21,7 +22,6 @@ from dmlgpu.plan.values import (
     Operand,
     Parameter,
     Reading,
-    element_at,
     encoded,
     folded,
     function,
@@ -35,7 +35,6 @@ from dmlgpu.plan.values import (
     places,
     quick,
     value_in,
-    wgsl_type,
     word_type,
     words_of,
 )
@@ -74,6 +73,7 @@ class ElementWise:
     parameters: tuple[Parameter, ...] = ()
     lookups: Mapping[str, Operand] = field(default_factory=dict)
     repeats: int = 1  # steps of the outermost loop that a GPU's invocation makes at once, at most
+    line: Line | None = None  # of a lookup, that workgroups hold; only where no tensor is cut
 
     def traffic(self) -> dict[str, int]:
         """Every element is moved once; one that is broadcast is read once."""
@@ -102,6 +102,8 @@ class ElementWise:
         fields = {o.field for o in named}
         alone = len({(o.field, o.bits, o.tensor) for o in named}) == len(fields)
         alone = alone and fields.isdisjoint(o.field for o in self.lookups.values())
+        if self.line:
+            shape = replace(shape, is_quick=shape.is_linear)
         untiled = shape
         if shape.is_linear and (once := self._once(adapter)):
             return once
@@ -292,6 +294,8 @@ class ElementWise:
         loops, tile = shape.loops, shape.tile
         kernel, count, slots, wg_size = "elementwise/elements", shape.groups, {}, WG_SIZE
         groups = shape.shares * -(-shape.share // (WG_SIZE * shape.each))
+        if self.line:
+            groups, wg_size = loops[0].size, self.line.invocations
         if tile:
             kernel, slots, wg_size = (
                 "elementwise/tiles",
@@ -322,7 +326,7 @@ class ElementWise:
         for t, start in enumerate(starts):
             params[f"start{t}"] = start
             params[f"strides{t}"] = eight([d.steps[t] for d in loops])
-        params |= parameter_words(self.parameters)
+        params |= parameter_words(self.parameters) | (self.line.params if self.line else {})
         bindings = shape.reading.bindings
         bindings |= {f"look{t}": o.field for t, o in enumerate(self.lookups.values())}
         bindings |= {f"out{t}": o.field for t, (o, _) in enumerate(self.outputs)}
@@ -344,7 +348,11 @@ class ElementWise:
             mode = "atomic" if access == "merge" else "write"
             lines.append(f"#bind {mode} out{n}: {STORED.get(access, 'u32')}")
         for t, (name, operand) in enumerate(self.lookups.items()):
-            lines += [f"#bind read look{t}: {word_type(operand.bits)}", _lookup(name, operand, t)]
+            lines.append(f"#bind read look{t}: {word_type(operand.bits)}")
+            if self.line and self.line.name == name:
+                lines += held(self.line, operand, t, shape.repeats, beyond=shape.is_linear)
+            else:
+                lines += [lookup(f"{name}_at", operand, f"load_look{t}")]
         made = self.outputs[0][0].data_type
         first = next((o.data_type for o in self.inputs.values()), made)
         classes = {"T": first, "R": made}
@@ -353,7 +361,7 @@ class ElementWise:
             lines += function(f"operate{n}", *given)
         if shape.is_quick:
             ((operand, expression),) = self.outputs
-            expression, functions = quick(expression)
+            expression, functions = near(self.line, expression) if self.line else quick(expression)
             given = self.inputs, self.parameters, expression, operand.data_type, classes
             lines += [*functions, *function("quick0", *given)]
         if self._is_of_words(shape):
@@ -427,6 +435,8 @@ class ElementWise:
             lines += [f"  let {at} = {at} + {r}u * params.hop{at[2:-1]};" for at in moved]
             lines += [f"  let {name} = {name}_{r};" for name in self._results(shape)]
             lines += [*stores, "  }"]
+        if self.line:
+            return [*lines, "}", *by_lines(shape.group, shape.repeats)]
         return [*lines, "}", *([] if shape.tile else _in_turn(shape))]
 
     def _places(self, shape: Shape) -> list[str]:
@@ -453,6 +463,8 @@ class ElementWise:
         What would lie beyond the last step is that of the first again, and is not stored.
         """
         lines, end, hops = [], f"_{r}" if r else "", dict[int, str]()
+        if self.line:
+            lines.append(f"  use_line({r}u);")
         if r:
             lines.append(f"  let number_{r} = number + {r}u * params.count;")
             hops = {t: f" + hop{t}_{r}" for t, o in enumerate(self.inputs.values()) if not o.field}
@@ -795,14 +807,6 @@ def _in_turn(shape: Shape) -> list[str]:
         f"  #repeat {each}: if (number$ < end) {{ make_group(number$, ahead$); }}",
         "}",
     ]
-
-
-def _lookup(name: str, operand: Operand, t: int) -> str:
-    """A function that reads any element of a tensor."""
-    decode = f"{operand.data_type.name.lower()}_decode"
-    value = element_at(operand.bits, f"load_look{t}", "i")
-    made = wgsl_type(operand.data_type)
-    return f"fn {name}_at(i: u32) -> {made} {{ return {decode}({value}); }}"
 
 
 def _store(operand: Operand, t: int, n: int, shape: Shape) -> list[str]:

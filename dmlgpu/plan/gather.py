@@ -10,6 +10,7 @@ from __future__ import annotations
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Plan
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.lookups import Line
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import Layout, Move
 from dmlgpu.plan.values import RAW, Expression, Operand, Parameter
@@ -17,6 +18,10 @@ from dmlgpu.plan.values import RAW, Expression, Operand, Parameter
 # Rows of narrow elements that an invocation makes at once where all have the same tuples: reading
 # these takes longer than looking up. Of longer rows the caches hold fewer.
 REPEATS, REPEATED_BITS = 4, 8 * 2048
+# Bytes of the source that a row of the output is picked from, from which on a workgroup holds them:
+# caches have the shorter ones. Rows from which on there are enough workgroups, which of these have
+# so many invocations.
+HELD, MANY, HOLDING = 8192, 512, 512
 
 
 class Picked(Move):
@@ -55,7 +60,26 @@ class Picked(Move):
         lookups = {"x": Operand(self.source_field, self.source, raw)}
         row = dims[-1].size * layout.bits
         repeats = REPEATS if layout.bits < 32 and row <= REPEATED_BITS else 1
-        return ElementWise(inputs, ((made, found),), tuple(parameters), lookups, repeats)
+        if line := _line(layout):
+            room = line.room(layout.bits) * max(32, layout.bits) // 8
+            fit = layout.adapter.max_workgroup_storage // room
+            repeats = max(1, min(REPEATS, fit, line.count // MANY))
+        return ElementWise(inputs, ((made, found),), tuple(parameters), lookups, repeats, line)
+
+
+def _line(layout: Layout) -> Line | None:
+    """What a workgroup holds of the source, where rows are picked from lines that fit."""
+    gather, adapter = layout.gather, layout.adapter
+    if gather is None or len(gather.sizes) > 1 or len(layout.dims) != 2 or layout.in_windows:
+        return None
+    outer, inner = layout.dims
+    length = (gather.sizes[0] - 1) * gather.strides[0] + 1
+    invocations = min(HOLDING, adapter.max_workgroup_size)
+    line = Line("x", layout.base, outer.source, length, outer.size, invocations)
+    is_long = length * layout.bits // 8 >= HELD
+    fits = line.room(layout.bits) * max(32, layout.bits) // 8 <= adapter.max_workgroup_storage
+    are_many = outer.size >= MANY and inner.size >= length // 2
+    return line if is_long and fits and are_many and not inner.source else None
 
 
 def _walked(tensor: TensorDesc, dims: tuple[Dim, ...], steps: list[int]) -> TensorDesc:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops.scatter import work_scatter
 from dmlgpu.plan import elementwise
+from dmlgpu.plan import gather as gathers
 
 Invalid = dml.InvalidDescError
 TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)
@@ -117,6 +119,65 @@ def test_rows_that_share_their_indices(
         same_bits(np.asarray(got), np.take(x, index, -1))
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", TYPES, ids=lambda t: t.name)
+@pytest.mark.parametrize("shape", [(5, 128), (7, 101), (13, 150), (34, 66)])
+def test_lines_that_workgroups_hold(
+    device_both: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    data_type: T,
+    shape: tuple[int, ...],
+) -> None:
+    """Rows that end within a group go on with the next line, forwards and backwards."""
+    monkeypatch.setattr(gathers, "HELD", 1)
+    monkeypatch.setattr(gathers, "MANY", 1)
+    monkeypatch.setattr(gathers, "HOLDING", 8)
+    monkeypatch.setattr(elementwise, "MANY", 1)
+    rng = rng_of(5)
+    x, length = random_values(rng, data_type, shape), shape[-1]
+    index = indices_of(rng, T.INT64, (length + 3,), length)
+    beside = indices_of(rng, T.UINT32, shape, length)
+    with dml.Device(device_both.adapter) as made:
+        made.context.facts = device_both.context.facts
+        source, picked = made.tensor(x), made.tensor(index)
+        same_bits(np.asarray(dml.gather(source, picked, 1)), np.take(x, index, 1))
+        same_bits(np.asarray(source[::-1, picked]), x[::-1, index])
+        got = np.asarray(dml.gather_elements(source, made.tensor(beside), 1))
+        same_bits(got, np.take_along_axis(x, beside.astype(np.int64), 1))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "picks", "held"),
+    [
+        ((2048, 8000), 8000, 0),  # caches have it
+        ((2048, 8192), 8192, 3),  # as many as fit
+        ((2048, 15000), 15000, 2),
+        ((2048, 31744), 31744, 1),
+        ((2048, 32768), 32768, 0),  # does not fit with what may begin within a word
+        ((2048, 8192), 4096, 3),
+        ((2048, 8192), 4095, 0),  # fewer than half of a line
+        ((1100, 8192), 8192, 2),  # workgroups for all
+        ((600, 8192), 8192, 1),
+        ((511, 8192), 8192, 0),
+    ],
+)
+def test_a_gpus_workgroups_hold_lines_that_leave_the_caches(
+    sizes: tuple[int, int], picks: int, held: int
+) -> None:
+    desc = dml.GatherDesc(
+        input_tensor=dml.TensorDesc(T.UINT8, sizes),
+        indices_tensor=dml.TensorDesc(T.INT64, (1, picks)),
+        output_tensor=dml.TensorDesc(T.UINT8, (sizes[0], picks)),
+        axis=1,
+        index_dimensions=1,
+    )
+    made = one(desc, ADAPTERS["discrete"])
+    repeats = re.findall(r"#repeat (\d): hold_line", made.code)
+    assert repeats == ([str(held)] if held else [])
+    if held:
+        assert held * made.workgroups >= sizes[0] > (held - 1) * made.workgroups
+
+
 def test_a_gpu_reads_indices_once_for_several_rows_of_narrow_elements() -> None:
     def gathered(data_type: T, *sizes: int) -> int:
         desc = dml.GatherDesc(
@@ -130,7 +191,7 @@ def test_a_gpu_reads_indices_once_for_several_rows_of_narrow_elements() -> None:
 
     assert gathered(T.UINT8, 1 << 12, 1024) == 4
     assert gathered(T.UINT8, 1 << 8, 1024) == 1  # too few to fill a GPU
-    assert gathered(T.FLOAT16, 1 << 12, 4096) == 1  # rows that leave the caches
+    assert gathered(T.FLOAT16, 1 << 12, 2048) == 1  # rows that leave the caches
     assert gathered(T.FLOAT32, 1 << 12, 1024) == 1
 
 
