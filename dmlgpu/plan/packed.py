@@ -25,6 +25,9 @@ WRITTEN = 2  # units of an invocation where little is read: workgroups start in 
 MOST_REPEATS = 4  # stores of a unit that is made once, as shaders/move/packed.wgsl has them
 STEPS = 4  # elements from one to the next, up to which they are shifted out of words
 TURNING = 16  # units of a row, below which every subgroup has some that go on in the next
+# Bytes of a picked row from which on workgroups take pieces of all rows in turn, and most rows: one
+# that is picked twice is then read twice at about the same time, and comes from memory once.
+IN_TURN, MOST_IN_TURN = 1 << 14, 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,11 @@ def dispatch(
     }
     if gather:
         params |= {"start1": 0, "strides1": eight([d.tuple_ for d in dims]), **gather.params}
+    groups, shared = -(-again.made // (wg * at_once)), _IN_ORDER
+    if gather and again.times == 1 and _in_turn(bits, dims):
+        pieces = -(-last.size // (group * wg * at_once))
+        params |= {"rows": sizes[-2], "pieces": pieces, "length": last.size}
+        groups, shared = count(dims[:-1]) * pieces, _IN_TURN.format(group - 1, group)
     loads = 4 * abs(last.source) + 1  # of a unit that is shifted out of words
     is_turning = not (in_one or gather) and last.source != 0 and last.size < TURNING * group
     is_shifted = bits < 32 and last.size >= group and abs(last.source) <= STEPS
@@ -118,6 +126,7 @@ def dispatch(
         *(DIVISION if rows.by_product else ()),
         *(_row(bits, last.source, in_units=in_units, wide=rows.by_product) if is_shifted else ()),
         *again.place(),
+        shared,
         *(gather.resolve() if gather else ()),
         "fn unit_at(number: u32) -> vec4<u32> {",
         *rows.places(),
@@ -126,8 +135,30 @@ def dispatch(
         "}",
     ]
     constants = {"WG_SIZE": wg, "BITS": bits, "AT_ONCE": at_once, "REPEATS": again.times}
-    groups, code = -(-again.made // (wg * at_once)), "\n".join(lines)
-    return Dispatch("move/packed", groups, params, bindings, {}, constants, code=code)
+    return Dispatch("move/packed", groups, params, bindings, {}, constants, code="\n".join(lines))
+
+
+_IN_ORDER = """\
+fn units_of(group: u32) -> vec2<u32> {
+  return vec2<u32>(group * AT_ONCE * WG_SIZE, params.made - 1u);
+}"""
+# A unit belongs to the row with its first byte.
+_IN_TURN = """\
+fn begin_of(row: u32) -> u32 {{ return (row * params.length + {}u) / {}u; }}
+fn units_of(group: u32) -> vec2<u32> {{
+  let before = group / (params.rows * params.pieces) * params.rows;
+  let turn = group - before * params.pieces;
+  let row = before + turn % params.rows;
+  let first = begin_of(row) + turn / params.rows * AT_ONCE * WG_SIZE;
+  return vec2<u32>(first, min(begin_of(row + 1u), params.made) - 1u);
+}}"""
+
+
+def _in_turn(bits: int, dims: tuple[Dim, ...]) -> bool:
+    """Whether workgroups take rows that tuples pick in turn."""
+    if len(dims) == 1 or not dims[-2].tuple_:
+        return False
+    return dims[-1].size * bits // 8 >= IN_TURN and dims[-2].size <= MOST_IN_TURN
 
 
 def _stays(dim: Dim) -> bool:

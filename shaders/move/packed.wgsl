@@ -1,7 +1,8 @@
 // Moves in the order of the output: one invocation makes one or two units of it, a workgroup apart, so
 // that the loads of both are under way, and stores each wherever the output has it again: params.apart
 // units apart, where a loop stays where it is in the source. dmlgpu/plan/packed.py writes the binding of
-// the source, `unit_at` with the parameters it needs, and `first_place`, where a unit is stored first.
+// the source, `unit_at` with the parameters it needs, `first_place`, where a unit is stored first, and
+// `units_of`, where the units of a workgroup begin, and the last of those that follow it.
 #param count: u32 // units of the output
 #param made: u32 // of these
 #param apart: u32
@@ -15,8 +16,9 @@ override REPEATS: u32 = 1;
 
 @compute @workgroup_size(WG_SIZE)
 fn main(me: Invocation) {
-  let first = group_of(me) * AT_ONCE * WG_SIZE + me.lane;
-  let last = params.made - 1u; // made again beyond the end: loads under a condition would wait
+  let units = units_of(group_of(me));
+  let first = units.x + me.lane;
+  let last = units.y; // made again beyond the end: loads under a condition would wait
   #repeat 2: var v$ = vec4<u32>(); if (AT_ONCE > $u) { v$ = unit_at(min(first + $u * WG_SIZE, last)); }
   #repeat 2: if (AT_ONCE > $u && first + $u * WG_SIZE <= last) { put(first_place(first + $u * WG_SIZE), v$); }
 }

@@ -15,7 +15,7 @@ from support.plans import ADAPTERS, one
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops.scatter import work_scatter
-from dmlgpu.plan import elementwise
+from dmlgpu.plan import elementwise, packed
 from dmlgpu.plan import gather as gathers
 
 Invalid = dml.InvalidDescError
@@ -176,6 +176,48 @@ def test_a_gpus_workgroups_hold_lines_that_leave_the_caches(
     assert repeats == ([str(held)] if held else [])
     if held:
         assert held * made.workgroups >= sizes[0] > (held - 1) * made.workgroups
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", TYPES, ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((5, 128), 0), ((9, 777), 0), ((3, 4, 151), 1), ((2, 3, 4, 99), 2)]
+)
+def test_long_rows_are_picked_piece_by_piece(
+    device_both: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    data_type: T,
+    shape: tuple[int, ...],
+    axis: int,
+) -> None:
+    """On a GPU workgroups take rows in turn, whatever unit a row begins in."""
+    monkeypatch.setattr(packed, "IN_TURN", 1)
+    monkeypatch.setattr(packed, "GATHER_WG_SIZE", 8)
+    rng = rng_of(6)
+    x = random_values(rng, data_type, shape)
+    index = indices_of(rng, T.INT64, (shape[axis] + 2,), shape[axis])
+    with dml.Device(device_both.adapter) as made:
+        made.context.facts = device_both.context.facts
+        got = dml.gather(made.tensor(x), made.tensor(index), axis)
+        same_bits(np.asarray(got), np.take(x, index, axis))
+
+
+@pytest.mark.parametrize(
+    ("rows", "length", "in_turn"),
+    [(4096, 16384, True), (4097, 16384, False), (4096, 16383, False), (3, 40001, True)],
+)
+def test_a_gpus_workgroups_take_long_rows_in_turn(rows: int, length: int, in_turn: bool) -> None:
+    desc = dml.GatherDesc(
+        input_tensor=dml.TensorDesc(T.UINT8, (7, length)),
+        indices_tensor=dml.TensorDesc(T.INT64, (1, rows)),
+        output_tensor=dml.TensorDesc(T.UINT8, (rows, length)),
+        axis=0,
+        index_dimensions=1,
+    )
+    made = one(desc, ADAPTERS["discrete"])
+    assert ("pieces" in made.params) is in_turn
+    if in_turn:
+        assert made.workgroups == rows * -(-length // (16 * 2 * 128))
 
 
 def test_a_gpu_reads_indices_once_for_several_rows_of_narrow_elements() -> None:
