@@ -295,7 +295,7 @@ class ElementWise:
         kernel, count, slots, wg_size = "elementwise/elements", shape.groups, {}, WG_SIZE
         groups = shape.shares * -(-shape.share // (WG_SIZE * shape.each))
         if self.line:
-            groups, wg_size = loops[0].size, self.line.invocations
+            groups, wg_size = loops[0].size, self.line.workgroup(loops[-1].size // shape.group)
         if tile:
             kernel, slots, wg_size = (
                 "elementwise/tiles",

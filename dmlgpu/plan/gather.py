@@ -17,11 +17,11 @@ from dmlgpu.plan.values import RAW, Expression, Operand, Parameter
 
 # Rows of narrow elements that an invocation makes at once where all have the same tuples: reading
 # these takes longer than looking up. Of longer rows the caches hold fewer.
-REPEATS, REPEATED_BITS = 4, 8 * 2048
-# Bytes of the source that a row of the output is picked from, from which on a workgroup holds them:
-# caches have the shorter ones. Rows from which on there are enough workgroups, which of these have
-# so many invocations.
-HELD, MANY, HOLDING = 8192, 512, 512
+REPEATS, REPEATED = 4, 2048  # bytes
+# Bytes that a row is picked from, or narrow elements, from which on a workgroup holds them: caches
+# have the shorter ones. Rows from which on there are enough workgroups, most invocations of one, and
+# most bytes that it holds of several rows: what memory is left caches indices.
+HELD, HELD_NARROW, MANY, HOLDING, SEVERAL = 8192, 2500, 512, 1024, 24576
 
 
 class Picked(Move):
@@ -58,12 +58,12 @@ class Picked(Move):
         made = Operand(self.output_field, _walked(self.output, dims, [d.out for d in dims]), raw)
         found = Expression(f"x_at({' + '.join(terms)})")
         lookups = {"x": Operand(self.source_field, self.source, raw)}
-        row = dims[-1].size * layout.bits
-        repeats = REPEATS if layout.bits < 32 and row <= REPEATED_BITS else 1
-        if line := _line(layout):
-            room = line.room(layout.bits) * max(32, layout.bits) // 8
-            fit = layout.adapter.max_workgroup_storage // room
-            repeats = max(1, min(REPEATS, fit, line.count // MANY))
+        repeats = 1
+        line = _line(layout)
+        if layout.bits < 32 and line:
+            repeats = max(1, min(REPEATS, SEVERAL // line.nbytes(layout.bits), line.count // MANY))
+        elif layout.bits < 32 and dims[-1].size * layout.bits <= 8 * REPEATED:
+            repeats = REPEATS
         return ElementWise(inputs, ((made, found),), tuple(parameters), lookups, repeats, line)
 
 
@@ -76,8 +76,9 @@ def _line(layout: Layout) -> Line | None:
     length = (gather.sizes[0] - 1) * gather.strides[0] + 1
     invocations = min(HOLDING, adapter.max_workgroup_size)
     line = Line("x", layout.base, outer.source, length, outer.size, invocations)
-    is_long = length * layout.bits // 8 >= HELD
-    fits = line.room(layout.bits) * max(32, layout.bits) // 8 <= adapter.max_workgroup_storage
+    is_narrow = layout.bits < 32
+    is_long = length >= HELD_NARROW if is_narrow else length * layout.bits >= 8 * HELD
+    fits = line.nbytes(layout.bits) <= adapter.max_workgroup_storage
     are_many = outer.size >= MANY and inner.size >= length // 2
     return line if is_long and fits and are_many and not inner.source else None
 

@@ -27,7 +27,7 @@ class Line:
     step: int
     length: int
     count: int  # steps of the outermost loop
-    invocations: int
+    invocations: int  # most of a workgroup
 
     @property
     def params(self) -> dict[str, Value]:
@@ -43,6 +43,14 @@ class Line:
         """Words, or elements of two, that hold a piece wherever it begins in one."""
         words = self.length if bits >= 32 else 1 + -(-self.length * bits // 32)
         return -(-words // ROUNDED) * ROUNDED  # so that few pipelines serve all lengths
+
+    def nbytes(self, bits: int) -> int:
+        """Bytes of workgroup memory that hold a piece."""
+        return self.room(bits) * max(32, bits) // 8
+
+    def workgroup(self, groups: int) -> int:
+        """Invocations of a workgroup, where a step has so many groups: half where they are few."""
+        return self.invocations if groups >= self.invocations else self.invocations // 2
 
 
 def lookup(name: str, operand: Operand, load: str) -> str:

@@ -111,9 +111,9 @@ def dispatch(
         params |= {"start1": 0, "strides1": eight([d.tuple_ for d in dims]), **gather.params}
     groups, shared = -(-again.made // (wg * at_once)), _IN_ORDER
     if gather and again.times == 1 and _in_turn(bits, dims):
-        pieces = -(-last.size // (group * wg * at_once))
+        pieces = -(-last.size // (wg * at_once))
         params |= {"rows": sizes[-2], "pieces": pieces, "length": last.size}
-        groups, shared = count(dims[:-1]) * pieces, _IN_TURN.format(group - 1, group)
+        groups, shared = count(dims[:-1]) * pieces, _IN_TURN
     loads = 4 * abs(last.source) + 1  # of a unit that is shifted out of words
     is_turning = not (in_one or gather) and last.source != 0 and last.size < TURNING * group
     is_shifted = bits < 32 and last.size >= group and abs(last.source) <= STEPS
@@ -142,21 +142,19 @@ _IN_ORDER = """\
 fn units_of(group: u32) -> vec2<u32> {
   return vec2<u32>(group * AT_ONCE * WG_SIZE, params.made - 1u);
 }"""
-# A unit belongs to the row with its first byte.
 _IN_TURN = """\
-fn begin_of(row: u32) -> u32 {{ return (row * params.length + {}u) / {}u; }}
-fn units_of(group: u32) -> vec2<u32> {{
+fn units_of(group: u32) -> vec2<u32> {
   let before = group / (params.rows * params.pieces) * params.rows;
   let turn = group - before * params.pieces;
-  let row = before + turn % params.rows;
-  let first = begin_of(row) + turn / params.rows * AT_ONCE * WG_SIZE;
-  return vec2<u32>(first, min(begin_of(row + 1u), params.made) - 1u);
-}}"""
+  let begin = (before + turn % params.rows) * params.length;
+  let first = begin + turn / params.rows * AT_ONCE * WG_SIZE;
+  return vec2<u32>(first, min(begin + params.length, params.made) - 1u);
+}"""
 
 
 def _in_turn(bits: int, dims: tuple[Dim, ...]) -> bool:
-    """Whether workgroups take rows that tuples pick in turn."""
-    if len(dims) == 1 or not dims[-2].tuple_:
+    """Whether workgroups take rows of whole units that tuples pick in turn."""
+    if bits < UNIT or len(dims) == 1 or not dims[-2].tuple_:
         return False
     return dims[-1].size * bits // 8 >= IN_TURN and dims[-2].size <= MOST_IN_TURN
 

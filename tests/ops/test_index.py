@@ -130,6 +130,7 @@ def test_lines_that_workgroups_hold(
 ) -> None:
     """Rows that end within a group go on with the next line, forwards and backwards."""
     monkeypatch.setattr(gathers, "HELD", 1)
+    monkeypatch.setattr(gathers, "HELD_NARROW", 1)
     monkeypatch.setattr(gathers, "MANY", 1)
     monkeypatch.setattr(gathers, "HOLDING", 8)
     monkeypatch.setattr(elementwise, "MANY", 1)
@@ -147,27 +148,30 @@ def test_lines_that_workgroups_hold(
 
 
 @pytest.mark.parametrize(
-    ("sizes", "picks", "held"),
+    ("data_type", "sizes", "picks", "held"),
     [
-        ((2048, 8000), 8000, 0),  # caches have it
-        ((2048, 8192), 8192, 3),  # as many as fit
-        ((2048, 15000), 15000, 2),
-        ((2048, 31744), 31744, 1),
-        ((2048, 32768), 32768, 0),  # does not fit with what may begin within a word
-        ((2048, 8192), 4096, 3),
-        ((2048, 8192), 4095, 0),  # fewer than half of a line
-        ((1100, 8192), 8192, 2),  # workgroups for all
-        ((600, 8192), 8192, 1),
-        ((511, 8192), 8192, 0),
+        (T.UINT8, (2048, 2499), 2499, 0),  # caches have it
+        (T.UINT8, (2048, 2500), 2500, 4),
+        (T.UINT8, (2048, 8192), 8192, 2),  # as many as leave room for caches
+        (T.UINT8, (2048, 31744), 31744, 1),
+        (T.UINT8, (2048, 32768), 32768, 0),  # does not fit with what may begin within a word
+        (T.UINT8, (2048, 8192), 4096, 2),
+        (T.UINT8, (2048, 8192), 4095, 0),  # fewer than half of a line
+        (T.UINT8, (1023, 8192), 8192, 1),  # workgroups for all
+        (T.UINT8, (511, 8192), 8192, 0),
+        (T.FLOAT32, (2048, 2047), 2047, 0),
+        (T.FLOAT32, (2048, 2048), 2048, 1),
+        (T.INT64, (2048, 4096), 4096, 1),
+        (T.INT64, (2048, 4097), 4097, 0),
     ],
 )
 def test_a_gpus_workgroups_hold_lines_that_leave_the_caches(
-    sizes: tuple[int, int], picks: int, held: int
+    data_type: T, sizes: tuple[int, int], picks: int, held: int
 ) -> None:
     desc = dml.GatherDesc(
-        input_tensor=dml.TensorDesc(T.UINT8, sizes),
+        input_tensor=dml.TensorDesc(data_type, sizes),
         indices_tensor=dml.TensorDesc(T.INT64, (1, picks)),
-        output_tensor=dml.TensorDesc(T.UINT8, (sizes[0], picks)),
+        output_tensor=dml.TensorDesc(data_type, (sizes[0], picks)),
         axis=1,
         index_dimensions=1,
     )
@@ -178,10 +182,24 @@ def test_a_gpus_workgroups_hold_lines_that_leave_the_caches(
         assert held * made.workgroups >= sizes[0] > (held - 1) * made.workgroups
 
 
+@pytest.mark.parametrize(("picks", "invocations"), [(8191, 512), (8192, 1024), (31744, 1024)])
+def test_workgroups_that_hold_a_line_of_few_groups_are_smaller(
+    picks: int, invocations: int
+) -> None:
+    desc = dml.GatherDesc(
+        input_tensor=dml.TensorDesc(T.UINT8, (2048, picks)),
+        indices_tensor=dml.TensorDesc(T.INT64, (1, picks)),
+        output_tensor=dml.TensorDesc(T.UINT8, (2048, picks)),
+        axis=1,
+        index_dimensions=1,
+    )
+    assert one(desc, ADAPTERS["discrete"]).constants["WG_SIZE"] == invocations
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("data_type", TYPES, ids=lambda t: t.name)
 @pytest.mark.parametrize(
-    ("shape", "axis"), [((5, 128), 0), ((9, 777), 0), ((3, 4, 151), 1), ((2, 3, 4, 99), 2)]
+    ("shape", "axis"), [((5, 128), 0), ((9, 784), 0), ((3, 4, 144), 1), ((2, 3, 4, 80), 2)]
 )
 def test_long_rows_are_picked_piece_by_piece(
     device_both: dml.Device,
@@ -190,7 +208,7 @@ def test_long_rows_are_picked_piece_by_piece(
     shape: tuple[int, ...],
     axis: int,
 ) -> None:
-    """On a GPU workgroups take rows in turn, whatever unit a row begins in."""
+    """On a GPU workgroups take rows in turn, the last piece of which may be short."""
     monkeypatch.setattr(packed, "IN_TURN", 1)
     monkeypatch.setattr(packed, "GATHER_WG_SIZE", 8)
     rng = rng_of(6)
@@ -204,7 +222,13 @@ def test_long_rows_are_picked_piece_by_piece(
 
 @pytest.mark.parametrize(
     ("rows", "length", "in_turn"),
-    [(4096, 16384, True), (4097, 16384, False), (4096, 16383, False), (3, 40001, True)],
+    [
+        (4096, 16384, True),
+        (4097, 16384, False),
+        (4096, 16368, False),
+        (3, 40016, True),
+        (3, 40001, False),  # rows that begin within units
+    ],
 )
 def test_a_gpus_workgroups_take_long_rows_in_turn(rows: int, length: int, in_turn: bool) -> None:
     desc = dml.GatherDesc(
@@ -233,7 +257,7 @@ def test_a_gpu_reads_indices_once_for_several_rows_of_narrow_elements() -> None:
 
     assert gathered(T.UINT8, 1 << 12, 1024) == 4
     assert gathered(T.UINT8, 1 << 8, 1024) == 1  # too few to fill a GPU
-    assert gathered(T.FLOAT16, 1 << 12, 2048) == 1  # rows that leave the caches
+    assert gathered(T.FLOAT16, 1 << 11, 20000) == 1  # rows that leave the caches
     assert gathered(T.FLOAT32, 1 << 12, 1024) == 1
 
 
