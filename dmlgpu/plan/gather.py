@@ -19,8 +19,8 @@ from dmlgpu.plan.values import RAW, Expression, Operand, Parameter
 # these takes longer than looking up. Of longer rows the caches hold fewer.
 REPEATS, REPEATED = 4, 2048  # bytes
 # Bytes that a row is picked from, or narrow elements, from which on a workgroup holds them: caches
-# have the shorter ones. Rows from which on there are enough workgroups, most invocations of one, and
-# most bytes that it holds of several rows: what memory is left caches indices.
+# have the shorter ones. Rows from which on there are enough workgroups, most invocations of one,
+# and most bytes that it holds of several rows: what memory is left caches indices.
 HELD, HELD_NARROW, MANY, HOLDING, SEVERAL = 8192, 2500, 512, 1024, 24576
 
 
