@@ -167,6 +167,26 @@ class Recording:
         if commands >= BATCH_LIMIT or nbytes >= self._enough:
             self._submit_early(nbytes)
 
+    def run(self, call: Call) -> None:
+        """Submits copies at once, behind everything recorded so far.
+
+        They fill memory that nobody reads if this is interrupted, so that it does not matter
+        whether they were submitted: where nothing is recorded they need no batch.
+        """
+        batches = self._batches
+        special = any(storage.special for storage in call.storages)
+        if special or batches[-1].calls or len(batches) > 1:
+            self.append(call)
+            self.submit()
+            return
+        self.submitted += 1
+        self._enough = BATCH_BYTES
+        with self._gpu.doing("submitting work"):
+            encoding = Encoding(self._gpu.device)
+            encoding.add((), call.copies)
+            submit_once(self._gpu.queue, encoding.finish(), [True], [], None)
+        self.trim()
+
     def mark_risky(self) -> None:
         """Someone outside may from now on destroy a buffer that waiting calls use."""
         for batch in list(self._batches):

@@ -137,6 +137,12 @@ class Transfers:
         copied(target, view[offset : offset + target.nbytes])
         return self._recording.submitted == submitted
 
+    def run(self, reading: Reading) -> None:
+        """Submits a copy, and with it what is recorded and small writes."""
+        written = self._written
+        self._recording.run(reading.call)
+        self._flushed = written
+
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""
         with self._gpu.doing("waiting for the GPU"):
@@ -278,8 +284,7 @@ class Transfers:
         """Submits a copy at once, behind everything recorded so far."""
         copies = ((source, at, target, to, size),)
         used = () if storage is None else (storage,)
-        self._recording.append(Call(READ_NAME, (), used, size, copies=copies, timed=False))
-        self._recording.submit()
+        self._recording.run(Call(READ_NAME, (), used, size, copies=copies, timed=False))
         if storage is not None:
             check(storage, "the tensor")
 

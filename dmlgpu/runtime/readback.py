@@ -43,8 +43,9 @@ class ReadBack:
             else:
                 if size <= CHUNK:
                     reading = transfers.staged(storage, region.offset, size)
-                    context.recording.append(reading.call)
-                transfers.submit()
+                    transfers.run(reading)
+                else:
+                    transfers.submit()
         if not done:
             waiting = _Waiting()
             self._waiting[waiting] = threading.get_ident()
