@@ -203,8 +203,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     def elements(self, raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The elements among the tensor's bytes, as an array of its shape."""
         if self.desc.is_packed:
-            dtype, shape = self.dtype, self.shape
-            return raw[: prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
+            return np.ndarray(self.shape, self.dtype, raw)
         with host_memory(self.nbytes):
             values = strided_view(raw, self.desc, writeable=False).copy()
         return values.view(self.dtype).reshape(self.shape)
