@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import prod
 from typing import Any
 
@@ -25,7 +25,7 @@ def test_every_dispatch_fits_its_shader() -> None:
     assembled: dict[Any, Shader] = {}
     for desc, made in every_plan():
         assert made.dispatches
-        tensors = {name for name in type(desc).__annotations__ if name.endswith("_tensor")}
+        tensors = {f.name for f in fields(desc) if f.name.endswith("_tensor")}
         for dispatch in made.dispatches:
             key = (dispatch.shader, tuple(dispatch.slots.items()), dispatch.code)
             if key not in assembled:

@@ -94,6 +94,18 @@ def test_snippets_import_in_turn_and_each_comes_once() -> None:
     assert [slot.name for slot in shader.slots] == ["a", "b"]
 
 
+def test_no_function_of_a_kernel_is_named_like_one_of_a_library() -> None:
+    """Its call would import the library's file, whose own constants the kernel may lack."""
+    libraries = {*source.library("number"), "math"} - {"index"}  # indices have two ways, one name
+    files = [
+        f for f in source.shader_folder().rglob("*.wgsl") if f.parent.name not in ("number", "math")
+    ]
+    assert len(files) > 40
+    for file in files:
+        named = re.findall(r"^fn (\w+?)_", file.read_text(), re.M)
+        assert libraries.isdisjoint(named), file.name
+
+
 def test_a_repeated_line_is_written_out_on_one_line() -> None:
     assert assemble("counts", {}).text.splitlines() == [
         "a0;",

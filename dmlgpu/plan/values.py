@@ -57,9 +57,9 @@ STRAYING = (
 )
 OF_TWO = ("pow_positive",)  # of these, those of two arguments
 # Functions of integers that are calculated for all those of a word at once.
-OF_LANES = {name: f"lanes_{name}" for name in ("add", "sub", "max", "min")}
-OF_LANES |= {name: f"u32_{name}" for name in ("and", "or", "xor", "not")}
-TRUTHS = {name: f"lanes_{name}" for name in ("lt", "le", "eq")}  # the results are 0 or 1
+SWAR = {name: f"swar_{name}" for name in ("add", "sub", "max", "min")}
+SWAR |= {name: f"u32_{name}" for name in ("and", "or", "xor", "not")}
+TRUTHS = {name: f"swar_{name}" for name in ("lt", "le", "eq")}  # the results are 0 or 1
 RAW = {8: DataType.UINT8, 16: DataType.UINT16, 32: DataType.UINT32, 64: DataType.UINT64}
 
 
@@ -689,16 +689,16 @@ def of_words(
     types = {o.data_type for o in inputs.values()}
     if not call or len(types) > 1 or expression.steps or not {*call[3].split(", ")} <= {*inputs}:
         return []
-    lanes, (given,) = (TRUTHS if call[1] else OF_LANES).get(call[2]), types
+    called, (given,) = (TRUTHS if call[1] else SWAR).get(call[2]), types
     is_narrow = given.bits == made.bits < 32 and class_of(given) != "f32"
-    if lanes is None or not is_narrow:
+    if called is None or not is_narrow:
         return []
     tops = sum(1 << k for k in range(made.bits - 1, 32, made.bits))
     names = ", ".join(f"{n}: u32" for n in inputs)
     return [
-        f"const LANE_TOPS = {tops}u;",
-        f"const LANE_SIGNS = {tops if class_of(given) == 'i32' else 0}u;",
-        f"fn {name}({names}) -> u32 {{ return {lanes}({call[3]}); }}",
+        f"const SWAR_TOPS = {tops}u;",
+        f"const SWAR_SIGNS = {tops if class_of(given) == 'i32' else 0}u;",
+        f"fn {name}({names}) -> u32 {{ return {called}({call[3]}); }}",
     ]
 
 
