@@ -88,20 +88,41 @@ def test_an_upload_is_not_overtaken_by_an_earlier_one_into_the_same_memory(
     np.testing.assert_array_equal(second.numpy(), np.full(size, 2))
 
 
-def test_what_is_small_and_seen_is_transferred_without_a_submission(
-    any_way: dml.Device, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", [16, gpu.SEEN // 8], ids=["small", "largest"])
+def test_what_is_seen_is_transferred_without_a_submission(
+    any_way: dml.Device, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
+    """Uploads of up to 4 MiB, and reads of 1 KiB."""
     sees = any_way.context.gpu._most_seen > 0
     submitted = []
     monkeypatch.setattr(recording.Recording, "_submit", lambda *_: submitted.append(1))
     flush = any_way.context.gpu.flush_writes
     monkeypatch.setattr(any_way.context.gpu, "flush_writes", lambda: submitted.append(1) or flush())
-    x = any_way.tensor(np.arange(16))
+    x = any_way.tensor(np.arange(size))
     any_way.wait()
     assert len(submitted) == (0 if sees else 1)
-    if sees:
-        np.testing.assert_array_equal(x.numpy(), np.arange(16))
+    if sees and x.nbytes <= READ_IN_PLACE:
+        np.testing.assert_array_equal(x.numpy(), np.arange(size))
         assert not submitted
+
+
+def test_the_host_sees_only_so_much_of_a_gpus_memory(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small tensors in any case; memory that is gone is no longer counted."""
+    made = device.context.gpu
+    if not made._most_seen:
+        pytest.skip("the host sees no memory here")
+    monkeypatch.setattr(made, "is_cpu", False)
+    monkeypatch.setattr(made, "_most_seen", gpu.SEEN)
+    monkeypatch.setattr(gpu, "SEEN_IN_ALL", 2 * gpu.SEEN)
+    first, second, third = (made.buffer(gpu.SEEN) for _ in range(3))
+    few, more = made.buffer(gpu.FEW), made.buffer(gpu.FEW + 16)
+    sees = [private.seen(buffer) is not None for buffer in (first, second, third, few, more)]
+    assert sees == [True, True, False, True, False]
+    del first
+    assert private.seen(made.buffer(gpu.SEEN)) is not None
+    assert private.seen(made.buffer(gpu.SEEN + 16)) is None
 
 
 def test_a_buffer_that_others_hold_is_read_through_a_copy(device: dml.Device) -> None:

@@ -50,7 +50,9 @@ from dmlgpu.gpu.translate import reason, translated, translation
 
 LEAST_BINDING = 1024  # bytes
 MAPPED_IN_PLACE = "mappable-primary-buffers"  # tensors themselves can be mapped
-SEEN = 256 << 10  # bytes of a GPU's tensor that the host sees, which may be little of its memory
+SEEN = 4 << 20  # bytes of a GPU's tensor that the host sees
+FEW = 256 << 10  # bytes of a tensor that it sees in any case
+SEEN_IN_ALL = 64 << 20  # bytes of all larger ones: of many GPUs the host sees no more than 256 MiB
 _WANTED_FEATURES = ("subgroup", "timestamp-query", "shader-int64", MAPPED_IN_PLACE)
 
 
@@ -131,6 +133,7 @@ class Gpu:
         self.stays_mapped: bool = stays_mapped(device)
         sees = self.stays_mapped and MAPPED_IN_PLACE in features
         self._most_seen = sees * (self.max_buffer if self.is_cpu else SEEN)
+        self._seen: WeakSet[Buffer] = WeakSet()  # those of more than FEW bytes
         self._check_limits()
         self.lost: str = ""  # what was being done when the device went away
         self.gone: bool = False  # lost, closed, or of the process that forked this one
@@ -211,12 +214,17 @@ class Gpu:
                 f"{what} needs a buffer of {size} bytes; {self.info.name} allows {self.max_buffer}"
             )
         sees = size <= self._most_seen
+        counts = sees and size > FEW and not self.is_cpu
+        if counts:
+            sees = size + sum(other.size for other in list(self._seen)) <= SEEN_IN_ALL
         usage = STORAGE | MAPPABLE * sees
         with self.doing(f"allocating {size} bytes"):
             made = self.device.create_buffer(size=size, usage=usage, mapped_at_creation=sees)
             if sees:
                 see(made)
                 made.unmap()
+                if counts:
+                    self._seen.add(made)
             return made
 
     def check_usage(self, buffer: Buffer) -> None:
