@@ -19,9 +19,10 @@ from dmlgpu.plan.values import RAW, Expression, Operand, Parameter
 # these takes longer than looking up. Of longer rows the caches hold fewer.
 REPEATS, REPEATED = 4, 2048  # bytes
 # Bytes that a row is picked from, or narrow elements, from which on a workgroup holds them: caches
-# have the shorter ones. Rows from which on there are enough workgroups, most invocations of one,
-# and most bytes that it holds of several rows: what memory is left caches indices.
-HELD, HELD_NARROW, MANY, HOLDING, SEVERAL = 8192, 2500, 512, 1024, 24576
+# have the shorter ones, and where each row has tuples of its own these take longer than looking up.
+# Rows from which on there are enough workgroups, most invocations of one, and most bytes that it
+# holds: what memory is left caches indices.
+HELD, HELD_NARROW, MANY, HOLDING, MOST_HELD = 8192, 2500, 512, 1024, 24576
 
 
 class Picked(Move):
@@ -61,7 +62,8 @@ class Picked(Move):
         repeats = 1
         line = _line(layout)
         if layout.bits < 32 and line:
-            repeats = max(1, min(REPEATS, SEVERAL // line.nbytes(layout.bits), line.count // MANY))
+            several = MOST_HELD // line.nbytes(layout.bits)
+            repeats = max(1, min(REPEATS, several, line.count // MANY))
         elif layout.bits < 32 and dims[-1].size * layout.bits <= 8 * REPEATED:
             repeats = REPEATS
         return ElementWise(inputs, ((made, found),), tuple(parameters), lookups, repeats, line)
@@ -78,9 +80,10 @@ def _line(layout: Layout) -> Line | None:
     line = Line("x", layout.base, outer.source, length, outer.size, invocations)
     is_narrow = layout.bits < 32
     is_long = length >= HELD_NARROW if is_narrow else length * layout.bits >= 8 * HELD
-    fits = line.nbytes(layout.bits) <= adapter.max_workgroup_storage
+    fits = line.nbytes(layout.bits) <= min(MOST_HELD, adapter.max_workgroup_storage)
     are_many = outer.size >= MANY and inner.size >= length // 2
-    return line if is_long and fits and are_many and not inner.source else None
+    is_picked = not (inner.source or outer.tuple_)  # by tuples that all lines have
+    return line if is_long and fits and are_many and is_picked else None
 
 
 def _walked(tensor: TensorDesc, dims: tuple[Dim, ...], steps: list[int]) -> TensorDesc:

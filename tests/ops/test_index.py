@@ -153,16 +153,16 @@ def test_lines_that_workgroups_hold(
         (T.UINT8, (2048, 2499), 2499, 0),  # caches have it
         (T.UINT8, (2048, 2500), 2500, 4),
         (T.UINT8, (2048, 8192), 8192, 2),  # as many as leave room for caches
-        (T.UINT8, (2048, 31744), 31744, 1),
-        (T.UINT8, (2048, 32768), 32768, 0),  # does not fit with what may begin within a word
+        (T.UINT8, (2048, 24572), 24572, 1),
+        (T.UINT8, (2048, 24576), 24576, 0),  # does not fit with what may begin within a word
         (T.UINT8, (2048, 8192), 4096, 2),
         (T.UINT8, (2048, 8192), 4095, 0),  # fewer than half of a line
         (T.UINT8, (1023, 8192), 8192, 1),  # workgroups for all
         (T.UINT8, (511, 8192), 8192, 0),
         (T.FLOAT32, (2048, 2047), 2047, 0),
         (T.FLOAT32, (2048, 2048), 2048, 1),
-        (T.INT64, (2048, 4096), 4096, 1),
-        (T.INT64, (2048, 4097), 4097, 0),
+        (T.INT64, (2048, 3072), 3072, 1),
+        (T.INT64, (2048, 3073), 3073, 0),
     ],
 )
 def test_a_gpus_workgroups_hold_lines_that_leave_the_caches(
@@ -182,7 +182,7 @@ def test_a_gpus_workgroups_hold_lines_that_leave_the_caches(
         assert held * made.workgroups >= sizes[0] > (held - 1) * made.workgroups
 
 
-@pytest.mark.parametrize(("picks", "invocations"), [(8191, 512), (8192, 1024), (31744, 1024)])
+@pytest.mark.parametrize(("picks", "invocations"), [(8191, 512), (8192, 1024), (24572, 1024)])
 def test_workgroups_that_hold_a_line_of_few_groups_are_smaller(
     picks: int, invocations: int
 ) -> None:
