@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from dmlgpu.runtime.profile import ProfiledCall
+from typing import Any, Protocol
 
 PROCESS = 1
 BEGIN = 1.0  # us; the viewer in Chromium's developer tools leaves out what happens at 0
 
 
-def trace(calls: Sequence[ProfiledCall], adapter: str, clock: str) -> dict[str, Any]:
+class Timed(Protocol):
+    """What a trace needs to know of a call."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def gb_per_s(self) -> float: ...
+    @property
+    def tensors(self) -> str: ...
+
+
+def trace(calls: Sequence[Timed], adapter: str, clock: str) -> dict[str, Any]:
     """A JSON object of complete events, one per call, in microseconds from BEGIN on.
 
     Events of one thread must not overlap, and calls on a GPU may: a call that begins before the
