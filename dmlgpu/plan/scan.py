@@ -57,6 +57,7 @@ LINKED_TILES = 1024  # whose sums a workgroup adds up sooner than it reads ahead
 STREAM_WG = 256
 STREAM_AHEAD = {16: 640, 32: 640, 64: 448}  # by bits: tiles summed before they are scanned
 WORTH_BOXES = 1 << 20  # bytes of a tensor from which it pays to read and write by whole sectors
+THIN = 40  # lines in all, in whole units: fewer are faster in boxes than in tiles that wait
 SECTORS = 512  # bits side by side, of which most are in whole sectors wherever they begin
 SUMS = "sums"  # scratch memory: of the segments that boxes are cut into
 
@@ -248,8 +249,11 @@ def _suits_boxes(scan: Scan, adapter: Adapter, largest: int) -> bool:
     columns = columns_of(scan)
     if columns is not None:
         across = scan.lines[-1].size * scan.bits
-        if columns.snippet == "columns_of_units" or across < boxes.RUN:
-            return across < SECTORS
+        in_units = columns.snippet == "columns_of_units"
+        if in_units or across < boxes.RUN:
+            few = columns.units < TILES_ACROSS * TILE_COLUMNS  # tiles would be added up in blocks
+            is_thin = count(scan.lines) < THIN if in_units else few
+            return across < SECTORS or is_thin
         several = scan.bits * PIECES[columns.snippet] < 128  # elements of a piece; boxes take one
         if several and columns.units >= WALKERS // 2:
             return False

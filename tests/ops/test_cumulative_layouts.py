@@ -63,6 +63,10 @@ SEGMENTED = ["scan/boxes reduce", "scan/rows main", "scan/boxes scan_carried"]
         ((1 << 20, 3), (1, 0), 1, ["scan/boxes scan"]),
         ((1 << 15, 50, 4), (0, 1, 2), 1, ["scan/boxes scan"]),  # columns of 16 bytes
         ((64, 40_001), (0, 1), 0, ["scan/boxes scan"]),  # rows that begin anywhere in 16 bytes
+        ((20_000, 37), (0, 1), 0, SEGMENTED),  # and are few
+        ((20_000, 16), (0, 1), 0, SEGMENTED),
+        ((8, 20_000, 16), (0, 1, 2), 1, ["scan/columns_chain main"]),  # more tiles side by side
+        ((20_000, 40), (0, 1), 0, ["scan/columns_chain main"]),
         ((504, 925, 36), (0, 2, 1), 0, SEGMENTED),
         ((128, 128), (1, 0), 1, ["scan/rows main"]),
         ((1 << 20, 1), (0, 1), 1, ["move/packed main"]),  # nothing to add up
