@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 from dmlgpu.plan.boxes import BANKS, GROUP_SUMS, Boxes, Order, held_steps
@@ -63,13 +64,16 @@ def _code(boxes: Boxes) -> list[str]:
     """The structure of a box in WGSL, and what is done with it."""
     scan, box = boxes.scan, boxes.box
     banks = BANKS // 2 if scan.bits == 64 else BANKS
-    accesses = [(boxes.down, boxes.axis, box[-1] // boxes.parts)]
+    accesses: list[tuple[Order, tuple[int, ...], int]] = [
+        (boxes.down, (boxes.axis,), box[-1] // boxes.parts)
+    ]
     if not boxes.reads_lines:
-        accesses.append((boxes.reads, boxes.by_input[0], boxes.wide))
+        accesses.append((boxes.reads, boxes.read_run, boxes.wide))
     if not boxes.writes_lines:
-        accesses.append((boxes.writes, boxes.by_output[0], 2 if boxes.in_pairs else 1))
+        accesses.append((boxes.writes, boxes.write_run, 2 if boxes.in_pairs else 1))
     box = (*box[:-1], box[-1] + boxes.margin)
-    held = held_steps(box, boxes.by_output, tuple(accesses), banks, boxes.room)
+    in_one = len(boxes.write_run)
+    held = held_steps(box, boxes.by_output, tuple(accesses), banks, boxes.room, in_one)
     size = 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True))
     return [
         f"const STEPS = {boxes.box[-1]}u;",
@@ -155,6 +159,7 @@ class Spots:
     held: tuple[int, ...]
     strides: str
     wide: int = 1  # elements of an item, along the first loop of the order
+    run: tuple[int, ...] = ()  # loops that the first one of the order stands for
     whole: bool = False  # the box is inside the tensor
 
     def declared(self, start: str) -> list[str]:
@@ -175,8 +180,8 @@ class Spots:
         ]
 
     def coordinates(self) -> list[str]:
-        """Coordinates of the lane, and where its first element is held."""
-        at = [f"c{d} * {self.held[d]}u" for d in self.order.loops]
+        """Coordinates of the lane, and where its first element is held, but for those of a run."""
+        at = [f"c{d} * {self.held[d]}u" for d in self.order.loops if not self._is_run(d)]
         at.append(f"{self.boxes.margin * self.held[-1]}u")
         return [*self.lanes(), f"  let spot = {_sum(at)};"]
 
@@ -199,9 +204,20 @@ class Spots:
     def is_held(self, item: int) -> str:
         """Whether an item is in the box."""
         return " && ".join(
-            f"{self.along(d, item)} < {self.boxes.box[d]}u"
+            f"{self.along(d, item)} < {self.size(d)}u"
             for d in self.order.loops
             if self.order.leaves(d)
+        )
+
+    def size(self, d: int) -> int:
+        """Steps of a loop in the box, or elements of the run that it stands for."""
+        return prod(self.boxes.box[k] for k in (self.run if d in self.run[:1] else (d,)))
+
+    def _is_run(self, d: int) -> bool:
+        """Whether a loop stands for several whose elements are not held in the same order."""
+        return d in self.run[:1] and any(
+            self.held[k] != self.held[inner] * self.boxes.box[inner]
+            for inner, k in pairwise(self.run)
         )
 
     def left(self, d: int) -> str:
@@ -215,9 +231,17 @@ class Spots:
         adds = [(self.more(d, item), d) for d in self.order.loops]
         return _sum(["at", *(f"{n}u * {of_eight(self.strides, d)}" for n, d in adds if n)])
 
-    def spot(self, item: int) -> str:
-        """Where an item is held."""
-        return f"spot + {sum(self.more(d, item) * self.held[d] for d in self.order.loops)}u"
+    def spot(self, item: int, element: int = 0) -> str:
+        """Where an element of an item is held."""
+        first, *others = self.order.loops
+        more = sum(self.more(d, item) * self.held[d] for d in others)
+        if not self._is_run(first):
+            return f"spot + {more + (self.more(first, item) + element) * self.held[first]}u"
+        rest, terms = f"(c{first} + {self.more(first, item) + element}u)", [f"spot + {more}u"]
+        for k in self.run[:-1]:
+            terms.append(f"{rest} % {self.boxes.box[k]}u * {self.held[k]}u")
+            rest = f"{rest} / {self.boxes.box[k]}u"
+        return _sum([*terms, f"{rest} * {self.held[self.run[-1]]}u"])
 
 
 def _all(conditions: Sequence[str]) -> str:
@@ -232,16 +256,13 @@ def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """Reads a box in the order of the input, and holds it in workgroup memory."""
     if boxes.reads_lines:
         return []
-    wide, near, order = boxes.wide, boxes.by_input[0], boxes.reads
-    spots = Spots(boxes, order, held, "in_strides", wide)
+    wide, order = boxes.wide, boxes.reads
+    spots = Spots(boxes, order, held, "in_strides", wide, boxes.read_run)
     every = range(order.items)
     stores = [
         _when(
             spots.is_held(i),
-            " ".join(
-                f"held[{spots.spot(i)} + {k * held[near]}u] = values.v{i * wide + k};"
-                for k in range(wide)
-            ),
+            " ".join(f"held[{spots.spot(i, k)}] = values.v{i * wide + k};" for k in range(wide)),
         )
         for i in every
     ]
@@ -262,19 +283,26 @@ def _read(boxes: Boxes, lanes: list[str], items: Sequence[Mapping[int, int]]) ->
     an axis, or in lines that are not there, goes nowhere.
     """
     axis, wide = boxes.axis, 1 if boxes.reads_lines else boxes.wide
+    run = () if boxes.reads_lines else boxes.read_run
     found = list(lanes)
-    for d in sorted({axis, *items[0]}):
+    loops = sorted({axis, *items[0]} - {*run[1:]})
+    for d in loops:
+        # A run ends where its last loop does: the others are whole.
+        last, inner = d, 1
+        if d in run[:1]:
+            last, inner = run[-1], prod(boxes.box[k] for k in run[:-1])
         along = [f"c{d}"] if d in items[0] else []
-        last = f"box.n{d} - 1u"
-        if d == axis:
-            along, last = ["done", *along], "box.steps - 1u"
+        end = f"box.n{last}"
+        if last == axis:
+            along, end = [f"done * {inner}u" if inner > 1 else "done", *along], "box.steps"
+        end = f"{end} * {inner}u" if inner > 1 else end
         found += [
-            f"  let a{d}_{n} = min({' + '.join([*along, f'{n}u'])}, {last})"
+            f"  let a{d}_{n} = min({' + '.join([*along, f'{n}u'])}, {end} - 1u)"
             f" * {of_eight('in_strides', d)};"
             for n in sorted({item.get(d, 0) for item in items})
         ]
     for i, item in enumerate(items):
-        adds = (f"a{d}_{item.get(d, 0)}" for d in sorted({axis, *item}))
+        adds = (f"a{d}_{item.get(d, 0)}" for d in loops)
         found.append(f"  let at{i} = {_sum(['box.source', *adds])};")
     reads = [_words(boxes, wide, i) for i in range(len(items))]
     values = [value for _, _, elements in reads for value in elements]
@@ -320,11 +348,12 @@ def _words(boxes: Boxes, wide: int, i: int) -> tuple[str, str, list[str]]:
     if wide == 1:
         half = f"(loaded.w{i} >> (at{i} % 2u * 16u)) & 0xffffu"
         return "u32", first, [f"decode(vec2<u32>({half}, 0u))"]
-    dims, near = boxes.dims, boxes.by_input[0]
-    steps = [d.source for k, d in enumerate(dims) if k != near and d.size > 1]
+    run = boxes.read_run
+    steps = [d.source for k, d in enumerate(boxes.dims) if k not in run and d.size > 1]
+    length = prod((boxes.box[d] for d in run[:-1]), start=boxes.strides[run[-1]])
     pair = f"loaded.w{i}"
     kind = "u32"
-    if any(n % 2 for n in (boxes.scan.in_base, boxes.strides[near], *steps)):
+    if any(n % 2 for n in (boxes.scan.in_base, length, *steps)):
         # A pair that begins inside a word ends in the next one.
         kind, first = "vec2<u32>", f"vec2<u32>({first}, load_input((at{i} + 1u) / 2u))"
         pair = f"({funnel(f'{pair}.x', f'{pair}.y', f'(at{i} % 2u * 16u)')})"
@@ -600,13 +629,16 @@ def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
     them are under way before the ends of runs, which others write to as well. Where boxes overlap
     each word is whole in one of them, and only rows have ends.
     """
-    order, near, on_words = boxes.writes, boxes.by_output[0], boxes.begins_on_words
+    order, run, on_words = boxes.writes, boxes.write_run, boxes.begins_on_words
+    near = run[0]
     all_pairs = whole and on_words  # nothing but whole words
     rows = [d for d in order.loops if d != near]
     is_backward = boxes.dims[near].out < 0
-    left = {d: "left" if d == boxes.axis else f"box.n{d}" for d in order.loops}
+    left = ["left" if d == boxes.axis else f"box.n{d}" for d in range(len(boxes.dims))]
     if whole:
-        left = {d: f"{boxes.box[d]}u" for d in order.loops}
+        left = [f"{n}u" for n in boxes.box]
+    # A run ends where its last loop does: the others are whole.
+    length = " * ".join([left[run[-1]], *(f"{boxes.box[d]}u" for d in run[:-1])])
     checked = [d for d in rows if not whole or order.leaves(d)]
     address = [f"box.target_ + done * {of_eight('out_strides', boxes.axis)}"]
     address += [f"c{d} * {of_eight('out_strides', d)}" for d in rows]
@@ -648,7 +680,7 @@ def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
     return [
         *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),
         f"  let left = min(box.steps - done, {boxes.box[-1]}u);",
-        f"  let n = {left[near]};",
+        f"  let n = {length};",
         f"  let at = {_sum(address)}{' - (n - 1u)' if is_backward else ''};",
         f"  let spot = {_sum([f'c{d} * {held[d]}u' for d in rows])};",
         *firsts,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 from dmlgpu.plan.lines import Scan, columns_of
@@ -166,10 +166,41 @@ class Boxes:
         return tuple(d for d in order_of([d.source for d in self.dims]) if self.box[d] > 1)
 
     @property
+    def read_run(self) -> tuple[int, ...]:
+        """Loops of the box whose elements are read as one run.
+
+        More than the first are so of halves alone, where they give whole words and the first does
+        not.
+        """
+        near = self.by_input[0]
+        found = self._run(self.by_input, [d.source for d in self.dims])
+        others = [d.source for k, d in enumerate(self.dims) if k not in found and d.size > 1]
+        steps = (self.scan.in_base, prod(self.box[d] for d in found), *others)
+        is_better = self.scan.bits == 16 and self.box[near] % 2 and not any(n % 2 for n in steps)
+        return found if is_better else (near,)
+
+    @property
+    def write_run(self) -> tuple[int, ...]:
+        """Loops of the box whose elements are written as one run: several of halves alone."""
+        found = self._run(self.by_output, [d.out for d in self.dims])
+        return found if self.scan.bits == 16 else self.by_output[:1]
+
+    def _run(self, order: Sequence[int], steps: Sequence[int]) -> tuple[int, ...]:
+        """The first loops of an order whose elements lie in one piece, all but the last whole."""
+        found, length = list(order[:1]), self.box[order[0]]
+        for inner, d in pairwise(order):
+            whole = self.box[inner] == self.dims[inner].size
+            if not whole or steps[order[0]] != 1 or steps[d] != length:
+                break
+            found.append(d)
+            length *= self.box[d]
+        return tuple(found)
+
+    @property
     def wide(self) -> int:
         """Elements that are read together: of 16 bits two, where runs of a box are whole pairs."""
-        near = self.by_input[0]
-        is_paired = self.dims[near].source == 1 and self.box[near] % 2 == 0
+        by_one = self.dims[self.by_input[0]].source == 1
+        is_paired = by_one and prod(self.box[d] for d in self.read_run) % 2 == 0
         return 2 if self.scan.bits == 16 and is_paired else 1
 
     @property
@@ -180,10 +211,10 @@ class Boxes:
     @property
     def begins_on_words(self) -> bool:
         """Whether the runs of a box begin on whole words of the output, however long they are."""
-        near = self.by_output[0]
-        others = [d.out for k, d in enumerate(self.dims) if k != near and d.size > 1]
-        steps = (self.scan.out_base, self.box[near], *others)
-        return self.dims[near].out > 0 and not any(n % 2 for n in steps)
+        run = self.write_run
+        others = [d.out for k, d in enumerate(self.dims) if k not in run and d.size > 1]
+        steps = (self.scan.out_base, prod(self.box[d] for d in run), *others)
+        return self.dims[run[0]].out > 0 and not any(n % 2 for n in steps)
 
     @property
     def margin(self) -> int:
@@ -202,21 +233,22 @@ class Boxes:
     @property
     def reads(self) -> Order:
         """What is read together, among invocations."""
-        return self.order(self.by_input, self._in_groups(self.by_input[0], self.wide))
+        return self._in_groups(self.by_input, self.read_run, self.wide)
 
     @property
     def writes(self) -> Order:
         """What is written together, among invocations."""
-        return self.order(
-            self.by_output, self._in_groups(self.by_output[0], 2 if self.in_pairs else 1)
-        )
+        return self._in_groups(self.by_output, self.write_run, 2 if self.in_pairs else 1)
 
     def order(self, loops: tuple[int, ...], box: tuple[int, ...]) -> Order:
         """Steps of loops among the invocations of a workgroup."""
         return Order(loops, box, self.wg_size)
 
-    def _in_groups(self, near: int, of: int) -> tuple[int, ...]:
-        return tuple(-(-b // of) if d == near else b for d, b in enumerate(self.box))
+    def _in_groups(self, loops: tuple[int, ...], run: tuple[int, ...], of: int) -> Order:
+        """Groups of elements of a run, which counts as its first loop, and the other loops."""
+        length = prod(self.box[d] for d in run)
+        box = tuple(-(-length // of) if d == run[0] else b for d, b in enumerate(self.box))
+        return self.order(tuple(d for d in loops if d not in run[1:]), box)
 
     @property
     def by_output(self) -> tuple[int, ...]:
@@ -227,12 +259,18 @@ class Boxes:
 def boxes_of(scan: Scan, storage: int) -> Boxes:
     """The boxes of a scan in `storage` bytes of workgroup memory."""
     dims = (*scan.lines, Dim(scan.axis_size, scan.out_step, scan.in_step))
+    a_line_each = scan.bits > 16 and columns_of(scan) is not None  # nobody has to join parts of one
+    if a_line_each:
+        boxes = _cut(scan, dims, ELEMENTS, WG_SIZE * scan.bits, storage)
+        if boxes.side_by_side >= FILL and boxes.box[-2] == boxes.lines:
+            pieces = -(-scan.axis_size // boxes.box[-1])
+            return replace(boxes, box=(*boxes.box[:-1], -(-scan.axis_size // pieces)))
     for run in (RUN, LEAST_RUN):
         small = _cut(scan, dims, ELEMENTS // 2, run, storage, WG_SIZE // 2)
         if small.is_one and small.lines > 1 and small.work <= MOST_WORK:
             return small
     tried = [(ELEMENTS, RUN, FILL), (ELEMENTS, LEAST_RUN, FILL)]
-    if scan.bits > 16 and columns_of(scan):  # a line each: nobody has to join parts of one
+    if a_line_each:
         tried.insert(0, (ELEMENTS, WG_SIZE * scan.bits, FILL))
     by_input, by_output = order_of([d.source for d in dims]), order_of([d.out for d in dims])
     across, outermost = by_input[0] != by_output[0], by_input[-1] == len(dims) - 1
@@ -268,7 +306,11 @@ def _cut(
     walks = abs(scan.out_step) == 1 and box[-1] < scan.axis_size
     whole = _kept(scan) if walks else 1
     is_even = scan.axis_size <= FEW_PIECES * box[-1]
-    return Boxes(scan, dims, _with_parts(box, room, whole, wg_size, is_even), 1, room, wg_size)
+    # Many parts of 8 steps would meet in a bank where nothing can be left free between lines.
+    lines = prod(box[:-1])
+    meet = lines == 2 or (scan.bits == 16 and 1 < lines < BANKS and BANKS % lines == 0)
+    parts = _with_parts(box, room, whole, wg_size, is_even, meet and not walks and not is_even)
+    return Boxes(scan, dims, parts, 1, room, wg_size)
 
 
 def _kept(scan: Scan) -> int:
@@ -321,17 +363,20 @@ def _runs(dims: Sequence[Dim], orders: Sequence[Sequence[int]], run: int) -> lis
 
 
 def _with_parts(
-    box: list[int], room: int, whole: int, wg_size: int, is_even: bool
+    box: list[int], room: int, whole: int, wg_size: int, is_even: bool, is_odd: bool
 ) -> tuple[int, ...]:
     """The box with as many steps along the axis as equal parts of its lines have.
 
     Parts are a multiple of `whole` steps where there is room for that, and `is_even` where
-    boxes are cut to the length of the axis, so that no more steps are wanted.
+    boxes are cut to the length of the axis, so that no more steps are wanted; or an odd number.
     """
     *lines, steps = box
     most = min(max(1, wg_size // prod(lines)), steps)
     parts = min(range(most, most // 2, -1), key=lambda n: n * -(-steps // n)) if is_even else most
     each = -(-steps // parts)
+    if is_odd:
+        each -= 1 - each % 2
+        steps = parts * each
     if prod(lines) * whole <= room // 2:
         each = -(-each // whole) * whole
     parts = -(-steps // each)
@@ -417,28 +462,46 @@ class Order:
         return idle or self.box[d] % lanes > 0
 
 
+def _along(
+    d: int, number: int, run: tuple[int, ...], of: int, box: tuple[int, ...]
+) -> list[tuple[int, int]]:
+    """Coordinates of element `number` of a loop, or of group `number` of a run."""
+    if d != run[0]:
+        return [(d, number)]
+    found, rest = [], number * of
+    for k in run[:-1]:
+        found.append((k, rest % box[k]))
+        rest //= box[k]
+    return [*found, (run[-1], rest)]
+
+
 @lru_cache(maxsize=256)
 def held_steps(
     box: tuple[int, ...],
     by_output: tuple[int, ...],
-    accesses: tuple[tuple[Order, int, int], ...],
+    accesses: tuple[tuple[Order, tuple[int, ...], int], ...],
     banks: int,
     room: int,
+    in_one: int,
 ) -> tuple[int, ...]:
     """Where elements are held: steps of the loops in workgroup memory, with the fewest conflicts.
 
-    Lanes of an access, an order with a loop along which a lane has so many elements, should meet
-    in as few of the banks as possible.
+    Lanes of an access, an order with a run of which a lane has so many elements, should meet in as
+    few of the banks as possible. The first `in_one` loops have nothing free between them.
     """
     spots = [
         [
-            [(d, order.of_number(d, lane) * (n if d == wide else 1)) for d in order.loops]
+            [
+                place
+                for d in order.loops
+                for place in _along(d, order.of_number(d, lane), run, n, box)
+            ]
             for lane in range(min(banks, order.active))
         ]
-        for order, wide, n in accesses
+        for order, run, n in accesses
     ]
     best: tuple[int, tuple[int, ...]] | None = None
-    for pads in product(PADS, repeat=len(by_output) - 1):
+    for pads in product(*([(0,)] * (in_one - 1) + [PADS] * (len(by_output) - in_one))):
         held, step = [0] * len(box), 1
         for d, pad in zip(by_output, (*pads, 0), strict=True):
             held[d] = step

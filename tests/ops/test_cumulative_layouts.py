@@ -63,7 +63,9 @@ SEGMENTED = ["scan/boxes reduce", "scan/rows main", "scan/boxes scan_carried"]
         ((1 << 20, 3), (1, 0), 1, ["scan/boxes scan"]),
         ((1 << 15, 50, 4), (0, 1, 2), 1, ["scan/boxes scan"]),  # columns of 16 bytes
         ((64, 40_001), (0, 1), 0, ["scan/boxes scan"]),  # rows that begin anywhere in 16 bytes
-        ((20_000, 37), (0, 1), 0, SEGMENTED),  # and are few
+        ((30, 400_001), (0, 1), 0, ["scan/boxes scan"]),
+        ((40_000, 19), (0, 1), 0, SEGMENTED),  # and are few
+        ((20_000, 37), (0, 1), 0, SEGMENTED),
         ((20_000, 16), (0, 1), 0, SEGMENTED),
         ((8, 20_000, 16), (0, 1, 2), 1, ["scan/columns_chain main"]),  # more tiles side by side
         ((20_000, 40), (0, 1), 0, ["scan/columns_chain main"]),
@@ -194,9 +196,37 @@ def test_few_large_boxes_take_one_pass_where_there_is_room_for_them() -> None:
     assert kernels(planned(*few, large)) == SEGMENTED
 
 
-def test_columns_that_begin_anywhere_have_an_invocation_for_each_line() -> None:
-    (one,) = planned((64, 40_001), (0, 1), 0).dispatches
+@pytest.mark.parametrize("steps", [64, 30, 9])
+def test_columns_that_begin_anywhere_have_an_invocation_for_each_line(steps: int) -> None:
+    (one,) = planned((steps, 400_001), (0, 1), 0).dispatches
     assert "wg_sums[lane] = sum" not in one.code
+
+
+@pytest.mark.parametrize(
+    ("sizes", "order", "axis"),
+    [
+        ((1 << 17, 4, 3), (1, 0, 2), 2),  # rows of 3, four of which follow each other
+        ((1 << 19, 3), (1, 0), 0),
+        ((1 << 14, 78), (0, 1), 0),
+        ((1 << 10, 633, 31), (1, 0, 2), 0),
+    ],
+)
+def test_halves_that_follow_each_other_are_one_run(sizes: Sizes, order: Sizes, axis: int) -> None:
+    """Only the ends of a box are parts of words, not those of its rows."""
+    adapter = replace(GPU, max_workgroup_storage=49152)
+    asked = strided(T.FLOAT16, sizes, order)
+    made = Scan.of(
+        fold="sum",
+        data_type=T.FLOAT16,
+        sizes=sizes,
+        in_strides=asked.effective_strides,
+        out_strides=dml.TensorDesc(T.FLOAT16, sizes).effective_strides,
+        axis=axis,
+        backward=False,
+        exclusive=False,
+    )
+    cut = boxes.boxes_of(made, adapter.max_workgroup_storage)
+    assert prod(cut.box[d] for d in cut.write_run) >= 128
 
 
 def as_gpu(device: dml.Device) -> AbstractContextManager[dml.Device]:
@@ -274,6 +304,13 @@ def test_random_layouts(
         ("FLOAT32", (3000, 19), (0, 1), 0),  # lines that are neighbours on both sides
         ("INT64", (900, 2, 9), (1, 0, 2), 0),
         ("FLOAT16", (301, 67), (0, 1), 0),
+        ("FLOAT16", (700, 4, 3), (1, 0, 2), 2),  # rows that follow each other as one run
+        ("UINT16", (45, 4, 9), (1, 2, 0), 1),
+        ("FLOAT16", (5, 40, 31), (1, 0, 2), 0),
+        ("FLOAT16", (5000, 3), (1, 0), 0),
+        ("INT64", (30, 513), (0, 1), 0),
+        ("FLOAT32", (9000, 2), (0, 1), 0),  # parts of an odd number of steps
+        ("FLOAT16", (9000, 4), (0, 1), 0),
     ],
 )
 def test_segments_and_in_place(
