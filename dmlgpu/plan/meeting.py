@@ -18,7 +18,9 @@ from dmlgpu.plan.accumulators import Accumulator, paired, tree
 from dmlgpu.plan.division import Shape
 
 PARTIALS = "partials"  # the shared memory: a count for each block of lines, then the words
-MOST_WORDS = 1 << 13  # that one workgroup reads; more are joined by a pass of their own
+# Words that one workgroup reads, about one for each clock; more are joined by a pass of their own,
+# which takes 3 us on an H200.
+MOST_WORDS = 1 << 11
 MOST_BOUND = 6  # bindings of inputs, of the eight that every adapter has
 AT_ONCE = 8  # partial results of a line that an invocation takes together, at most
 FLAG, BITS = "0x80000000u", "0x7fffffffu"

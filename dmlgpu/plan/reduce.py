@@ -107,14 +107,13 @@ class Reduction:
         if adapter.is_cpu and acc.has_place:
             shape = replace(shape, at_once=1)  # SwiftShader never finishes dozens of choices
         words = meeting.words(shape, acc)
-        few = min(shape.segments, meeting.MOST_WORDS // words)
         sizes = [o.tensor.total_tensor_size_in_bytes for o in self.inputs.values() if o.field]
         bound = sum(-(-size // adapter.max_binding) for size in sizes)
-        fits = 2 * few >= shape.segments and bound <= meeting.MOST_BOUND
+        fits = shape.segments * words <= meeting.MOST_WORDS and bound <= meeting.MOST_BOUND
         if shape.segments > 1 and fits and not adapter.is_cpu:
-            shape = replace(shape, segments=few, meets=True)
+            shape = replace(shape, meets=True)
             only = self._dispatch(shape, "", into or self.output_field, adapter)
-            size = 4 * shape.blocks * (1 + few * words)
+            size = 4 * shape.blocks * (1 + shape.segments * words)
             return Plan((only,), shared={meeting.PARTIALS: size})
         passes = [(shape, "")]
         scratch: dict[str, int] = {}

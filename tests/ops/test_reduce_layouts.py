@@ -241,7 +241,7 @@ MET = [
     ((5, 60001), (1,)),
     ((70000, 3), (0,)),
     ((3, 20000, 5), (1,)),
-    ((4000, 20), (0,)),
+    ((2000, 20), (0,)),
     ((20000, 2, 7), (0, 2)),
 ]
 
@@ -295,13 +295,6 @@ def test_a_long_line_is_cut_into_as_many_segments_as_run_at_once(more: int) -> N
         assert isinstance(length, int)
         assert isinstance(rounds, int)
         assert 0 <= length - groups * size * 4 * rounds <= groups * size * 4
-
-
-def test_segments_are_as_many_as_one_workgroup_can_join() -> None:
-    source, output = dml.TensorDesc(T.FLOAT16, (65536, 4096)), dml.TensorDesc(T.FLOAT16, (1, 4096))
-    desc = reduction(source, output, (0,), F.SUM)
-    (only,) = operator_of(desc).work(desc).plan(GPU).dispatches
-    assert only.workgroups == 1024
 
 
 @pytest.mark.gpu
