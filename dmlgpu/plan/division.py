@@ -8,6 +8,9 @@ read neighbours whichever axes are kept and whatever the order of the output is:
   only a few lines side by side, lanes take the steps behind them: element by element, or in units
   that hold several steps of all these lines. An invocation also has whole lines to itself, where
   these are so short that a few units hold some of them.
+- `window`: as `across`, where rows of narrow elements begin anywhere in units. A lane takes rows
+  that all begin at the same place in a unit, so it reads whole units, and what it has of other
+  lines is left out in the end.
 - `tile`: what lies side by side belongs to short pieces of many lines. Neighbours read neighbours
   as if all of it were kept, and a workgroup joins the pieces of each line in its own memory.
 """
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import lcm, prod
+from math import gcd, lcm, prod
 
 from dmlgpu.desc.tensor import TensorDesc, packed_strides
 from dmlgpu.plan.dispatch import Adapter
@@ -32,6 +35,9 @@ AT_ONCE_OF_UNITS = 4  # of 16 bytes each; and of those of a CPU adapter
 GROUPS = 512  # large workgroups that a large GPU has at once
 CPU_ENOUGH = 64
 HELD_UNITS = 4  # of whole lines that an invocation reduces by itself
+BANKS = 32  # words of workgroup memory that are reached at once
+FOLDED = 64  # units of short rows that are taken as one
+SECTOR = 32  # bytes of memory that are read at once
 FEW = 32  # neighbours below which a row is too short for a whole subgroup
 ROW_BYTES = 128  # of a row that is read at once without its neighbours
 SHORT = 256  # elements side by side that a line is joined from in workgroup memory
@@ -47,7 +53,7 @@ class Shape:
     one of `group` neighbouring elements.
     """
 
-    kind: str  # along, across or tile
+    kind: str  # along, across, window or tile
     kept: tuple[Loop, ...]  # lines, in the order of positions: steps of the output
     positions: tuple[Loop, ...]
     reduces: tuple[Loop, ...]  # what remains of each line, in groups
@@ -63,6 +69,9 @@ class Shape:
     run_units: int = 0  # units that such a run touches at most
     thin: bool = False  # a group is several steps of all lines side by side
     ragged: bool = False  # the last group goes beyond the end of a line
+    window: int = 0  # lines of a block whose rows begin anywhere in units
+    fold: int = 1  # such rows that are taken as one
+    pad: int = 0  # accumulators between the planes of a tile, so that neighbours differ in banks
     pieces: int = 1  # neighbours, `apart` from each other, that a tile joins for one line
     apart: int = 1
     is_ordered: bool = True  # later steps are later places
@@ -94,6 +103,13 @@ class Shape:
         return -(-self.length // lanes) - self.rounds * self.at_once
 
     @property
+    def plane(self) -> int:
+        """Accumulators from one column to the next in workgroup memory."""
+        if self.window:
+            return self.lanes * (self.side + 1) + self.pad
+        return self.wg * self.slots + self.pad
+
+    @property
     def blocks(self) -> int:
         """Workgroups beside each other."""
         return -(-self.threads // self.per_group)
@@ -101,7 +117,7 @@ class Shape:
     @property
     def lines_per_group(self) -> int:
         """Lines of a workgroup, which joins the pieces of each."""
-        return self.per_group * self.columns // self.pieces
+        return self.window or self.per_group * self.columns // self.pieces
 
     def joining(self, words: int, adapter: Adapter) -> Shape:
         """How the partial results of all segments are joined."""
@@ -172,6 +188,10 @@ class Shape:
             granules = -(-self.threads // granule)
             most = least // granule if few else self.wg // lanes // granule
             side = -(-granules // -(-granules // most)) * granule  # the last one as full as others
+            is_row = not tile and beside >= self.threads and 2 * self.threads <= self.wg
+            in_words = loaded >= 4 * self.columns  # narrow ones were not faster so
+            if is_row and in_words and side * loaded % SECTOR:
+                side = self.threads  # what ends within a sector would be read twice
             lanes = min(self.wg // side, self.length)
         per_group = side * slots // granule * granule
         at_once = max(1, at_once // slots)
@@ -268,7 +288,7 @@ def shape_of(
         if along:
             return _along(made, rest, held, operands, unit, adapter)
         whole = short > 0 and beside == 1 and pieces % unit == 0
-        return _across(made, held, rest, operands, unit, words, adapter, whole, beside)
+        return _across(made, held, rest, operands, unit, words, adapter, whole, beside, placed)
 
     if adapter.is_cpu:
         return divided(0, CPU_WG_SIZE)
@@ -402,6 +422,7 @@ def _across(
     adapter: Adapter,
     is_whole: bool,
     beside: int,
+    placed: bool,
 ) -> Shape:
     """Neighbours on neighbouring positions, which are units where rows begin on units."""
     *outer, inner = _by_layout(held)
@@ -412,9 +433,17 @@ def _across(
     tile = made.kind == "tile"
     if made.thin:
         return _thin(made, operands, unit, beside, adapter)
+    # Words are as fast one by one, and a unit of bytes makes too many results for an invocation.
+    narrow = not adapter.is_cpu and (bits == 16 or (bits == 8 and inner.size < unit))
+    if narrow and made.kind == "across" and inner.steps[LAYOUT] == 1 and not aligned:
+        windowed = _windowed(made, held, rest, operands, unit, words, placed, adapter)
+        if windowed is not None:
+            return windowed
     own = lcm(granule * (max(1, 32 // bits) if made.length < FEW else 1), unit)
     fits_storage = own // made.pieces * WG_SIZE * 4 * words <= adapter.max_workgroup_storage
-    in_units = aligned and own <= HELD_UNITS * unit and not (outer and inner.size % own)
+    # Words that would meet in workgroup memory otherwise are faster there, halves are not.
+    units = HELD_UNITS * (2 if bits == 16 and made.apart > 1 else 1)
+    in_units = aligned and own <= units * unit and not (outer and inner.size % own)
     if tile and in_units and fits_storage:
         # An invocation holds whole lines: nothing of them is joined in workgroup memory.
         tile, columns, group = False, own // made.pieces, made.pieces
@@ -432,7 +461,7 @@ def _across(
         for c in choices:
             ragged = inner.size % c and (outer or adapter.is_cpu)
             all_of = WG_SIZE * c
-            joined = WG_SIZE + max(all_of, lcm(granule, c) * 2) * 3 // 2 if tile else all_of
+            joined = max(all_of, lcm(granule, c) * 2) * 3 // 2 + WG_SIZE + BANKS if tile else all_of
             if not (adapter.is_cpu or joined <= room) or (ragged and (tile or adapter.is_cpu)):
                 continue
             columns = c
@@ -479,15 +508,111 @@ def _thin(
     return made.divided(size * UNIT // unit // 8, adapter, beside=1)
 
 
+def _windowed(
+    made: Shape,
+    held: Sequence[_Axis],
+    rest: Sequence[_Axis],
+    operands: Sequence[Operand],
+    unit: int,
+    words: int,
+    placed: bool,
+    adapter: Adapter,
+) -> Shape | None:
+    """Lanes on rows that begin at the same place in a unit; None where there are too few.
+
+    Of short rows with nothing between them some are taken as one, which is whole units.
+    """
+    *outer, inner = _by_layout(held)
+    *others, run = _by_layout(rest)
+    size, step, count = inner.size, run.steps[LAYOUT], 1
+    steps = [d.steps[LAYOUT] for d in others]
+    ends = [d.size * d.steps[LAYOUT] for d in (*others[1:], run)]
+    if any((s - end) % unit for s, end in zip(steps, ends, strict=False)):
+        return None
+    fold = _folds(size, unit) if step == size and not placed else 1
+    if others and run.size % fold:
+        fold = 1
+    turn = unit // gcd(step * fold, unit)  # rows after which one begins at the same place again
+    before = unit - gcd(unit, step * fold, *steps, *(d.steps[LAYOUT] for d in outer))
+    side, most = -(-(size * fold + before) // unit), WG_SIZE // turn
+    if side > most and fold == 1:
+        count = -(-size // ((most - 1) * unit))
+        size = -(-size // (count * unit)) * unit
+        side = size // unit + 1
+    lanes = turn * max(1, round(WG_SIZE / (side * turn)))
+    if lanes * side > adapter.max_workgroup_size:
+        lanes -= turn
+    wg = -(-lanes * side // BANKS) * BANKS
+    at_once, pad = AT_ONCE_OF_UNITS, BANKS // (unit * words)
+    room = adapter.max_workgroup_storage // (4 * words)
+    length = made.length // run.size * -(-run.size // fold)
+    is_short = size * fold < unit or length < 2 * lanes * at_once
+    if not lanes or is_short or (lanes * (side + 1) + pad) * unit + wg > room:
+        return None
+    *_, row = made.positions
+    *_, loop = made.reduces
+    same = [
+        all(d.steps[t + FIRST] == d.steps[LAYOUT] for d in (*made.positions, *made.reduces))
+        for t in _range(operands)
+    ]
+    # Units of what lies as the layout does begin where the layout's do.
+    shift = tuple(int(not s) for s in same)
+    order = (Loop(2, (0, 0, *shift)), Loop(unit, row.steps))
+    fits = row.size == inner.size and loop.size == run.size
+    if fold > 1:
+        fits = fits and loop.steps == tuple(s * size for s in row.steps)
+    reading = _reading(operands, order, unit, fits, shifts=False)
+    if not reading.is_scattered:
+        parts = ((count, size), (side, unit))
+        each = [Loop(n, tuple(s * by for s in row.steps)) for n, by in parts]
+        made = replace(made, positions=(*made.positions[:-1], *each))
+        made = replace(made, reduces=_grouped(made.reduces, fold))
+    blocks = prod(d.size for d in outer) * count
+    groups = GROUPS * WG_SIZE // wg  # half as many as elsewhere: each holds a unit of results
+    rounds = -(-length // (lanes * at_once))
+    segments = max(1, groups // blocks)
+    if blocks > groups:
+        segments = -(-rounds * at_once * UNIT // 8 // ROUND_BYTES)
+    return replace(
+        made,
+        kind="window",
+        reading=reading,
+        columns=unit,
+        threads=blocks * side,
+        length=length,
+        ragged=run.size % fold > 0,
+        wg=wg,
+        row=inner.size,
+        window=size,
+        fold=fold,
+        pad=pad,
+        pieces=lanes * fold,
+        apart=(side + 1) * unit,
+        at_once=at_once,
+        lanes=lanes,
+        side=side,
+        per_group=side,
+        segments=min(rounds, segments),
+    )
+
+
+def _folds(size: int, unit: int) -> int:
+    """Rows of so many elements that are taken as one; 1 where whole units would be too many."""
+    rows = unit // gcd(size, unit)
+    units = size * rows // unit
+    return rows * max(1, FOLDED // units) if units < WG_SIZE else 1
+
+
 def _within(shape: Shape, words: int, granule: int, adapter: Adapter) -> Shape:
     """The same with no more slots than workgroup memory has room for."""
-    room = adapter.max_workgroup_storage // (4 * words) - shape.wg
+    room = adapter.max_workgroup_storage // (4 * words) - shape.wg - BANKS
     slots = shape.slots
     results = 1 + 1 / min(shape.pieces, 2)  # with more, fewer workgroups would have room
     while slots > 1 and slots * shape.wg * shape.columns * results > room:
         slots -= 1
     per_group = shape.side * slots // granule * granule
-    return replace(shape, slots=slots, per_group=per_group)
+    pad = BANKS // (shape.columns * words)
+    return replace(shape, slots=slots, per_group=per_group, pad=pad)
 
 
 def _range(operands: Sequence[Operand]) -> range:

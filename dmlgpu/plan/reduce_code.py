@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan import meeting
 from dmlgpu.plan.accumulators import NEAR, Accumulator, paired, tree
+from dmlgpu.plan.dispatch import of_eight
 from dmlgpu.plan.division import FIRST, LAYOUT, PLACE, Shape
 from dmlgpu.plan.values import (
     Expression,
@@ -58,7 +59,7 @@ class Kernel:
             return []
         walks = [(str(t), o.start, FIRST + t) for t, o in enumerate(reading.operands)]
         walks += [("_place", 0, PLACE)] if self.accumulator.has_place else []
-        return walks + ([("_layout", 0, LAYOUT)] if self.shape.run else [])
+        return walks + ([("_layout", 0, LAYOUT)] if self.shape.run or self.shape.window else [])
 
     @property
     def code(self) -> list[str]:
@@ -107,7 +108,7 @@ class Kernel:
         """Whether results that are parts of words lie side by side, and there is room for them."""
         shape = self.shape
         words = 1 << (self.accumulator.words - 1).bit_length()  # as workgroup memory aligns them
-        values = shape.wg * (shape.slots * shape.columns + 1) * words
+        values = (shape.plane * shape.columns + shape.wg) * words
         return (
             self.made is not None
             and self.made.bits < 32
@@ -180,9 +181,10 @@ class Kernel:
     def _given(self, slot: str = "") -> list[str]:
         """What `load_group` is given of a position: its number, or where it begins in tensors."""
         reading = self.shape.reading
+        column = [f"column{slot}"] if self.shape.fold > 1 else []
         if reading is None or reading.is_scattered:
-            return [f"position{slot}"]
-        return [f"start{name}{slot}" for name, _, _ in self.walks]
+            return [f"position{slot}", *column]
+        return [*(f"start{name}{slot}" for name, _, _ in self.walks), *column]
 
     def _loads(self) -> list[str]:
         """`load_group(.., j)`: group `j` at a position, combined; or one for each column."""
@@ -199,6 +201,9 @@ class Kernel:
             lines += self._load(shape.reading, f"fn load_group{head}", "")
         if shape.ragged:
             inside = f"j * {shape.group}u + {{}}u < params.elements"
+            if shape.window:
+                at = f"j * {shape.fold * shape.window}u + column + {{}}u"
+                inside = f"{at} < params.elements * {shape.window}u"
             lines += self._load(shape.reading, f"fn load_rest{head}", inside)
         return lines
 
@@ -208,14 +213,14 @@ class Kernel:
         several = f"array<{acc.type}, {shape.columns}>"
         lines = [f"{head}{several if shape.columns > 1 else acc.type} {{"]
         lines += [*self._places(reading), *reading.loads()]
-        terms, keys, near = [], [], acc.near
+        terms, keys, near, step_of = [], [], acc.near, 1 if shape.window else shape.apart
         for k in range(reading.group):
             place = (
                 f"at_place_{k}" if reading.is_scattered else f"at_place_ + {k}u * params.step_place"
             )
             value = f"value_of({reading.values(k)})"
             term = f"lift({value}, {place if acc.has_place else '0u'})"
-            there = f"before + {k}u < params.run" if shape.run else inside.format(k // shape.apart)
+            there = f"before + {k}u < params.run" if shape.run else inside.format(k // step_of)
             terms.append(f"if_there({term}, {there})" if there else term)
             if near:
                 key = near.lift.format(value, k, NEAR - 1 - k)
@@ -259,6 +264,10 @@ class Kernel:
             position, place = "position", "j"
             if shape.run:
                 place = f"outer * params.run + min(before + {k}u, params.run - 1u)"
+            elif shape.fold > 1:
+                at = f"(column + {k}u)"
+                position = f"position + {at} % {shape.window}u"
+                place = f"min(j * {shape.fold}u + {at} / {shape.window}u, params.elements - 1u)"
             elif shape.thin or shape.kind == "along":
                 step_of, column = divmod(k, shape.columns)
                 position = f"position + {column}u"
@@ -276,10 +285,11 @@ class Kernel:
     def _segment(self) -> list[str]:
         shape, acc = self.shape, self.accumulator
         lines = []
-        if shape.lanes > 1 or shape.kind == "tile" or shape.meets:
-            size = shape.wg * shape.slots * shape.columns
+        joined = shape.kind in ("tile", "window")  # from pieces in workgroup memory
+        if shape.lanes > 1 or joined or shape.meets:
+            size = shape.plane * shape.columns
             lines.append(f"var<workgroup> wg_values: array<{acc.type}, {size}>;")
-        if shape.kind == "tile":
+        if joined:
             lines.append(f"var<workgroup> wg_ends: array<{acc.type}, {shape.wg}>;")
         lane, place = f"invocation / {shape.side}u", f"invocation % {shape.side}u"
         if shape.kind == "along":
@@ -297,7 +307,7 @@ class Kernel:
             *self._rest(),
             *self._shared(),
         ]
-        lines += self._joined_pieces() if shape.kind == "tile" else self._finish()
+        lines += self._joined_pieces() if joined else self._finish()
         if shape.meets:
             lines += meeting.joins(shape, self._line_of(), self.shuffles)
         return [*lines, "}"]
@@ -322,11 +332,41 @@ class Kernel:
             f"  let inside{m} = fits{m} && thread{m} < params.threads;",
             f"  let nearest{m} = min(thread{m}, params.threads - 1u);",
         ]
+        if shape.window:
+            return lines + self._window(m)
         if reading is None or reading.is_scattered:
             group = 1 if shape.thin or shape.kind == "along" else shape.group
             return [*lines, f"  let position{m} = {_first(shape, f'nearest{m}', group)};"]
         to = [(f"start{n}{m}", f"params.start{n}", f"strides{n}") for n, _, _ in self.walks]
         return lines + places(len(shape.positions), "positions", f"nearest{m}", to)
+
+    @property
+    def _windows(self) -> str:
+        """The number of windows of a row."""
+        size = self.shape.window
+        return f"((params.row + {size - 1}u) / {size}u)"
+
+    def _window(self, m: int) -> list[str]:
+        """Statements that find the first unit of a lane, in which its rows begin somewhere."""
+        shape, reading = self.shape, self.shape.reading
+        assert reading is not None
+        rank, unit = len(shape.positions), f"{shape.columns}u"
+        step = of_eight("reduced_strides_layout", len(shape.reduces) - 1)
+        step = f"{shape.fold}u * {step}" if reading.is_scattered else step
+        phase = [f"  let shift = (start_layout{m} + near_lane * {step}) % {unit};"]
+        phase.append(f"  let column{m} = local{m} * {unit} - shift;")
+        walks = [(f"start{n}{m}", f"params.start{n}", f"strides{n}") for n, _, _ in self.walks]
+        if not reading.is_scattered:
+            lines = [*places(rank, "positions", f"nearest{m}", walks), *phase]
+            return lines + [f"  start{n}{m} -= shift * params.step{n};" for n, _, _ in self.walks]
+        position = "row" if shape.fold > 1 else f"begin + column{m}"
+        return [
+            f"  let row = block / {self._windows} * params.row;",
+            *places(rank, "positions", "row", walks[-1:]),
+            *phase,
+            f"  let begin = row + block % {self._windows} * {shape.window}u;",
+            f"  let position{m} = {position};",
+        ]
 
     def _rounds(self) -> list[str]:
         """The whole rounds of the segment: of many, a few dozen make a sum of their own."""
@@ -384,7 +424,7 @@ class Kernel:
                 lines += [f"  var v{m}_{i} = {text}" for i, text in enumerate(each)]
         for m, name, pick in self._values:
             terms = [f"v{m}[{i}]{pick}" if looped else f"v{m}_{i}{pick}" for i in range(count)]
-            if is_rest and not acc.is_idempotent:
+            if is_rest and (shape.window or not acc.is_idempotent):
                 ends = (f"first_of + {i * shape.lanes}u < params.length" for i in range(count))
                 terms = [f"if_there({v}, {there})" for v, there in zip(terms, ends, strict=True)]
             lines.append(f"  {into}{name} = combine({into}{name}, {paired(terms)});")
@@ -393,9 +433,11 @@ class Kernel:
     def _shared(self) -> list[str]:
         """The lanes' accumulators are joined: the first lane has all."""
         shape = self.shape
+        if shape.window:
+            return self._shifted()
         if shape.lanes == 1 and shape.kind != "tile":
             return []
-        plane, apart = shape.wg * shape.slots, 1 if shape.kind == "along" else shape.per_group
+        plane, apart = shape.plane, 1 if shape.kind == "along" else shape.per_group
         is_tile, lines = shape.kind == "tile", list[str]()
         for m in range(shape.slots):
             at = "invocation" if shape.kind == "along" else f"lane * {apart}u + local{m}"
@@ -405,6 +447,17 @@ class Kernel:
         values = [(f"acc0_{c}", f"wg_values[spot0 + {c * plane}u{{}}]") for c in self._columns]
         how = self.shuffles and not is_tile
         return lines + tree(values, shape.lanes, how, apart=apart, fits="fits0", stored=is_tile)
+
+    def _shifted(self) -> list[str]:
+        """The lanes' accumulators lie in workgroup memory as if all rows began with a unit."""
+        shape, lines = self.shape, list[str]()
+        for c in self._columns:
+            lines.append(f"    let p{c} = first_of + {c}u;")
+            at = f"p{c} % {shape.columns}u * {shape.plane}u + p{c} / {shape.columns}u"
+            lines.append(f"    wg_values[{at}] = acc0_{c};")
+        first = f"lane * {shape.apart}u + (local0 + 1u) * {shape.columns}u - shift"
+        lines = ["  if (fits0) {", f"    let first_of = {first};", *lines, "  }"]
+        return [*lines, "  workgroupBarrier();"]
 
     def _put(self, line: str, own: str, value: str) -> str:
         """A statement that hands on what is known of line `own` of a workgroup."""
@@ -449,6 +502,8 @@ class Kernel:
     def _line_of(self) -> list[str]:
         """Statements that find the number of line `own` of a block, and whether there is one."""
         shape = self.shape
+        if shape.window:
+            return self._line_of_window()
         if shape.kind == "tile":
             line = [f"      let line = block * {shape.lines_per_group}u + own;"]
             return [*line, "      let is_line = line < params.lines;"]
@@ -458,6 +513,15 @@ class Kernel:
             f"      let first_line = {_first(shape, 'thread')};",
             f"      let line = first_line + own % {shape.columns}u;",
             f"      let is_line = thread < params.threads && line < {end};",
+        ]
+
+    def _line_of_window(self) -> list[str]:
+        """Statements that find the number of line `own` of a window, and whether there is one."""
+        size, count = self.shape.window, self._windows
+        return [
+            f"      let of_row = block % {count} * {size}u + own;",
+            f"      let line = block / {count} * params.row + of_row;",
+            f"      let is_line = own < {size}u && of_row < params.row;",
         ]
 
     def _joined_pieces(self) -> list[str]:
@@ -471,25 +535,36 @@ class Kernel:
         lines = [f"  let helper = invocation % {helpers}u;"]
         for base in range(0, count, at_once):
             inside = "line < params.lines" + (f" && own < {count}u" if count % at_once else "")
+            found = [f"    let line = block * {count}u + own;", f"    let is_line = {inside};"]
             lines += [
                 "  {",
                 f"    let own = {base}u + invocation / {helpers}u;",
-                f"    let line = block * {count}u + own;",
-                f"    let is_line = {inside};",
+                *(self._line_of_window() if shape.window else found),
                 *self._line_of_pieces(helpers),
                 f"    if (is_line && helper == 0u) {{ {finish} }}",
                 "  }",
             ]
+        if shape.window:
+            row = f"block / {self._windows}"
+            first = f"({row} * params.row + block % {self._windows} * {count}u)"
+            end = f"min({first} + {count}u, ({row} + 1u) * params.row)"
+            return lines + self._packed(first, end)
         return lines + self._packed(f"block * {count}u", f"(block + 1u) * {count}u")
 
     def _line_of_pieces(self, helpers: int) -> list[str]:
         """Statements that make `total` of the pieces of line `own`."""
         shape = self.shape
-        plane, columns, apart = shape.wg * shape.slots, shape.columns, shape.apart
+        plane, columns, apart = shape.plane, shape.columns, shape.apart
         pieces, own = shape.pieces, -(-shape.pieces // helpers)
         origin = f"own / {apart}u * {apart * pieces}u + own % {apart}u"
+        if shape.window:
+            origin = f"own + {columns}u"
         # A line that there is not is read as the first.
         lines = [f"    let origin = select(0u, {origin}, is_line);"]
+        spot = f"origin + {{0}} * {apart}u"
+        if shape.fold > 1:
+            spot = f"origin + {{0}} / {shape.fold}u * {apart}u"
+            spot += f" + {{0}} % {shape.fold}u * {shape.window}u"
         value = f"wg_values[{{0}} % {columns}u * {plane}u + {{0}} / {columns}u]"
         if own <= WRITTEN_OUT:
             terms = []
@@ -497,7 +572,7 @@ class Kernel:
                 piece = f"helper + {i * helpers}u"
                 beyond = (i + 1) * helpers > pieces  # for some of the helpers
                 near = f"min({piece}, {pieces - 1}u)" if beyond else f"({piece})"
-                lines.append(f"    let p{i} = origin + {near} * {apart}u;")
+                lines.append(f"    let p{i} = {spot.format(near)};")
                 lines.append(f"    let piece{i} = {value.format(f'p{i}')};")
                 there = f"if_there(piece{i}, {piece} < {pieces}u)"
                 terms.append(there if beyond else f"piece{i}")
@@ -506,7 +581,7 @@ class Kernel:
             lines += [
                 "    var total = identity();",
                 f"    for (var piece = helper; piece < {pieces}u; piece += {helpers}u) {{",
-                f"      let p = origin + piece * {apart}u;",
+                f"      let p = {spot.format('piece')};",
                 f"      total = join(total, {value.format('p')});",
                 "    }",
             ]

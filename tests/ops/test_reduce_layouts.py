@@ -127,6 +127,13 @@ CASES = [
     ((5, 803, 3), (0, 1, 2), (1,)),
     ((4, 512, 4), (0, 1, 2), (0, 1)),
     ((3, 600, 2, 2), (0, 2, 1, 3), (1,)),
+    # rows that begin anywhere in units: each of its own, in several windows, and some as one
+    ((350, 1377), (0, 1), (0,)),
+    ((2, 300, 459), (0, 1, 2), (1,)),
+    ((4, 130, 3, 131), (0, 1, 2, 3), (1, 2)),
+    ((3, 2900, 13), (0, 1, 2), (1,)),
+    ((9001, 19), (0, 1), (0,)),
+    ((40000, 5), (0, 1), (0,)),
     # short pieces side by side
     ((3000, 2), (0, 1), (1,)),
     ((1001, 4), (0, 1), (1,)),
@@ -420,7 +427,7 @@ def test_functions(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.float16])
 @pytest.mark.parametrize(
     ("sizes", "others", "axes"),
     [
@@ -431,6 +438,10 @@ def test_functions(
         ((4, 6, 101), (4, 1, 101), (1, 2)),
         ((4, 303, 2), (303, 1), 1),
         ((30, 101, 4), (30, 1, 4), (0, 1)),
+        ((9001, 19), (9001, 1), 0),
+        ((2, 300, 459), (2, 1, 459), 1),
+        ((2, 300, 3, 153), (300, 3, 1), 1),
+        ((2, 2900, 13), (2900, 1), 1),
     ],
 )
 def test_fused_values_combine_in_the_same_order(
@@ -486,3 +497,35 @@ def test_what_is_side_by_side_decides(
             assert shape.lanes * shape.per_group <= shape.wg * shape.slots
         assert shape.lines == prod(made)
         assert work.work(desc).plan(adapter).dispatches
+
+
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "axes", "fold", "window"),
+    [
+        (T.FLOAT16, (1 << 20, 10), (0,), 48, 10),  # 48 rows are 60 units
+        (T.FLOAT16, (1 << 20, 172), (0,), 2, 172),
+        (T.FLOAT16, (8, 100_001, 3), (1,), 168, 3),
+        (T.FLOAT16, (2000, 15259), (0,), 1, 248),  # of which 62 make a row
+        (T.FLOAT16, (4, 3000, 3, 515), (1,), 1, 224),
+        (T.UINT8, (1 << 22, 5), (0,), 192, 5),
+        (T.UINT8, (500_000, 133), (0,), 1, 0),  # too many results
+        (T.FLOAT16, (1 << 20, 16), (0,), 1, 0),  # whole units
+        (T.FLOAT32, (1 << 20, 13), (0,), 1, 0),  # whole words
+    ],
+)
+def test_rows_of_narrow_elements_that_begin_anywhere_are_read_by_units(
+    data_type: T, sizes: tuple[int, ...], axes: tuple[int, ...], fold: int, window: int
+) -> None:
+    made = tuple(1 if d in axes else n for d, n in enumerate(sizes))
+    source, output = dml.TensorDesc(data_type, sizes), dml.TensorDesc(data_type, made)
+    desc = reduction(source, output, axes, F.MAX)
+    inputs = list(operator_of(desc).work(desc).inputs.values())
+    for adapter in (GPU, ADAPTERS["least"]):
+        shape = division.shape_of(
+            source, output, axes, inputs, adapter, words=1, placed=False, looped=False
+        )
+        held = shape.plane * shape.columns + shape.wg
+        assert 4 * held <= adapter.max_workgroup_storage
+        assert shape.wg <= adapter.max_workgroup_size
+        if adapter is GPU:
+            assert (shape.fold, shape.window) == (fold, window)
