@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from math import prod
 
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Copy, Dispatch, Plan, Value, eight
-from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, resized, widen
-from dmlgpu.plan.packed import INDICES, Gather
+from dmlgpu.plan.loops import Dim, closed, count, extent, fold, is_nested, order_of, resized, widen
+from dmlgpu.plan.packed import INDICES, Gather, Repeats
 from dmlgpu.plan.packed import dispatch as packed
-from dmlgpu.plan.parts import Part, Walk, joined, split
+from dmlgpu.plan.parts import Part, Walk, in_turn, joined, split
 from dmlgpu.plan.tile import tile_of
 from dmlgpu.plan.tile_code import dispatch as tiled
 from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
@@ -38,6 +39,10 @@ COORDINATE = (
     "const INDEX_WORDS = {}u;\n"
     "fn coordinate(low: u32, high: u32, size: u32) -> u32 {{ return {}({}, size); }}"
 )
+LAID = "laid"  # scratch memory for what is read again and again
+LAID_ROW = 1024  # bits that must be neighbours then: there are none where less is repeated
+LAID_AGAIN = 32  # times that elements are read, from which on they are laid out before
+WORTH_LAYING = 1 << 25  # bytes of an output, from which on that saves more than the 3 us it takes
 SPARSE_FACTOR = 4  # an output whose extent is more than this many times its elements is sparse
 
 
@@ -73,6 +78,13 @@ class Move:
 
     def plan(self, adapter: Adapter) -> Plan:
         """The dispatches, or where an adapter has nothing better to do, plain copies."""
+        is_all = self.out_base is None
+        if is_all and self.layout(adapter).is_worth_laying:
+            return self._laid(adapter)
+        return self._directly(adapter)
+
+    def _directly(self, adapter: Adapter) -> Plan:
+        """The same, from the source as it is."""
         if self.out_base is not None:
             assert self.gather is None
             bits, largest = self.source.data_type.bits, self._largest
@@ -83,6 +95,21 @@ class Move:
         if self.gather:
             fields[INDICES] = self.gather.field
         return _renamed(made, fields)
+
+    def _laid(self, adapter: Adapter) -> Plan:
+        """What loops repeat is laid out side by side before, in the order of the output."""
+        steps, size = dict[int, int](), 1
+        for d in order_of([loop.out for loop in self.loops]):
+            if self.loops[d].source:
+                steps[d] = size
+                size *= self.loops[d].size
+        laid = TensorDesc(self.source.data_type, (size,))
+        once = tuple(replace(self.loops[d], out=step) for d, step in steps.items())
+        again = tuple(replace(loop, source=steps.get(d, 0)) for d, loop in enumerate(self.loops))
+        first = replace(self, output=laid, loops=once, output_field=LAID)
+        second = replace(self, source=laid, loops=again, base=0, source_field=LAID)
+        plan = in_turn([first._directly(adapter), second._directly(adapter)])
+        return replace(plan, scratch={LAID: -(-laid.total_tensor_size_in_bytes // 16) * 16})
 
     @property
     def _largest(self) -> int:
@@ -287,6 +314,27 @@ class Layout:
     def stores_repeats(self) -> bool:
         """Whether what is made once is stored several times: each part would make it again."""
         return not self.dims[0].source and choose(self) == "packed"
+
+    @property
+    def is_worth_laying(self) -> bool:
+        """Whether a few words that are apart in the source are read again and again.
+
+        A load of neighbours that are apart reaches as many lines of a cache as there are, which
+        takes longer than what is written. Narrow elements are shifted out of words instead, and
+        what is stored often is read seldom.
+        """
+        if self.on_cpu or self.gather or self.in_windows or self.bits not in (32, 64):
+            return False
+        made, last = count(self.dims), self.dims[-1]
+        again = made // count(tuple(d for d in self.dims if d.source))
+        if again < LAID_AGAIN or made * self.bits < 8 * WORTH_LAYING:
+            return False
+        row = prod(d.size for d in takewhile(lambda d: d.source, reversed(self.dims)))
+        is_apart = abs(last.source) > 1 or self.is_short
+        if not is_apart or row * self.bits < LAID_ROW or choose(self) != "packed":
+            return False
+        stored = Repeats.of(self.bits, closed(self.dims), -(-extent(self.dims) * self.bits // 128))
+        return stored.times <= 2
 
     @property
     def starts_units(self) -> bool:

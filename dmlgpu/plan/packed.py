@@ -8,9 +8,9 @@ rows begin, each row of a unit is looked up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value, eight, funnel, of_eight
@@ -28,6 +28,9 @@ TURNING = 16  # units of a row, below which every subgroup has some that go on i
 # Bytes of a picked row from which on workgroups take pieces of all rows in turn, and most rows: one
 # that is picked twice is then read twice at about the same time, and comes from memory once.
 IN_TURN, MOST_IN_TURN = 1 << 14, 1 << 12
+# Bytes that each step of a loop reads which stays where it is in the source, from which on its
+# steps are made in turn, too: caches do not hold as much until the next one.
+READ_AGAIN = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +113,13 @@ def dispatch(
     if gather:
         params |= {"start1": 0, "strides1": eight([d.tuple_ for d in dims]), **gather.params}
     groups, shared = -(-again.made // (wg * at_once)), _IN_ORDER
-    if gather and again.times == 1 and _in_turn(bits, dims):
-        pieces = -(-last.size // (wg * at_once))
-        params |= {"rows": sizes[-2], "pieces": pieces, "length": last.size}
-        groups, shared = count(dims[:-1]) * pieces, _IN_TURN
+    turning = _in_turn(bits, dims, sizes, gather)
+    if turning >= 0:
+        length = dims[turning].out
+        most = -(-length // group) + (length % group > 0)  # units that end in one step
+        pieces = -(-most // (wg * at_once))
+        params |= {"rows": sizes[turning], "pieces": pieces, "length": length}
+        groups, shared = prod(sizes[: turning + 1]) * pieces, _IN_TURN.replace("GROUP", str(group))
     loads = 4 * abs(last.source) + 1  # of a unit that is shifted out of words
     is_turning = not (in_one or gather) and last.source != 0 and last.size < TURNING * group
     is_shifted = bits < 32 and last.size >= group and abs(last.source) <= STEPS
@@ -146,17 +152,32 @@ _IN_TURN = """\
 fn units_of(group: u32) -> vec2<u32> {
   let before = group / (params.rows * params.pieces) * params.rows;
   let turn = group - before * params.pieces;
-  let begin = (before + turn % params.rows) * params.length;
-  let first = begin + turn / params.rows * AT_ONCE * WG_SIZE;
-  return vec2<u32>(first, min(begin + params.length, params.made) - 1u);
+  let row = before + turn % params.rows;
+  let begin = row * params.length / GROUPu;
+  let next = (row + 1u) * params.length / GROUPu; // a unit belongs to the row that it ends in
+  let end = select(next, params.made, next + 1u >= params.made || next <= begin); // it may wrap
+  return vec2<u32>(begin + turn / params.rows * AT_ONCE * WG_SIZE, end - 1u);
 }"""
 
 
-def _in_turn(bits: int, dims: tuple[Dim, ...]) -> bool:
-    """Whether workgroups take rows of whole units that tuples pick in turn."""
-    if bits < UNIT or len(dims) == 1 or not dims[-2].tuple_:
-        return False
-    return dims[-1].size * bits // 8 >= IN_TURN and dims[-2].size <= MOST_IN_TURN
+def _in_turn(bits: int, dims: tuple[Dim, ...], sizes: Sequence[int], gather: Gather | None) -> int:
+    """The loop whose steps workgroups make in turn, since these read the same; -1: none.
+
+    Rows of whole units that tuples pick, or all that lies within a loop that stays. Of a loop so
+    many steps are made as `sizes` has; those behind are stored with them.
+    """
+    for d, dim in enumerate(dims[:-1]):
+        if not 1 < sizes[d] <= MOST_IN_TURN:
+            continue
+        if gather:
+            is_row = d == len(dims) - 2 and bits == UNIT and dim.tuple_
+            if is_row and dims[-1].size * bits // 8 >= IN_TURN:
+                return d
+        elif not dim.source:
+            read = count(tuple(inner for inner in dims[d + 1 :] if inner.source))
+            if read * bits // 8 >= READ_AGAIN:
+                return d
+    return -1
 
 
 def _stays(dim: Dim) -> bool:

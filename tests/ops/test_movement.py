@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from support import moves
 from support.layouts import as_gpu, layout, random_values, run, same_bits, small_bindings
-from support.plans import ADAPTERS, one, plan
+from support.plans import ADAPTERS, copy, one, plan
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.desc.tensor import packed_strides
+from dmlgpu.plan import move, packed
 from dmlgpu.plan.dispatch import eight
 
 TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)
@@ -336,6 +337,30 @@ def test_blocks_and_repeats_with_the_kernels_of_a_gpu(device: dml.Device) -> Non
             wanted = np.pad(x.view(f"u{x.itemsize}"), pads, "reflect").view(x.dtype)
             got = dml.padding(gpu.tensor(x), 2, 0, *zip(*pads, strict=True))
             same_bits(np.asarray(got), wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64])
+def test_repeats_are_laid_out_or_made_in_turn(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch, data_type: T
+) -> None:
+    monkeypatch.setattr(move, "WORTH_LAYING", 1)
+    monkeypatch.setattr(packed, "READ_AGAIN", 1)
+    monkeypatch.setattr(packed, "WG_SIZE", 32)
+    x = random_values(rng_of(7), data_type, (5 * 31 * 44,))
+    with as_gpu(device) as gpu:
+        for sizes, strides, steps in (
+            ((5, 33, 31, 22), (1364, 0, 44, 2), (1, 1, 1, 1)),
+            ((5, 41, 30, 2), (1364, 0, 44, 1), (1, 1, 1, 1)),
+            ((5, 5, 31, 37), (0, 1364, 44, 1), (1, -1, 2, 1)),
+            ((5, 7, 31, 13), (1364, 0, 44, 1), (1, 1, 1, 1)),
+            ((2, 3, 5, 31, 44), (0, 0, 1364, 44, 1), (1, 1, 1, -1, 3)),
+        ):
+            source = TensorDesc(data_type, sizes, strides)
+            apart = tuple(step * x.itemsize for step in strides)
+            seen = np.lib.stride_tricks.as_strided(x, sizes, apart, writeable=False)
+            got = gpu.compile(copy(source, steps=steps))(gpu.tensor(x).view(source))
+            same_bits(np.asarray(got), seen[tuple(slice(None, None, n) for n in steps)])
 
 
 @pytest.mark.gpu
