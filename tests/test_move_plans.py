@@ -420,6 +420,67 @@ def test_tiles_whose_units_overlap_are_long() -> None:
     assert tile_of(8, across, 49152).length == 256
 
 
+@pytest.mark.parametrize(
+    ("step", "apart", "box"),
+    [
+        (1, 32771, (32, 256)),
+        (3, 32771, (64, 128)),  # longer runs would be read from less than sectors
+        (1, 800003, (64, 128)),  # and from pages of their own
+    ],
+)
+def test_tiles_are_no_longer_than_their_source_allows(
+    step: int, apart: int, box: tuple[int, int]
+) -> None:
+    across = (Dim(apart // step, 487, step), Dim(487, 1, apart))
+    assert tile_of(8, across, 49152).box == box
+
+
+def test_neighbours_of_a_tile_read_what_is_nearest() -> None:
+    """A block has all of an element of 64 bits; the next one lies 40 bytes behind it."""
+    tile = tile_of(64, (Dim(12926, 649, -5), Dim(649, 1, 193890)), 49152)
+    assert tile.run == (2,)
+    assert tile.order[0] == 0
+
+
+@pytest.mark.parametrize(("sizes", "is_early"), [((83, 300), True), ((3000, 83), False)])
+def test_what_follows_runs_is_read_with_a_tile_that_has_all_of_them(
+    sizes: tuple[int, int], is_early: bool
+) -> None:
+    across = TensorDesc(T.UINT8, sizes[::-1], (1, sizes[1]))
+    code = one(copy(across), ADAPTERS["discrete"]).code
+    assert (code.index("var next0 ") < code.index("workgroupBarrier")) is is_early
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "steps", "dispatches"),
+    [
+        ((2, 39999, 253), (506, 0, 2), (1, 1, 1), 2),
+        ((2, 40000, 253), (506, 0, 2), (1, 1, 1), 1),  # each unit is stored four times
+        ((2, 39999, 253), (506, 0, 1), (1, 1, 1), 1),  # neighbours
+        ((2, 700, 253), (506, 0, 2), (1, 1, 1), 1),  # another dispatch would take longer
+        ((39999, 2, 253), (506, 0, 2), (1, 1, 1), 1),  # repeated too seldom
+        ((100, 820, 175, 2), (2840, 0, 16, 1), (1, 1, 1, 1), 2),  # short rows
+        ((100, 175, 820, 2), (2840, 16, 0, 1), (1, 1, 1, 1), 1),  # that nothing could join
+    ],
+)
+def test_what_is_repeated_is_laid_out_before(
+    sizes: tuple[int, ...], strides: tuple[int, ...], steps: tuple[int, ...], dispatches: int
+) -> None:
+    made = plan(copy(TensorDesc(T.FLOAT32, sizes, strides), steps=steps), ADAPTERS["discrete"])
+    assert len(made.dispatches) == dispatches
+    assert ("laid" in made.scratch) is (dispatches > 1)
+
+
+@pytest.mark.parametrize(
+    ("times", "rows", "is_in_turn"), [(5, 77777, True), (5, 65537, False), (4, 77780, False)]
+)
+def test_steps_that_read_the_same_are_made_in_turn(times: int, rows: int, is_in_turn: bool) -> None:
+    """Where caches do not hold 16 MiB of one until the next, and not all are made at once."""
+    source = TensorDesc(T.FLOAT32, (times, rows, 57), (0, 69, 1))
+    made = one(copy(source), ADAPTERS["discrete"])
+    assert ("pieces" in made.params) is is_in_turn
+
+
 @pytest.mark.parametrize("times", [2, 9, 90])
 @pytest.mark.parametrize("strides", [(1, 0), (0, 1)])
 def test_elements_that_are_repeated_need_no_tile(times: int, strides: tuple[int, int]) -> None:

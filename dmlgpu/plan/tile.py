@@ -33,6 +33,8 @@ BLOCK_WORDS = 40  # of a block at most, which lie in registers
 SECTOR = 256  # bits that are read together: more between two of a row are two rows
 GAPS = 2  # times an edge, where half of what is read or more is left out
 STEPS = 4  # elements from one to the next, up to which a row is read with what lies between
+PAGE, PAGES = 1 << 22, 128  # bits between rows that are far apart, and most such rows of long runs
+SCATTERED = 1.5  # times the work, where pieces are halves of sectors or in too many pages
 REPEATS = 8  # steps of a loop that stays where it is in the source, up to which it is read once
 FOLLOWING = 5  # words that hold what follows a run, where it may begin within a word
 SIDE = 32  # blocks along the first loop that are taken side by side at least
@@ -97,9 +99,15 @@ class Tile:
 
     @cached_property
     def order(self) -> list[int]:
-        """The loops with several blocks, in the order in which invocations take these."""
-        loops = [*(self.run or self.nearest[:1]), *_by_output(self.dims, self.box)]
-        return [d for d in dict.fromkeys(loops) if self.blocks[d] > 1]
+        """The loops with several blocks, in the order in which invocations take these.
+
+        First those of a run of the source, or where a block has all of that, the nearest other.
+        """
+        several = [d for d in range(len(self.dims)) if self.blocks[d] > 1]
+        run = [d for d in self.run if d in several]
+        nearest = [d for d in self.nearest if d in several]
+        loops = [*(run or nearest[:1]), *_by_output(self.dims, self.box)]
+        return [d for d in dict.fromkeys(loops) if d in several]
 
     @cached_property
     def lanes(self) -> dict[int, int]:
@@ -189,6 +197,20 @@ class Tile:
         """Whether a tile is read and written in runs that keep both sides in whole sectors."""
         read = prod(self.box[d] for d in self.run) if self.run else self.length
         return min(2 * read, self.length) * self.bits >= EDGE
+
+    @property
+    def is_scattered(self) -> bool:
+        """Whether rows of the source are cut into halves of sectors, or lie in too many pages."""
+        pieces = prod(self.box[d] for d in self.run) * self.bits
+        is_cut = any(self.box[d] < self.dims[d].size for d in self.run)
+        steps = zip(self.box, self.dims, strict=True)
+        pages = prod(n for n, dim in steps if abs(dim.source) * self.bits >= PAGE)
+        return (is_cut and 2 * pieces <= SECTOR) or pages > PAGES
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a tile has all of its runs, whose ends it makes then."""
+        return self.length == self.whole
 
     @cached_property
     def own(self) -> tuple[int, ...]:
@@ -305,7 +327,8 @@ def _fitting(bits: int, dims: tuple[Dim, ...], most: int, room: int, at_once: in
     made = _in_blocks(bits, whole, _box(most // bits, bits, whole), extent(dims), at_once)
     if made.work > OVERLAP and bits < 32 and not made.in_units:
         long = _in_blocks(bits, whole, _box(most // bits, bits, whole, 2), extent(dims), at_once)
-        made = long if long.work < 0.95 * made.work else made
+        work = long.work * (SCATTERED if long.is_scattered else 1)
+        made = long if work < 0.95 * made.work else made
     return made if made.words <= room else _fitting(bits, dims, most // 2, room, at_once)
 
 

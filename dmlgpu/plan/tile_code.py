@@ -1,7 +1,7 @@
 """The kernel of a tile, written out: loops would keep loads from being under way at once.
 
-`tile_at` says where a tile begins, `take_in` reads it into workgroup memory, `follow` adds what
-comes behind runs that end within units, and `put_out` writes units of the output.
+`tile_at` says where a tile begins, `take_in` reads it into workgroup memory, with what comes behind
+runs that end within units, and `put_out` writes units of the output.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def dispatch(tile: Tile, source_base: int, bindings: dict[str, str], *, by_produ
         params |= divisors(tile.counts[:8])
         declared += DIVISION
     lines = [*param_lines(params), *declared, *_taken(tile, source_base, by_product)]
-    lines += [*_followed(tile), *_put(tile, by_product)]
+    lines += _put(tile, by_product)
     constants = {"WG_SIZE": tile.wg_size, "BITS": tile.bits}
     code = "\n".join(lines)
     return Plan((Dispatch("move/tile", tiles, params, bindings, {}, constants, code=code),))
@@ -134,8 +134,11 @@ def _taken(tile: Tile, source_base: int, wide: bool) -> list[str]:
     apart = [f"{_sign(tile, d)} k{d} * {source[d]}" for d in shared]
     held = _sum([f"k{d} * {steps[d]}u" for d in shared])
     lanes = prod(tile.lanes.values())
+    ends = range(0 if tile.in_units else -(-tile.runs // tile.wg_size))
+    behind = [line for t in ends for line in _ahead(tile, t)]
     lines = [
         "fn take_in(tile: Tile, lane: u32) {",
+        *(behind if tile.is_whole else ()),
         f"  let number = {'lane' if lanes % tile.wg_size == 0 else f'min(lane, {lanes - 1}u)'};",
         *_digits("number", shared, tile.lanes, "k"),
         f"  let from_lane = {' '.join(['tile.source', *apart])};",
@@ -186,7 +189,9 @@ def _taken(tile: Tile, source_base: int, wide: bool) -> list[str]:
             at = f"({to[i]} + {rest}u)"
             at = f"held[{at} % {tile.group}u][{at} / {tile.group}u + {units}u]"
             lines.append(f"  {at} = {value.replace('$', str(i))};")
-    return [*lines, "}"]
+    lines += ["  workgroupBarrier();", *(() if tile.is_whole else behind)]
+    lines += [line for t in ends for line in _followed(tile, t)]
+    return [*lines, *(["  workgroupBarrier();"] if ends else []), "}"]
 
 
 def _turns(tile: Tile) -> Iterator[dict[int, int]]:
@@ -233,40 +238,53 @@ def _run_at(tile: Tile) -> list[str]:
     ]
 
 
-def _followed(tile: Tile) -> list[str]:
-    """How the first elements of the next runs are taken in behind those that end within units."""
-    per_word, bits, length = tile.per_word, tile.bits, tile.length
-    if tile.in_units:
-        return ["fn follow(tile: Tile, lane: u32) {}"]
+def _next_elements(tile: Tile, t: int) -> list[tuple[str, str]]:
+    """Names and addresses of the elements that follow a run: `next{t}` is the first."""
+    found = []
+    for i in range(min(tile.unit - 1, tile.whole)):
+        steps = {d: i // place % tile.dims[d].size for d, place in tile.places.items()}
+        at = [f"{_sign(tile, d)} {step}u * {_stride(tile, d)}" for d, step in steps.items() if step]
+        found.append((f"next{t}_{i}", f"({' '.join([f'next{t}', *at])})"))
+    return found
+
+
+def _ahead(tile: Tile, t: int) -> list[str]:
+    """Loads of what follows runs that end within units, each by an invocation.
+
+    Where every tile has such runs, they are under way together with those of the tile.
+    """
+    elements, run = _next_elements(tile, t), f"lane + {t}u * WG_SIZE"
+    kind = f"vec{tile.at_once}<u32>" if tile.at_once > 1 else "u32"
+    per = max(tile.at_once, tile.per_word)
     lines = [
-        "fn follow(tile: Tile, lane: u32) {",
-        f"  for (var run = lane; tile.reach > {length}u && run < {tile.runs}u; run += WG_SIZE) {{",
+        f"  var next{t} = params.source_base;",
+        f"  var is_next{t} = tile.reach > {tile.length}u && {run} < {tile.runs}u;",
+        *(f"  var {name} = {kind}();" for name, _ in elements),
+        f"  if (is_next{t}) {{",
+        f"  let run = {run};",
         *_run_at(tile),
-        f"  var rest = base + {length}u;",
-        "  var e = params.source_base;",
-        "  var is_next = true;",
+        f"  var rest = base + {tile.length}u;",
     ]
     outer = {*range(len(tile.dims))} - {*tile.out_run}
     for d in sorted(outer, key=lambda d: -tile.dims[d].out):
         lines += [
             f"  let n{d} = rest / {of_eight('out_strides', d)};",
             f"  rest -= n{d} * {of_eight('out_strides', d)};",
-            f"  e {_sign(tile, d)}= n{d} * {_stride(tile, d)};",
-            f"  is_next = is_next && n{d} < {of_eight('sizes', d)};",
+            f"  next{t} {_sign(tile, d)}= n{d} * {_stride(tile, d)};",
+            f"  is_next{t} = is_next{t} && n{d} < {of_eight('sizes', d)};",
         ]
+    lines.append(f"  is_next{t} = is_next{t} && rest == 0u;")
+    return [*lines, *(f"  {name} = load_input({at} / {per}u);" for name, at in elements), "  }"]
+
+
+def _followed(tile: Tile, t: int) -> list[str]:
+    """How what was loaded ahead is held behind its runs."""
+    per_word, bits, length, run = tile.per_word, tile.bits, tile.length, f"lane + {t}u * WG_SIZE"
     words = ["0u"] * 4
-    for i in range(min(tile.unit - 1, tile.whole)):
-        steps = {d: i // place % tile.dims[d].size for d, place in tile.places.items()}
-        at = [f"{_sign(tile, d)} {step}u * {_stride(tile, d)}" for d, step in steps.items() if step]
-        shift = f"(e{i} % {per_word}u * {bits}u)"
-        lines.append(f"  let e{i} = {' '.join(['e', *at])};")
-        word = (
-            f"load_input(e{i} / {tile.at_once}u)[e{i} % {tile.at_once}u]"
-            if tile.at_once > 1
-            else f"load_input(e{i} / {per_word}u)"
-        )
-        lines.append(f"  let l{i} = ({word} >> {shift}) & {(1 << bits) - 1}u;")
-        words[i // per_word] += f" | (l{i} << {i % per_word * bits}u)"
+    for i, (name, at) in enumerate(_next_elements(tile, t)):
+        value = f"{name}[{at} % {tile.at_once}u]" if tile.at_once > 1 else name
+        value = f"(({value} >> ({at} % {per_word}u * {bits}u)) & {(1 << bits) - 1}u)"
+        words[i // per_word] += f" | ({value} << {i % per_word * bits}u)"
     cell, up = length // per_word, length % per_word * bits
     made = [f"after[{k}]" for k in range(4)]
     if up:  # it begins within the last word of the run
@@ -274,13 +292,12 @@ def _followed(tile: Tile) -> list[str]:
         made = [f"(held[0][at + {cell}u] & {(1 << up) - 1}u) | (after[0] << {up}u)"]
         made += [f"({low} >> {32 - up}u) | ({high} << {up}u)" for low, high in pairs]
     return [
-        *lines,
-        f"  var after = vec4<u32>({', '.join(words)});",
-        "  if (!is_next || rest > 0u) { after = vec4<u32>(); }",
+        f"  if (tile.reach > {length}u && {run} < {tile.runs}u) {{",
+        f"  let run = {run};",
+        *_run_at(tile),
+        f"  let after = select(vec4<u32>(), vec4<u32>({', '.join(words)}), is_next{t});",
         *(f"  held[0][at + {cell + k}u] = {value};" for k, value in enumerate(made)),
         "  }",
-        "  workgroupBarrier();",
-        "}",
     ]
 
 

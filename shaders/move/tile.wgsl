@@ -1,7 +1,7 @@
 // Moves a tile of elements through workgroup memory: read in the order of the source, written in the
 // order of the output, so that both are walked along neighbouring addresses whatever the layouts.
-// dmlgpu/plan/tile_code.py writes the binding of the source, and the tile: `Tile`, `tile_at`, `take_in`,
-// `follow` and `put_out`.
+// dmlgpu/plan/tile_code.py writes the binding of the source, and the tile: `Tile`, `tile_at`, `take_in`
+// and `put_out`.
 #param end: u32 // units of the output
 #param tail: u32 // elements of the last of these
 #param counts: array<vec4<u32>, 2> // tiles along each loop
@@ -18,7 +18,5 @@ fn main(me: Invocation) {
   if (number >= params.count) { return; }
   let tile = tile_at(number);
   take_in(tile, me.lane);
-  workgroupBarrier();
-  follow(tile, me.lane);
   put_out(tile, me.lane);
 }
