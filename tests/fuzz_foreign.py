@@ -20,6 +20,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -325,8 +326,15 @@ class Program:
         elif kind == 2:
             self.device.tensor(np.arange(9, dtype=np.int32)).cumsum(0)
         else:
-            got = self.device.tensor(np.ones(7, np.int32)).cumsum(0).numpy()
+            x = self.device.tensor(np.ones(7, np.int32))
+            sums = x.cumsum(0)
+            got = sums.numpy()
             if got[-1] != 7:
+                # Raising would be lost in a finalizer.
+                print(f"{got} are sums of {x.numpy()}, read again {sums.numpy()}", file=sys.stderr)
+                print(f"storages {x.storage.serial} and {sums.storage.serial}", file=sys.stderr)
+                traceback.print_stack()
+                sys.stderr.flush()
                 os._exit(66)
 
     def alarm(self, _: int, frame: FrameType | None) -> None:

@@ -155,7 +155,7 @@ def test_reading_in_place_is_interrupted_by_a_submission(fresh: dml.Device) -> N
     assert np.all(x.numpy() > 0)
 
 
-@pytest.mark.parametrize("what", ["flushes", "raises"])
+@pytest.mark.parametrize("what", ["flushes", "raises", "reads and raises"])
 def test_an_interrupted_upload_does_not_land_on_a_later_one(
     fresh: dml.Device, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -163,10 +163,22 @@ def test_an_interrupted_upload_does_not_land_on_a_later_one(
     other = fresh.tensor(np.ones(4, np.int32))
     (other + other).numpy()
     act: Callable[[], object] = fresh.flush if what == "flushes" else stop
-    for n in range(1, 100_000, 5):
+    queue = fresh.context.gpu.queue
+    write = queue.write_buffer
+
+    def read_before(*given: Any) -> None:
+        trace = sys.gettrace()
+        sys.settrace(None)
+        fresh.context.transfers.submit()  # as reads do
+        sys.settrace(trace)
+        write(*given)
+
+    for n in range(1, 100_000, 5 if what in ("flushes", "raises") else 1):
         at = AtStep(n, act)
         with monkeypatch.context() as busy, contextlib.suppress(Stop):
             busy.setattr(transfer, "is_idle", lambda *_: False)
+            if what == "reads and raises":
+                busy.setattr(queue, "write_buffer", read_before)
             at.run(lambda: fresh.tensor(np.full(100, 1, np.int32)))
         later = fresh.tensor(np.full(100, 2, np.int32))
         (other + other).numpy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -115,6 +116,7 @@ def test_the_host_sees_only_so_much_of_a_gpus_memory(
         pytest.skip("the host sees no memory here")
     monkeypatch.setattr(made, "is_cpu", False)
     monkeypatch.setattr(made, "_most_seen", gpu.SEEN)
+    monkeypatch.setattr(made, "_seen", WeakSet())  # other tests may have left tensors
     monkeypatch.setattr(gpu, "SEEN_IN_ALL", 2 * gpu.SEEN)
     first, second, third = (made.buffer(gpu.SEEN) for _ in range(3))
     few, more = made.buffer(gpu.FEW), made.buffer(gpu.FEW + 16)

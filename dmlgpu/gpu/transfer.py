@@ -70,8 +70,8 @@ class Transfers:
         # Staging buffers that nobody uses. Whoever uses one has taken it out.
         self._idle: dict[str, list[Buffer]] = {UP: [], DOWN: []}
         self._copier: Pipeline | None = None
-        self._writes = count(1)
-        self._written = self._flushed = 0  # the last of them
+        self._writes = count()
+        self._waiting: dict[int, bool] = {}  # writes in the queue, and whether they are made
 
     def staged(self, storage: Storage, offset: int, size: int) -> Reading:
         """A copy of bytes to the host, to be recorded; `fetch` waits for it once submitted."""
@@ -139,9 +139,9 @@ class Transfers:
 
     def run(self, reading: Reading) -> None:
         """Submits a copy, and with it what is recorded and small writes."""
-        written = self._written
+        made = self._made()
         self._recording.run(reading.call)
-        self._flushed = written
+        self._forget(made)
 
     def wait(self) -> None:
         """Returns when everything recorded so far is done."""
@@ -151,10 +151,10 @@ class Transfers:
 
     def submit(self) -> None:
         """Submits what is recorded, and small writes, which wait in the queue for a submission."""
-        written = self._written
-        if not self._recording.submit() and written != self._flushed:
+        made = self._made()
+        if not self._recording.submit() and self._waiting:
             self._gpu.flush_writes()
-        self._flushed = written
+        self._forget(made)
 
     def wait_submitted(self) -> None:
         """Returns when everything submitted so far is done; needs no lock.
@@ -179,13 +179,23 @@ class Transfers:
 
         Writes that wait in the queue may be for the same memory, and would come later.
         """
-        has_writes = self._written != self._flushed
         if self._gpu.is_cpu and size >= WAIT_IN_PLACE:
-            if has_writes:
+            if self._waiting:
                 self.submit()
             self.wait_submitted()
             return True
-        return not has_writes and is_idle(self._gpu.device)
+        return not self._waiting and is_idle(self._gpu.device)
+
+    def _made(self) -> list[int]:
+        """Writes that the next submission takes along for certain.
+
+        One that code which interrupts it submits something within may come later.
+        """
+        return [number for number, is_made in self._waiting.copy().items() if is_made]
+
+    def _forget(self, made: list[int]) -> None:
+        for number in made:
+            self._waiting.pop(number, None)
 
     def _write(self, buffer: Buffer, offset: int, data: Bytes) -> None:
         size, view = data.nbytes, seen(buffer)
@@ -193,12 +203,12 @@ class Transfers:
             copied(view[offset : offset + size], data)
             return
         if size <= SMALL:
-            # Noted twice: what interrupts this may submit, or raise before it is noted behind.
-            self._written = next(self._writes)
+            number = next(self._writes)
+            self._waiting[number] = False
             try:
                 self._gpu.queue.write_buffer(buffer, offset, data)
             finally:
-                self._written = next(self._writes)
+                self._waiting[number] = True
             return
         used: list[Buffer] = []
         for turn, at in enumerate(range(0, size, CHUNK)):
