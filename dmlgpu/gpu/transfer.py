@@ -189,7 +189,7 @@ class Transfers:
     def _made(self) -> list[int]:
         """Writes that the next submission takes along for certain.
 
-        One that code which interrupts it submits something within may come later.
+        Not one that this code has interrupted: it may reach the queue only after the submission.
         """
         return [number for number, is_made in self._waiting.copy().items() if is_made]
 

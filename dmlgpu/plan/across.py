@@ -22,8 +22,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from dmlgpu.plan.dispatch import Adapter, funnel, of_eight
+from dmlgpu.plan.dispatch import BANKS, Adapter, funnel, of_eight
 from dmlgpu.plan.rows import quotient
+from dmlgpu.plan.traffic import SECTOR
 from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 
 # Invocations of a workgroup at most: a tile has most groups where elements are bytes.
@@ -34,12 +35,10 @@ RUN = 1024  # bits that a tile reads side by side; at most ALONG parts of words
 RUN_OF_MADE = 2048  # the same where a result as wide is held, and not what it is made of
 OWN = 8  # groups in a row of a tile at least, where the last of them goes on in the next row
 FAR = 512  # bits: less than that side by side is read from sectors of its own
-SECTOR = 256  # bits that memory is read in at least
 FEW = 8  # elements of a row that is one side of a tile, at least
 # Bytes of the output between neighbours of an operand from which on caches hold what was read no
 # more when the other part of it is used.
 FORGOTTEN = 1 << 22
-BANKS = 32  # words that workgroup memory gives at once, one from each of its banks
 FEW_TILES = 4  # tiles along a loop, up to which the last one could leave much undone
 MOST_GROUPS = 4  # groups that an invocation makes together
 # Elements of so many bits times their step are loaded one by one from too many lines of a cache;
@@ -146,7 +145,7 @@ def _is_in_pieces(loops: Sequence[Loop], loop: int, t: int, operand: Operand) ->
     """Whether narrow elements that are far apart have less than a sector side by side."""
     if operand.bits >= 32 or not _run(loops, t, operand)[2]:
         return False
-    return abs(loops[loop].steps[t]) != 1 or loops[loop].size * operand.bits < SECTOR
+    return abs(loops[loop].steps[t]) != 1 or loops[loop].size * operand.bits < 8 * SECTOR
 
 
 def _by_loop(loops: Sequence[Loop], operands: Sequence[Operand]) -> dict[int, list[int]]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
-from dmlgpu.plan.boxes import BANKS, GROUP_SUMS, Boxes, Order, held_steps
-from dmlgpu.plan.dispatch import Dispatch, Value, eight, funnel, of_eight
+from dmlgpu.plan.boxes import GROUP_SUMS, Boxes, Order, held_steps
+from dmlgpu.plan.dispatch import BANKS, Dispatch, Value, eight, funnel, of_eight
 from dmlgpu.plan.lines import arithmetic, fold_params
 from dmlgpu.plan.loops import order_of
 

@@ -15,13 +15,14 @@ from functools import lru_cache
 from itertools import pairwise, product
 from math import prod
 
+from dmlgpu.plan.dispatch import BANKS
 from dmlgpu.plan.lines import Scan, columns_of
 from dmlgpu.plan.loops import Dim, order_of
+from dmlgpu.plan.traffic import SECTOR
 
 # Numbers that the shader shares, or that devices set.
 WG_SIZE = 256  # and half of it where lines are no longer than a box
 GROUP_SUMS = 128  # sums of those, of all lines
-BANKS = 32  # of workgroup memory, 4 bytes each
 SIDE_BY_SIDE = 32  # lanes that read or write together
 PADS = (0, 1, 2, 4, 8)  # elements that may be left free behind the steps of a loop
 
@@ -36,7 +37,6 @@ FILL = 256  # workgroups that keep a GPU busy
 FEW = 96  # workgroups with large boxes: with fewer, a second look at the input pays
 MOST_WORK = 1.15  # of small boxes that hold whole lines: else larger ones are fuller
 FEW_BOXES = 8  # along the axis, which one workgroup takes sooner than three passes begin
-SECTOR = 256  # bits that memory writes at once
 DIRECT = 512  # bits of neighbouring lines from which they need no workgroup memory
 SEGMENT_STEPS = 32  # fewest of a segment: the sums of shorter ones are too much to read and write
 SEGMENTED = 4096  # workgroups to cut the axis for: several times those, so that they end together
@@ -315,7 +315,7 @@ def _cut(
 
 def _kept(scan: Scan) -> int:
     """Elements of a sector, or halves of a word: keeping a sector of those is hardly faster."""
-    return SECTOR // scan.bits if scan.bits > 16 else 2
+    return 8 * SECTOR // scan.bits if scan.bits > 16 else 2
 
 
 def _steps(size: int, wanted: int) -> int:

@@ -9,6 +9,8 @@ from dmlgpu.desc.tensor import MAX_RANK
 
 Value = int | float | tuple[int, ...]  # of a parameter; tuples have eight entries
 
+BANKS = 32  # of workgroup memory, from each of which a word is reached at once
+
 
 @dataclass(frozen=True, slots=True)
 class Adapter:

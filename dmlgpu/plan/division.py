@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 from math import gcd, lcm, prod
 
 from dmlgpu.desc.tensor import TensorDesc, packed_strides
-from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.plan.dispatch import BANKS, Adapter
+from dmlgpu.plan.traffic import SECTOR
 from dmlgpu.plan.values import UNIT, Loop, Operand, Reading, folded
 
 WG_SIZE = 256
@@ -35,9 +36,7 @@ AT_ONCE_OF_UNITS = 4  # of 16 bytes each; and of those of a CPU adapter
 GROUPS = 512  # large workgroups that a large GPU has at once
 CPU_ENOUGH = 64
 HELD_UNITS = 4  # of whole lines that an invocation reduces by itself
-BANKS = 32  # words of workgroup memory that are reached at once
 FOLDED = 64  # units of short rows that are taken as one
-SECTOR = 32  # bytes of memory that are read at once
 FEW = 32  # neighbours below which a row is too short for a whole subgroup
 ROW_BYTES = 128  # of a row that is read at once without its neighbours
 SHORT = 256  # elements side by side that a line is joined from in workgroup memory

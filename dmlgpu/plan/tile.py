@@ -21,6 +21,7 @@ from math import gcd, prod
 
 from dmlgpu.desc.cached import cached_property
 from dmlgpu.plan.loops import Dim, closed, count, extent, order_of
+from dmlgpu.plan.traffic import SECTOR
 
 WG_SIZE = 256  # and fewer where a tile has fewer blocks
 SUBGROUP = 32  # invocations of which a workgroup has a multiple
@@ -30,7 +31,6 @@ TILE = 65536  # bits of a tile: of larger ones too few are under way; half of it
 PER_LANE = 8  # words of a tile for each invocation
 WORDS = 5120  # that a tile holds at most, where an adapter has the room
 BLOCK_WORDS = 40  # of a block at most, which lie in registers
-SECTOR = 256  # bits that are read together: more between two of a row are two rows
 GAPS = 2  # times an edge, where half of what is read or more is left out
 STEPS = 4  # elements from one to the next, up to which a row is read with what lies between
 PAGE, PAGES = 1 << 22, 128  # bits between rows that are far apart, and most such rows of long runs
@@ -81,7 +81,7 @@ class Tile:
         for d in self.nearest:
             step = abs(self.dims[d].source)
             gap = (step - span) * self.bits
-            if step == 0 or step > STEPS * span or (found and gap > SECTOR):
+            if step == 0 or step > STEPS * span or (found and gap > 8 * SECTOR):
                 break
             found.append(d)
             span += (self.box[d] - 1) * step
@@ -205,7 +205,7 @@ class Tile:
         is_cut = any(self.box[d] < self.dims[d].size for d in self.run)
         steps = zip(self.box, self.dims, strict=True)
         pages = prod(n for n, dim in steps if abs(dim.source) * self.bits >= PAGE)
-        return (is_cut and 2 * pieces <= SECTOR) or pages > PAGES
+        return (is_cut and 2 * pieces <= 8 * SECTOR) or pages > PAGES
 
     @property
     def is_whole(self) -> bool:

@@ -14,8 +14,7 @@ from support.layouts import as_gpu, same_bits
 import dmlgpu as dml
 from dmlgpu.ops import operator_of
 from dmlgpu.plan import across, elementwise
-from dmlgpu.plan.across import BANKS
-from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.plan.dispatch import BANKS, Adapter
 from dmlgpu.plan.values import Loop, Operand
 
 pytestmark = pytest.mark.gpu
