@@ -81,9 +81,9 @@ fn f32_nearest(x: u32, exponent: i32) -> u32 {
 // driver fuses it with an addition, and no driver simplifies what is taken off here.
 fn f32_high(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) & 0xfffff000u); }
 
-// a / b where both are from 2^-60 to 2^60, rounded as good as exactly, so that 7 / 2 is 3.5. What
+// a / b where both are from 2^-50 to 2^50, rounded as good as exactly, so that 7 / 2 is 3.5. What
 // the first 12 bits of the quotient leave of a is exact, product by product, so that its own share
-// of the quotient needs no more than 12 bits.
+// of the quotient needs no more than 12 bits. That is a normal number too, which every driver keeps.
 fn f32_quotient(a: f32, b: f32) -> f32 {
   let r = 1.0 / b;
   let q = f32_high(a * r);
@@ -93,9 +93,9 @@ fn f32_quotient(a: f32, b: f32) -> f32 {
 }
 // WGSL promises nothing for divisors above 2^126, denormal or zero.
 fn f32_div(a: f32, b: f32) -> f32 {
-  let x = f32_magnitude(a) - 0x21800000u; // 2^-60
-  let y = f32_magnitude(b) - 0x21800000u;
-  if (max(x, y) > 0x3c000000u) { return f32_div_extreme(a, b); } // 2^60
+  let x = f32_magnitude(a) - 0x26800000u; // 2^-50
+  let y = f32_magnitude(b) - 0x26800000u;
+  if (max(x, y) > 0x32000000u) { return f32_div_extreme(a, b); } // 2^50
   return f32_quotient(a, b);
 }
 fn f32_div_extreme(a: f32, b: f32) -> f32 {
