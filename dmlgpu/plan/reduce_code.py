@@ -92,7 +92,7 @@ class Kernel:
             and self.shape.kind == "across"
             and not self.shape.meets
             and not self.shape.row
-            and count * self.made.bits >= 32
+            and count * self.made.bits % 32 == 0
             and last.steps == (1,)
             and not (outer and last.size % count)
             and not any(d.steps[0] % count for d in outer)

@@ -529,3 +529,16 @@ def test_rows_of_narrow_elements_that_begin_anywhere_are_read_by_units(
         assert shape.wg <= adapter.max_workgroup_size
         if adapter is GPU:
             assert (shape.fold, shape.window) == (fold, window)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["uint16", "float16", "int8", "int64"])
+@pytest.mark.parametrize("sizes", [(3, 4, 5), (5, 8, 3)])
+def test_truths_of_lines_that_are_not_whole_words(
+    gpu: dml.Device, dtype: str, sizes: tuple[int, ...]
+) -> None:
+    """Results are bytes, whatever the elements are, so neighbours may share words."""
+    a = np.random.default_rng(7).integers(0, 2, sizes).astype(dtype)
+    x = gpu.tensor(a)
+    for axis in (0, 1, 2):
+        np.testing.assert_array_equal(xp.any(x, axis=axis).numpy(), a.any(axis), str(axis))
