@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -201,13 +202,24 @@ def test_the_right_arithmetic_is_that_of_wgsl(
     assert tuple(verdicts.expected_integers()[0].tolist()) == expected
 
 
+@pytest.mark.parametrize("facts", [CPU, CARD], ids=["parts", "hardware"])
+def test_fused_products(facts: Adapter) -> None:
+    exact = [[Fraction(float(v)) for v in row] for row in probes.TRIPLES]
+    once = np.array([float(a * b + c) for a, b, c in exact], np.float32)
+    assert verdicts.fused(once.view(np.uint32), facts).state == WORKS
+    a, b, c = probes.TRIPLES.T
+    found = verdicts.fused((a * b + c).view(np.uint32), facts)
+    assert found.state == (BROKEN if facts.exact_floats else AVOIDED)
+    assert_says(found.text, f"{np.count_nonzero(once)} of 18 values")
+
+
 @pytest.mark.parametrize("facts", [CPU, CARD], ids=["integer arithmetic", "hardware"])
 def test_halves(facts: Adapter) -> None:
     packed = no_halves()
     made = probes.HALVES.view(np.float16).astype(np.float32).view(np.uint32)
     states = [v.state for v in verdicts.halves(packed, made, facts, False)]
     assert states == [WORKS, WORKS, ABSENT]
-    fault = BROKEN if facts.exact_halves else AVOIDED
+    fault = BROKEN if facts.exact_floats else AVOIDED
     off = packed.copy()
     off[0] += 1
     found = verdicts.halves(off, "refused", facts, True)

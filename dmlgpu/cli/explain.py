@@ -57,7 +57,7 @@ ASSUMED = {
         Adapter(
             subgroup_min=32,
             subgroup_max=32,
-            exact_halves=True,
+            exact_floats=True,
             wide_integers=True,
             forward_progress=True,
             max_workgroup_size=1024,

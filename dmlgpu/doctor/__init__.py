@@ -11,7 +11,10 @@ from dmlgpu.doctor import answers, probes, verdicts
 from dmlgpu.doctor.verdicts import Verdict
 from dmlgpu.runtime import forward_progress
 
-ASKED = ("loops", "waits", "integers", "pack_halves", "unpack_halves", "subgroups", "binding")
+ASKED = (
+    *("loops", "waits", "integers", "fused", "pack_halves", "unpack_halves", "subgroups"),
+    "binding",
+)
 
 
 def examine(device: Device) -> Iterator[Verdict]:
@@ -25,6 +28,7 @@ def examine(device: Device) -> Iterator[Verdict]:
     setting = os.environ.get(forward_progress.VARIABLE, "")
     yield verdicts.waits(ask["waits"](), context.probed_facts(), setting)
     yield from verdicts.integers(ask["integers"]())
+    yield verdicts.fused(ask["fused"](), facts)
     has_f16 = "shader-f16" in gpu.device.adapter.features
     yield from verdicts.halves(ask["pack_halves"](), ask["unpack_halves"](), facts, has_f16)
     yield verdicts.subgroups(ask["subgroups"](), facts)

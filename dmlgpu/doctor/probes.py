@@ -40,6 +40,16 @@ ROUNDED = np.array(
     ],
     np.float32,
 )
+# Products that need more than 24 bits, and what leaves only the lowest of them.
+TRIPLES = np.array(
+    [
+        (1 + d * 2**-n, 1 + e * 2**-n, -(np.float32(1 + d * 2**-n) * np.float32(1 + e * 2**-n)))
+        for n in (13, 20, 23)
+        for d in (1, 3)
+        for e in (1, -1, 5)
+    ],
+    np.float32,
+)
 OVERFLOWING = np.array([65520.0, -65520.0, 1e10, np.inf], np.float32)
 HALVES = np.array(
     [0, 0x8000, 1, 0x83FF, 0x0400, 0x3555, 0x3C00, 0xBC01, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00],
@@ -111,6 +121,11 @@ def waits(context: Context) -> Waits:
 def integers(context: Context) -> Words:
     """Eight results for each of PAIRS, in the order of integers.wgsl."""
     return ask(context, "integers", PAIRS, 8 * len(PAIRS), -(-len(PAIRS) // 64)).reshape(-1, 8)
+
+
+def fused(context: Context) -> Words:
+    """The sum of a product and a number for each of TRIPLES, as bits."""
+    return ask(context, "fused", TRIPLES.view(np.uint32), len(TRIPLES))
 
 
 def pack_halves(context: Context) -> npt.NDArray[np.uint16]:

@@ -161,16 +161,24 @@ def expected_integers() -> probes.Words:
     return np.array([[v & 0xFFFFFFFF for v in row] for row in rows], np.uint32)
 
 
+def fused(found: Answer, facts: Adapter) -> Verdict:
+    """Sums of products, which only adapters known to be exact are asked for by kernels."""
+    a, b, c = probes.TRIPLES.astype(np.float64).T
+    wanted = (a * b + c).astype(np.float32).view(np.uint32)
+    return _exact("fused products", "fma", found, wanted, facts, "multiply parts of numbers")
+
+
 def halves(packed: Answer, unpacked: Answer, facts: Adapter, has_f16: bool) -> list[Verdict]:
     """Conversions of FLOAT16; only adapters known to be exact are asked for them by kernels."""
     values = np.concatenate([probes.ROUNDED, probes.OVERFLOWING])
     with np.errstate(over="ignore"):
         wanted = values.astype(np.float16).view(np.uint16)
     made = probes.HALVES.view(np.float16).astype(np.float32).view(np.uint32)
+    instead = "convert with integer arithmetic"
     kernels = "has" if has_f16 else "does not have"
     return [
-        _conversion("FLOAT16 packing", "pack2x16float", packed, wanted, facts),
-        _conversion("FLOAT16 unpacking", "unpack2x16float", unpacked, made, facts),
+        _exact("FLOAT16 packing", "pack2x16float", packed, wanted, facts, instead),
+        _exact("FLOAT16 unpacking", "unpack2x16float", unpacked, made, facts, instead),
         Verdict(
             "shader-f16",
             WORKS if has_f16 else ABSENT,
@@ -179,7 +187,9 @@ def halves(packed: Answer, unpacked: Answer, facts: Adapter, has_f16: bool) -> l
     ]
 
 
-def _conversion(name: str, function: str, found: Answer, wanted: Any, facts: Adapter) -> Verdict:
+def _exact(
+    name: str, function: str, found: Answer, wanted: Any, facts: Adapter, instead: str
+) -> Verdict:
     if isinstance(found, str):
         text = f"the driver refuses {function}: {found}"
     else:
@@ -187,9 +197,9 @@ def _conversion(name: str, function: str, found: Answer, wanted: Any, facts: Ada
         if not wrong:
             return Verdict(name, WORKS, f"{function} does what IEEE 754 says, {wanted.size} times")
         text = f"{function} differs from IEEE 754 in {wrong} of {wanted.size} values"
-    if facts.exact_halves:
+    if facts.exact_floats:
         return Verdict(name, BROKEN, f"{text}, and kernels for this adapter use it", NEWER_DRIVER)
-    return Verdict(name, AVOIDED, f"{text}; kernels convert with integer arithmetic")
+    return Verdict(name, AVOIDED, f"{text}; kernels {instead}")
 
 
 def subgroups(found: Answer, facts: Adapter) -> Verdict:

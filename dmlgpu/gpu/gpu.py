@@ -124,7 +124,7 @@ class Gpu:
         lanes = subgroup_sizes(adapter.info) if "subgroup" in features else (0, 0)
         self.subgroup_min, self.subgroup_max = lanes
         self.is_cpu: bool = info.kind == "cpu"
-        self.exact_halves: bool = int(adapter.info.get("vendor_id", 0)) == NVIDIA
+        self.exact_floats: bool = int(adapter.info.get("vendor_id", 0)) == NVIDIA
         self.wide_integers: bool = "shader-int64" in features
         self.max_workgroup_size: int = int(limits["max-compute-invocations-per-workgroup"])
         self.max_workgroup_storage: int = int(limits["max-compute-workgroup-storage-size"])

@@ -5,8 +5,11 @@ https://learn.microsoft.com/windows/win32/api/directml/ns-directml-dml_element_w
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from dmlgpu.desc.description import Description, Output, Scalar
 from dmlgpu.desc.enumerations import RoundingMode, ScaleBias
@@ -15,7 +18,10 @@ from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.ops.elements import Row, like_first, records, row, work
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.operator import Given, Operator, Work
-from dmlgpu.plan.values import converted
+from dmlgpu.plan.values import Parameter, converted
+
+POWER = 124.9  # log2 of a power, or of its inverse, that is far from the ends of the range
+NORMAL = -126, 127.99  # log2 of the least and of about the greatest normal number
 
 
 class Unary(Description):
@@ -129,11 +135,28 @@ def power(d: ElementWiseConstantPowDesc) -> str:
     """
     exact = {2.0: "f32_mul(x, x)", 0.5: "math_sqrt(x)", -1.0: "math_recip(x)", 1.0: "x"}
     exponent = float(converted(d.exponent, DataType.FLOAT32))
-    text = "math_pow_positive(x, p_exponent)"
+    if not math.isfinite(exponent):
+        return "math_pow(x, p_exponent)"
+    text = "math_pow_positive(x, p_exponent, p_least, p_range)"
     if exponent.is_integer():
-        text = "math_pow_positive(f32_abs(x), p_exponent)"
+        text = text.replace("x", "f32_abs(x)", 1)
         text = f"math_copysign({text}, x)" if exponent % 2 else text
     return exact.get(d.exponent, text)
+
+
+def bounds(d: ElementWiseConstantPowDesc) -> tuple[Parameter, ...]:
+    """Bits of the least base whose power is easily reckoned, and how many more have such a power.
+
+    It is a normal number, and so is its power.
+    """
+    exponent = abs(float(converted(d.exponent, DataType.FLOAT32)))
+    most = POWER / exponent if exponent > 0 else math.inf
+    ends = np.exp2(np.clip([-most, most], *NORMAL)).astype(np.float32)
+    least, last = ends.view(np.uint32).tolist()
+    return (
+        Parameter("p_least", DataType.UINT32, least),
+        Parameter("p_range", DataType.UINT32, last - least),
+    )
 
 
 def check_identity(d: Unary) -> None:
@@ -171,7 +194,7 @@ OPERATORS: tuple[Operator[Any], ...] = (
             unary("TAN", "the tangent of radians.", "math_tan(x)"),
             unary("EXP", "e to the power of x.", "math_exp(x)"),
             unary("LOG", "the natural logarithm; NaN below 0.", "math_log(x)"),
-            Row(ElementWiseConstantPowDesc, power),
+            Row(ElementWiseConstantPowDesc, power, derived=bounds),
             unary("RECIP", "1 / x.", "math_recip(x)"),
             unary("SQRT", "the square root; NaN below 0.", "math_sqrt(x)"),
             plain("SIGN", "-1, 0 or 1; NaN and zeros of either sign give 0.", "T_sign(x)"),

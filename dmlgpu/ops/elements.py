@@ -44,6 +44,7 @@ class Row:
     check: Callable[[Any], None] = no_rules
     check_level: Callable[[Any, FeatureLevel], None] = no_level_rules
     infer: Callable[[Given], Mapping[str, TensorDesc]] | None = None
+    derived: Callable[[Any], tuple[Parameter, ...]] = lambda desc: ()  # parameters from attributes
 
 
 def row(base: Any, prefix: str, name: str, says: str, text: Text, **more: Any) -> Row:
@@ -94,6 +95,7 @@ def work(row: Row, attributes_as_tensor: bool, d: Description) -> ElementWise:
         for name, value in vars(d).items()
         if isinstance(value, (int, float)) and not isinstance(value, IntEnum)
     )
+    parameters += row.derived(d)
     made = Operand.of(field, tensor, raw=row.raw)
     text = text_for(row.text, d, class_of(first.data_type))
     expression = Expression(halved(text) if made.data_type is DataType.FLOAT16 else text)

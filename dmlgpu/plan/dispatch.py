@@ -19,7 +19,7 @@ class Adapter:
     is_cpu: bool = False
     subgroup_min: int = 0  # 0: no subgroup operations
     subgroup_max: int = 0
-    exact_halves: bool = False  # pack2x16float and unpack2x16float do what IEEE 754 says
+    exact_floats: bool = False  # fma and conversions of FLOAT16 do what IEEE 754 says
     wide_integers: bool = False  # shaders may have 64-bit integers
     forward_progress: bool = False  # a workgroup goes on while others wait for it
     max_workgroup_size: int = 256

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd, prod
@@ -23,9 +22,9 @@ from dmlgpu.plan.values import (
     Parameter,
     Reading,
     encoded,
+    float_slots,
     folded,
     function,
-    half_slots,
     held_bits,
     in_groups,
     merged,
@@ -41,10 +40,9 @@ from dmlgpu.plan.values import (
 
 WG_SIZE = 128
 EACH = 4  # groups of an invocation that writes more than it reads: workgroups start in turn
-# Groups where the work on one takes longer than reading it, and what such work on FLOAT32 calls.
+# Groups where the work on one takes longer than reading it, by what such work on FLOAT32 calls.
 # Elsewhere two groups take longer than one.
-EACH_OF_LONG = 2
-LONG = re.compile(r"\b(math_(atan2|pow|pow_positive|sinh)|T_mod)\(")
+EACH_OF_LONG = {"math_atan2": 2, "math_pow": 2, "math_pow_positive": 4, "math_sinh": 2, "T_mod": 2}
 MORE = 2  # bytes written for each that is read
 MANY = 1 << 16  # groups from which on there are enough workgroups nevertheless
 MOST_SHARES = 16  # steps of a loop that are made side by side
@@ -118,8 +116,9 @@ class ElementWise:
                 return doubled
             shape = replace(shape, writes=writes, shares=_shares(shape), is_quick=self._is_quick())
             if all(o.data_type is DataType.FLOAT32 for o in self.operands):
-                is_long = any(LONG.search(f"{e.steps} {e.result}") for _, e in self.outputs)
-                shape = replace(shape, is_long=is_long)
+                called = {name for _, e in self.outputs for name in e.calls}
+                each = max((EACH_OF_LONG.get(name, 1) for name in called), default=1)
+                shape = replace(shape, each_of_long=each)
         if largest > adapter.max_binding and alone:
             cut = untiled  # loops that are cut are not baked in, nor where their parts begin
             if shape.tile and not shape.tile.inner:
@@ -336,7 +335,7 @@ class ElementWise:
             groups,
             params,
             bindings,
-            {**half_slots(every, shape.hardware_halves), **slots},
+            {**float_slots(every, shape.exact_floats), **slots},
             {"WG_SIZE": wg_size},
             code="\n".join([*param_lines(params), *self._code(shape)]),
         )
@@ -563,11 +562,11 @@ class Shape:
     loops: tuple[Loop, ...]
     reading: Reading
     stores: tuple[str, ...]
-    hardware_halves: bool
+    exact_floats: bool
     tile: across.Tile | None = None  # of what lies across, where the work is done in tiles
     writes: bool = False  # more than is read
     shares: int = 1  # parts of the work that workgroups take turns at
-    is_long: bool = False  # the work on a group
+    each_of_long: int = 1  # groups of an invocation, by how long the work on one takes
     is_quick: bool = False  # branches are kept apart from what most elements need
     steps: int = 0  # of the outermost loop in all, where its size is those between repeats
 
@@ -599,7 +598,7 @@ class Shape:
         """Groups of one invocation, a workgroup apart."""
         if self.groups < MANY:
             return 1
-        return EACH if self.writes else EACH_OF_LONG if self.is_long else 1
+        return EACH if self.writes else self.each_of_long
 
     @property
     def repeats(self) -> int:
@@ -631,7 +630,7 @@ def _shape(
     least = max(1, *(32 // o.bits for o in made))
     moving = [t for t, o in enumerate(operands) if o.field and loops[-1].steps[t]]
     widths = [operands[t].bits for t in moving]
-    halves = adapter.exact_halves
+    halves = adapter.exact_floats
     # The widest tensors are reached one unit at a time: neighbours reach neighbours. Only a single
     # wide input may be reached several units at a time, so that a narrower output gets whole units:
     # a conversion of FLOAT32 to FLOAT16 ran at 0.80 of the limit with half units, at 1.01 with
@@ -698,7 +697,7 @@ def _in_groups(
     else:
         runs = not adapter.is_cpu
         reading = Reading.along(read, loops, group, _stride(loops), runs=runs, wide=wide)
-    return Shape(loops, reading, stores, adapter.exact_halves)
+    return Shape(loops, reading, stores, adapter.exact_floats)
 
 
 def _tiled(

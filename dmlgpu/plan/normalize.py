@@ -21,8 +21,8 @@ from dmlgpu.plan.values import (
     Loop,
     Operand,
     element_bits,
+    float_slots,
     folded,
-    half_slots,
     param_lines,
     places,
     renamed,
@@ -143,7 +143,7 @@ class ByLine:
             -(-lines // (WG_SIZE // lanes)),
             params,
             {"source": "input_tensor", "made": "output_tensor"},
-            half_slots([self.source.data_type], adapter.exact_halves),
+            float_slots([self.source.data_type], adapter.exact_floats),
             {"WG_SIZE": WG_SIZE},
             code="\n".join([*param_lines(params), *self._code(len(keeps), lanes, units, unit)]),
         )

@@ -29,7 +29,7 @@ from dmlgpu.plan.values import (
     Expression,
     Operand,
     Parameter,
-    half_slots,
+    float_slots,
     param_lines,
     parameter_words,
     renamed,
@@ -199,7 +199,7 @@ class Reduction:
             shape.blocks * shape.segments,
             params,
             bindings,
-            half_slots(halves, adapter.exact_halves),
+            float_slots(halves, adapter.exact_floats),
             {"WG_SIZE": shape.wg},
             code="\n".join([*param_lines(params), *kernel.code]),
         )

@@ -335,7 +335,7 @@ def _by_boxes(cut: boxes.Boxes, scan: Scan, adapter: Adapter) -> Plan:
 
 def _by_hardware(scan: Scan, adapter: Adapter) -> Scan:
     """The scan with the adapter's own arithmetic, where that is exact."""
-    if scan.num == "f16" and adapter.exact_halves:
+    if scan.num == "f16" and adapter.exact_floats:
         return replace(scan, num="f16_hardware")
     if scan.num == "u64" and scan.fold == "product" and adapter.wide_integers:
         return replace(scan, fold="product_wide")

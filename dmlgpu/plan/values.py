@@ -55,7 +55,8 @@ STRAYING = (
     "softplus",
     "tan",
 )
-OF_TWO = ("pow_positive",)  # of these, those of two arguments
+# Of these, those of more arguments than one.
+ARGUMENTS = {"pow_positive": {"x": "f32", "y": "f32", "least": "u32", "range": "u32"}}
 # Functions of integers that are calculated for all those of a word at once.
 SWAR = {name: f"swar_{name}" for name in ("add", "sub", "max", "min")}
 SWAR |= {name: f"u32_{name}" for name in ("and", "or", "xor", "not")}
@@ -157,6 +158,11 @@ class Expression:
 
     result: str
     steps: str = ""
+
+    @property
+    def calls(self) -> list[str]:
+        """The names of functions, as often as they are called."""
+        return re.findall(r"\b(\w+)\(", f"{self.steps} {self.result}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -712,7 +718,9 @@ def quick(expression: Expression) -> tuple[Expression, list[str]]:
     found = sorted(set(call.findall(f"{expression.steps} {expression.result}")))
     lines = ["var<private> strayed: bool;"] if found else []
     for name in found:
-        given, passed = ("x: f32, y: f32", "x, y") if name in OF_TWO else ("x: f32", "x")
+        arguments = ARGUMENTS.get(name, {"x": "f32"})
+        given = ", ".join(f"{each}: {kind}" for each, kind in arguments.items())
+        passed = ", ".join(arguments)
         test = f"strayed = strayed | math_{name}_strays({passed});"
         near = f"return math_{name}_near({passed});"
         lines.append(f"fn quick_{name}({given}) -> f32 {{ {test} {near} }}")
@@ -763,8 +771,11 @@ def resolve(text: str, classes: Mapping[str, DataType]) -> str:
     return re.sub(r"\b(\w+?)_from_\1(?=\()", "", text)
 
 
-def half_slots(data_types: Sequence[DataType], in_hardware: bool) -> dict[str, str]:
-    """What stands in for the conversions of FLOAT16 where the adapter's own can be used."""
-    if in_hardware and DataType.FLOAT16 in data_types:
-        return {"number/float16": "number/float16_hardware"}
-    return {}
+def float_slots(data_types: Sequence[DataType], exact: bool) -> dict[str, str]:
+    """What stands in for functions of floats where the adapter's own are exact."""
+    slots = {}
+    if exact and DataType.FLOAT16 in data_types:
+        slots["number/float16"] = "number/float16_hardware"
+    if exact and not {DataType.FLOAT16, DataType.FLOAT32}.isdisjoint(data_types):
+        slots["number/rest"] = "number/rest_fused"
+    return slots

@@ -51,7 +51,7 @@ class Context:
             is_cpu=gpu.is_cpu,
             subgroup_min=gpu.subgroup_min,
             subgroup_max=gpu.subgroup_max,
-            exact_halves=gpu.exact_halves,
+            exact_floats=gpu.exact_floats,
             wide_integers=gpu.wide_integers,
             # A guess, until the first plan that waits has it probed.
             forward_progress=forward_progress.is_candidate(gpu.info),

@@ -62,7 +62,7 @@ def assemble(
     """Kernel first, then the snippet of each slot; bindings numbered in order of appearance."""
     access = access or {}
     lines, imported = expanded(shader, slots, code)
-    if not set(slots) <= imported:
+    if any(slot not in imported and not slot.startswith("number/") for slot in slots):
         raise DeviceError(
             f"{shader}.wgsl imports {sorted(imported)}; the plan fills {sorted(slots)}"
         )

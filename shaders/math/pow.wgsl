@@ -16,8 +16,7 @@ fn math_pow(x: f32, y: f32) -> f32 {
 // log2 of a positive normal number, by its bits.
 fn math_pow_logarithm(a: u32) -> vec2<f32> {
   let exponent = (a - 0x3f5744fdu) & 0xff800000u; // times 2^23
-  let n = f32(bitcast<i32>(exponent)) * 1.1920928955078125e-7; // 2^-23
-  return math_pow_log2(bitcast<f32>(a - exponent), n);
+  return math_pow_log2(bitcast<f32>(a - exponent), f32(bitcast<i32>(exponent)));
 }
 // 2^(y * logarithm), where that is a normal number.
 fn math_pow_of_logarithm(logarithm: vec2<f32>, y: f32) -> f32 {
@@ -27,24 +26,24 @@ fn math_pow_of_logarithm(logarithm: vec2<f32>, y: f32) -> f32 {
   let whole = bitcast<f32>(bits & 0x4b7fffffu) - 12582912.0;
   return bitcast<f32>(bitcast<u32>(math_pow_fraction(logarithm, y, whole)) + (bits << 23u));
 }
-// n + log2(m) in two parts, for m from 2^(-1/4) to 2^(3/4). With b the nearer of 1 and 1.4140625,
-// and s = (m - b) / (m + b), which is up to 0.087, it is n + log2(b) + log2((1 + s) / (1 - s)).
+// n + log2(m) in two parts, for m from 2^(-1/4) to 2^(3/4), from 2^23 * n. With b the nearer of 1 and
+// 1.4140625, and s = (m - b) / (m + b), which is up to 0.087, it is
+// n + log2(b) + log2((1 + s) / (1 - s)).
 fn math_pow_log2(m: f32, n: f32) -> vec2<f32> {
-  let upper = select(0.0, 1.0, m > 1.1892071); // 2^(1/4)
-  let f = (m - 1.0) - upper * 0.4140625;
-  let twice = upper * 0.828125 + 2.0;
-  let r = 1.0 / (twice + f);
-  let f_high = f32_high(f);
+  let upper = m > 1.1892071; // 2^(1/4)
+  let b = select(1.0, 1.4140625, upper);
+  let f = m - b;
+  let r = 1.0 / (m + b);
   let s_high = f32_high(f * r);
-  let s_low = (((f - twice * s_high) - s_high * f_high) - s_high * (f - f_high)) * r;
+  let s_low = rest_of(f - (b + b) * s_high, s_high, f) * r;
   let s = s_high + s_low;
   let z = s * s;
   let series = ((0.41624048 * z + 0.57706463) * z + 0.9617967) * z;
   // 2 / ln(2) is 2.884765625, which has 12 bits, and a rest; log2(b) has a first part that leaves
   // the sum with n exact, and a rest.
   let first = 2.884765625 * s_high;
-  let second = (series + 0.00062445676) * s + (2.884765625 * s_low - upper * 1.5250262e-6);
-  let whole = upper * 0.499847412109375 + n;
+  let second = (series + 0.00062445676) * s + (2.884765625 * s_low - select(0.0, 1.5250262e-6, upper));
+  let whole = n * 1.1920928955078125e-7 + select(0.0, 0.499847412109375, upper); // 2^-23
   let high = f32_high(whole + (first + second));
   return vec2<f32>(high, ((whole - high) + first) + second);
 }
@@ -93,7 +92,7 @@ fn math_pow_edge(x: f32, y: f32) -> f32 {
   let parts = f32_split(a);
   let halved = parts.significand > 0xd744fcu; // 2^(3/4)
   let m = bitcast<f32>(parts.significand + select(0x3f000000u, 0x3e800000u, halved));
-  let logarithm = math_pow_log2(m, f32(parts.exponent - select(127, 126, halved)));
+  let logarithm = math_pow_log2(m, f32((parts.exponent - select(127, 126, halved)) << 23u));
   let estimate = y * logarithm.x;
   var power = limit;
   if (f32_magnitude(estimate) < 0x43800000u) { // 256

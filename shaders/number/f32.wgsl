@@ -82,14 +82,12 @@ fn f32_nearest(x: u32, exponent: i32) -> u32 {
 fn f32_high(a: f32) -> f32 { return bitcast<f32>(bitcast<u32>(a) & 0xfffff000u); }
 
 // a / b where both are from 2^-50 to 2^50, rounded as good as exactly, so that 7 / 2 is 3.5. What
-// the first 12 bits of the quotient leave of a is exact, product by product, so that its own share
-// of the quotient needs no more than 12 bits. That is a normal number too, which every driver keeps.
+// the first 12 bits of the quotient leave of a is exact, so that its own share of the quotient needs
+// no more than 12 bits. That is a normal number too, which every driver keeps.
 fn f32_quotient(a: f32, b: f32) -> f32 {
   let r = 1.0 / b;
   let q = f32_high(a * r);
-  let high = f32_high(b);
-  let rest = (a - q * high) - q * (b - high);
-  return q + rest * r;
+  return q + rest_of(a, q, b) * r;
 }
 // WGSL promises nothing for divisors above 2^126, denormal or zero.
 fn f32_div(a: f32, b: f32) -> f32 {
@@ -127,14 +125,12 @@ fn f32_centre(a: f32, b: f32) -> f32_centred {
   let y = f32_abs(b);
   let r = bitcast<f32>(bitcast<u32>(1.0 / y) - 4u);
   let quotient = x * r;
-  let high = f32_high(y);
-  let low = y - high;
   // Adding 1.5 * 2^34 rounds to a multiple of 2^11; the mask changes nothing, but no driver takes the
   // two constants together across it.
   let first = bitcast<f32>(bitcast<u32>(quotient + 25769803776.0) & 0x50ffffffu) - 25769803776.0;
-  let left = (x - first * high) - first * low;
+  let left = rest_of(x, first, y);
   let second = round(left * r);
-  let rest = (left - second * high) - second * low;
+  let rest = rest_of(left, second, y);
   // From 2^-100 to 2^100 the parts of b are normal numbers.
   let far = (bitcast<u32>(y) - 0x0d800000u > 0x64000000u) | (bitcast<u32>(quotient) > 0x4a800000u);
   return f32_centred(rest, y, far);

@@ -291,7 +291,7 @@ def test_each_adapter_gets_the_scans_it_can_run() -> None:
 @pytest.mark.parametrize(
     ("fact", "types", "slot", "snippet"),
     [
-        ("exact_halves", [T.FLOAT16], "num", "num_f16_hardware"),
+        ("exact_floats", [T.FLOAT16], "num", "num_f16_hardware"),
         ("wide_integers", [T.INT64, T.UINT64], "fold", "fold_product_wide"),
     ],
 )

@@ -20,7 +20,7 @@ ADAPTERS = {
     "discrete": Adapter(
         subgroup_min=32,
         subgroup_max=32,
-        exact_halves=True,
+        exact_floats=True,
         forward_progress=True,
         **_ROOMY,
     ),
