@@ -31,8 +31,21 @@ LARGE_WG_SIZE = 512  # along few lines, so that fewer workgroups meet
 CPU_WG_SIZE = 64
 ROUND_BYTES = 1024  # of one segment that an invocation of a GPU loads
 CPU_ROUNDS = 1024
+# A software driver runs the invocations of a vector at once, one vector after the other. So those
+# of a vector share a line, unless it is short, and each leaves a part of the result; steps across
+# many lines are taken a few at a time, and all lines along before the next few: further rows lie
+# in other pages, and nobody fetches them ahead.
+SIDE = 8  # invocations of a vector
+CPU_LONG = 8  # loads of each that are worth a part of the result
+CPU_STEPS = 16  # of a line, at least
+CPU_LEFT = 8  # times as many words are read as are left of them
+CPU_NEAR = 2048  # bytes of a row that the next one is not far behind, so that there may be many
+CPU_TERMS = 64  # values that are combined without a loop
+CPU_HALVES = 16  # of halves, which take several values each to be converted
+CPU_TURNS = 64  # positions of an invocation
 AT_ONCE = 8  # loads that an invocation has under way before it combines any
-AT_ONCE_OF_UNITS = 4  # of 16 bytes each; and of those of a CPU adapter
+AT_ONCE_OF_UNITS = 4  # of 16 bytes each
+CPU_AT_ONCE = 1  # of a CPU adapter, where loads are not waited for
 GROUPS = 512  # large workgroups that a large GPU has at once
 CPU_ENOUGH = 64
 HELD_UNITS = 4  # of whole lines that an invocation reduces by itself
@@ -84,6 +97,9 @@ class Shape:
     looped: bool = False
     on_cpu: bool = False
     meets: bool = False  # the last workgroup of a line joins the segments of all
+    turns: int = 1  # positions that an invocation of a CPU adapter takes one after the other
+    over: int = 1  # partial results of a line that are read lie so far apart
+    in_units: bool = False  # partial results of neighbouring lines are written as whole units
 
     @property
     def lines(self) -> int:
@@ -100,6 +116,16 @@ class Shape:
         """Loads of each lane for what is behind the whole rounds of all segments."""
         lanes = self.segments * self.lanes
         return -(-self.length // lanes) - self.rounds * self.at_once
+
+    @property
+    def parts(self) -> int:
+        """Partial results of each line."""
+        return self.segments * self.lanes if self.on_cpu else self.segments
+
+    @property
+    def by_parts(self) -> bool:
+        """Whether all first parts come first in memory, then all second ones."""
+        return self.on_cpu and self.kind == "across"
 
     @property
     def plane(self) -> int:
@@ -120,19 +146,23 @@ class Shape:
 
     def joining(self, words: int, adapter: Adapter) -> Shape:
         """How the partial results of all segments are joined."""
+        in_units = self.in_units and self.by_parts
+        columns = 4 // words if in_units else 1
         made = Shape(
             "along",
             self.kept,
             (),
-            (Loop(self.segments, (1,)),),
+            (Loop(self.parts, (1,)),),
             (),
             None,
+            columns,
             1,
-            1,
-            self.lines,
-            self.segments,
-            self.wg,
+            self.lines // columns,
+            self.parts,
+            CPU_WG_SIZE if adapter.is_cpu else self.wg,
             is_ordered=False,  # each segment has a share of what is behind all
+            over=self.lines if self.by_parts else 1,
+            in_units=in_units,
         )
         made = made.divided(4 * words, adapter)
         return made if adapter.is_cpu else replace(made, segments=1)
@@ -144,6 +174,7 @@ class Shape:
         granule: int = 1,
         beside: int = FEW,
         is_heavy: bool = False,
+        steps: int = 1,
     ) -> Shape:
         """The same with as many lanes and segments as keep the adapter busy.
 
@@ -152,10 +183,7 @@ class Shape:
         words or ends to be left out, registers let fewer run at once.
         """
         if adapter.is_cpu:
-            segment = max(64, min(CPU_ROUNDS, -(-self.length * self.threads // CPU_ENOUGH)))
-            segments = -(-self.length // segment)
-            made = replace(self, side=self.wg, per_group=self.wg, segments=segments, on_cpu=True)
-            return made if self.kind == "along" else replace(made, at_once=1, looped=False)
+            return self._on_cpu(steps)
         at_once = AT_ONCE_OF_UNITS if loaded >= UNIT // 8 else AT_ONCE
         at_once = max(1, min(at_once, AT_ONCE_OF_UNITS * UNIT // 8 // loaded))
         slots, along, tile = 1, self.kind == "along", self.kind == "tile"
@@ -217,6 +245,43 @@ class Shape:
             side=side,
             per_group=per_group,
             segments=segments,
+        )
+
+    def _on_cpu(self, steps: int) -> Shape:
+        """The same for the vectors of a CPU adapter; across lines, segments have so many steps."""
+        lanes, at_once, looped, wg = 1, CPU_AT_ONCE, self.looped, self.wg
+        enough = -(-self.length * self.threads // (CPU_ENOUGH * SIDE))  # loads of each vector
+        if self.kind == "along":
+            together = self.over == 1 and self.length >= SIDE * CPU_LONG
+            lanes = SIDE if together else 1
+            each = max(64, min(CPU_ROUNDS, enough * SIDE // lanes))
+            at_once = at_once if self.group > 1 or self.in_units else AT_ONCE_OF_UNITS
+        else:
+            lanes = max(1, SIDE // self.threads)
+            each = max(1, min(steps, max(64, enough), self.length // lanes))
+            halves = self.reading is not None and any(o.bits == 16 for o in self.reading.operands)
+            terms = CPU_HALVES if halves else CPU_TERMS
+            at_once = 1 if looped else min(each, max(1, terms // self.columns))
+            looped = False
+        segments = max(1, self.length // (lanes * each))
+        side = self.threads
+        if side * lanes > SIDE:
+            side = min(wg, -(-side * lanes // SIDE) * SIDE) // lanes
+        most = self.threads * segments // (side * CPU_ENOUGH)
+        each = -(-self.length // (lanes * segments))
+        most = min(most, self.threads // side, CPU_TURNS, max(1, 4 * CPU_TURNS // each))
+        turns = 1 << max(1, most).bit_length() - 1
+        return replace(
+            self,
+            wg=-(-side * lanes // SIDE) * SIDE,
+            lanes=lanes,
+            at_once=at_once,
+            looped=looped,
+            segments=segments,
+            turns=turns,
+            side=side * turns,
+            per_group=side * turns,
+            on_cpu=True,
         )
 
 
@@ -481,7 +546,10 @@ def _across(
     if tile:
         loaded = min(16, loaded)
     near = FEW if tile or group > 1 else -(-beside // columns)
-    shape = made.divided(loaded, adapter, granule if tile else 1, near, is_heavy=words > 1)
+    steps = max(CPU_STEPS, CPU_LEFT * 32 * words // bits)
+    steps = CPU_ROUNDS if beside * bits <= CPU_NEAR * 8 else steps
+    granule = granule if tile else 1
+    shape = made.divided(loaded, adapter, granule, near, is_heavy=words > 1, steps=steps)
     return _within(shape, words, granule, adapter) if tile else shape
 
 

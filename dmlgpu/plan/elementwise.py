@@ -13,6 +13,7 @@ from dmlgpu.plan.lookups import Line, by_lines, held, lookup, near
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import Walk, in_turn, joined, split
 from dmlgpu.plan.rows import DIVISION, divisors
+from dmlgpu.plan.spans import Spans, converting, is_brief
 from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import (
     UNIT,
@@ -28,6 +29,7 @@ from dmlgpu.plan.values import (
     held_bits,
     in_groups,
     merged,
+    of_halves,
     of_words,
     param_lines,
     parameter_words,
@@ -102,6 +104,9 @@ class ElementWise:
         alone = alone and fields.isdisjoint(o.field for o in self.lookups.values())
         if self.line:
             shape = replace(shape, is_quick=shape.is_linear)
+        if adapter.is_cpu:
+            brief = all(is_brief(e, shape.group) for _, e in self.outputs)
+            shape = replace(shape, on_cpu=True, is_spanned=brief)
         untiled = shape
         if shape.is_linear and (once := self._once(adapter)):
             return once
@@ -293,6 +298,8 @@ class ElementWise:
         loops, tile = shape.loops, shape.tile
         kernel, count, slots, wg_size = "elementwise/elements", shape.groups, {}, WG_SIZE
         groups = shape.shares * -(-shape.share // (WG_SIZE * shape.each))
+        if shape.is_spanned:
+            groups = shape.spans.workgroups
         if self.line:
             groups, wg_size = loops[0].size, self.line.workgroup(loops[-1].size // shape.group)
         if tile:
@@ -308,6 +315,8 @@ class ElementWise:
             "elements": prod(d.size for d in loops),
             "sizes": eight([d.size for d in loops]),
         }
+        if shape.is_spanned:
+            params |= shape.spans.params
         if shape.steps:
             params["elements"] = shape.steps * prod(d.size for d in loops[1:])
             params["groups"] = -(-shape.steps * count // loops[0].size)
@@ -364,7 +373,9 @@ class ElementWise:
             given = self.inputs, self.parameters, expression, operand.data_type, classes
             lines += [*functions, *function("quick0", *given)]
         if self._is_of_words(shape):
-            lines += self._of_words()
+            lines += self._of_words(halves=shape.on_cpu)
+        if shape.on_cpu:
+            lines = [converting(line) for line in lines]
         return lines + self._group(shape)
 
     def _is_quick(self) -> bool:
@@ -386,16 +397,17 @@ class ElementWise:
         ]
         return encoded(made, values)[0]
 
-    def _of_words(self) -> list[str]:
+    def _of_words(self, *, halves: bool = False) -> list[str]:
         """The function that makes a word of the only output at once, where there is one."""
         ((operand, expression), *others) = self.outputs
-        return [] if others else of_words("by_words", self.inputs, expression, operand.data_type)
+        given = "by_words", self.inputs, expression, operand.data_type
+        return [] if others else of_words(*given) or (of_halves(*given) if halves else [])
 
     def _is_of_words(self, shape: Shape) -> bool:
         """Whether all elements of a word are made at once."""
         is_held = shape.tile is not None and shape.tile.made > 0
         is_whole = "merge" not in shape.stores and (is_held or shape.reading.is_in_words)
-        return is_whole and bool(self._of_words())
+        return is_whole and bool(self._of_words(halves=shape.on_cpu))
 
     def _group(self, shape: Shape) -> list[str]:
         where = self._places(shape)
@@ -407,6 +419,9 @@ class ElementWise:
             head, result = "place: u32, tile: Tile", " -> Made"
         else:
             lines, kept, head, result = [], [], "number: u32", ""
+        if shape.is_spanned and shape.spans.by_rows:
+            where, tensors = [], len(self.operands)
+            head = ", ".join([head, *(f"at{t}_: u32" for t in range(tensors))])
         if shape.tile or shape.each > 1:
             ahead, loads = _ahead(shape.reading, head, where)
             lines += [
@@ -436,6 +451,10 @@ class ElementWise:
             lines += [*stores, "  }"]
         if self.line:
             return [*lines, "}", *by_lines(shape.group, shape.repeats)]
+        if shape.is_spanned:
+            step = f"{shape.group}u * {_stride(shape.loops)}"
+            steps = [step.format(t) for t in range(len(self.operands))]
+            return [*lines, "}", *shape.spans.code(len(shape.loops), steps)]
         return [*lines, "}", *([] if shape.tile else _in_turn(shape))]
 
     def _places(self, shape: Shape) -> list[str]:
@@ -452,8 +471,8 @@ class ElementWise:
                 index = f"min(number * {step}u + {k}u, params.elements - 1u)"
                 suffix, step = str(k), 1
             walks = [(f"at{t}_{suffix}", f"params.start{t}", f"strides{t}") for t in tensors]
-            how = {"by_product": shape.by_product}
-            lines += places(len(shape.loops), "sizes", index, walks, step, **how)
+            given = len(shape.loops), "sizes", index, walks, step
+            lines += places(*given, by_product=shape.by_product)
         return lines
 
     def _operated(self, shape: Shape, r: int) -> list[str]:
@@ -569,6 +588,8 @@ class Shape:
     each_of_long: int = 1  # groups of an invocation, by how long the work on one takes
     is_quick: bool = False  # branches are kept apart from what most elements need
     steps: int = 0  # of the outermost loop in all, where its size is those between repeats
+    on_cpu: bool = False
+    is_spanned: bool = False  # vectors of a CPU adapter make several groups in turn
 
     @property
     def group(self) -> int:
@@ -599,6 +620,11 @@ class Shape:
         if self.groups < MANY:
             return 1
         return EACH if self.writes else self.each_of_long
+
+    @property
+    def spans(self) -> Spans:
+        """Which groups the vectors of a CPU adapter make."""
+        return Spans.of(self.loops, self.groups, is_linear=self.is_linear, wg_size=WG_SIZE)
 
     @property
     def repeats(self) -> int:
@@ -662,8 +688,8 @@ def _shape(
 
 
 def _is_wide(adapter: Adapter) -> bool:
-    """Whether a GPU's shaders may have 64-bit integers."""
-    return adapter.wide_integers and not adapter.is_cpu
+    """Whether shaders may have 64-bit integers."""
+    return adapter.wide_integers
 
 
 def _stores(made: Sequence[Operand], group: int) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import in_turn, joined
 from dmlgpu.plan.reduce_code import Kernel
+from dmlgpu.plan.rows import divisors
 from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import (
     Expression,
@@ -106,6 +107,9 @@ class Reduction:
         )
         if adapter.is_cpu and acc.has_place:
             shape = replace(shape, at_once=1)  # SwiftShader never finishes dozens of choices
+        if shape.by_parts and not shape.row and shape.parts > 1 and 4 % acc.words == 0:
+            side = shape.columns, shape.lines
+            shape = replace(shape, in_units=not any(n * acc.words % 4 for n in side))
         words = meeting.words(shape, acc)
         sizes = [o.tensor.total_tensor_size_in_bytes for o in self.inputs.values() if o.field]
         bound = sum(-(-size // adapter.max_binding) for size in sizes)
@@ -117,14 +121,14 @@ class Reduction:
             return Plan((only,), shared={meeting.PARTIALS: size})
         passes = [(shape, "")]
         scratch: dict[str, int] = {}
-        while passes[-1][0].segments > 1:
+        while passes[-1][0].parts > 1:
             last = passes[-1][0]
             name = f"partials{len(scratch)}"
-            scratch[name] = max(16, shape.lines * last.segments * acc.words * 4)
+            scratch[name] = max(16, shape.lines * last.parts * acc.words * 4)
             passes.append((last.joining(acc.words, adapter), name))
         dispatches = []
         for i, (how, source) in enumerate(passes):
-            target = f"partials{i}" if how.segments > 1 else into or self.output_field
+            target = f"partials{i}" if how.parts > 1 else into or self.output_field
             dispatches.append(self._dispatch(how, source, target, adapter))
         return Plan(tuple(dispatches), scratch)
 
@@ -163,7 +167,8 @@ class Reduction:
         room = 0 if adapter.is_cpu else adapter.max_workgroup_storage // 4
         in_subgroups = adapter.subgroup_min >= accumulators.BLOCK and not adapter.is_cpu
         given = (self.inputs, self.value, self.data_type, self.parameters)
-        kernel = Kernel(shape, self.accumulator, made, *given, room, in_subgroups)
+        by_product = adapter.is_cpu and adapter.wide_integers and shape.reading is not None
+        kernel = Kernel(shape, self.accumulator, made, *given, room, in_subgroups, by_product)
         params: dict[str, Value] = {
             "lines": shape.lines,
             "threads": shape.threads,
@@ -175,6 +180,8 @@ class Reduction:
             "out_strides": eight([d.steps[0] for d in shape.kept]),
         }
         bindings = {"made": target}
+        if shape.reading is None and shape.on_cpu:
+            params |= {"apart": 1 if shape.over > 1 else shape.length, "over": shape.over}
         if shape.meets:
             bindings[meeting.PARTIALS] = meeting.PARTIALS
             params["blocks"] = shape.blocks
@@ -186,6 +193,9 @@ class Reduction:
             halves += [o.data_type for o in shape.reading.operands]
             params["positions"] = eight([d.size for d in shape.positions])
             params["reduced"] = eight([d.size for d in shape.reduces])
+            if by_product:
+                params |= divisors([d.size for d in shape.positions], "positions_")
+                params |= divisors([d.size for d in shape.reduces], "reduced_")
             for name, start, t in kernel.walks:
                 params[f"start{name}"] = start
                 params[f"step{name}"] = shape.steps[t]

@@ -15,7 +15,8 @@ from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan import meeting
 from dmlgpu.plan.accumulators import NEAR, Accumulator, paired, tree
 from dmlgpu.plan.dispatch import of_eight
-from dmlgpu.plan.division import FIRST, LAYOUT, PLACE, Shape
+from dmlgpu.plan.division import FIRST, LAYOUT, PLACE, SIDE, Shape
+from dmlgpu.plan.rows import DIVISION
 from dmlgpu.plan.values import (
     Expression,
     Operand,
@@ -25,11 +26,17 @@ from dmlgpu.plan.values import (
     merged,
     named,
     places,
+    renamed,
     wgsl_type,
     words_of,
 )
 
 INNER = 32  # rounds whose values an invocation combines before it starts a new sum
+SEGMENT = (
+    "fn reduce_segment(number: u32, invocation: u32) {",
+    "  let segment = number % params.segments;",
+    "  let block = number / params.segments;",
+)
 WRITTEN_OUT = 32  # pieces of a line that an invocation joins without a loop
 
 
@@ -50,6 +57,7 @@ class Kernel:
     parameters: tuple[Parameter, ...]
     room: int  # words of workgroup memory, in which results that are parts of words may meet
     shuffles: bool  # subgroups have a block of lanes and more
+    by_product: bool = False  # quotients are products of 64 bits
 
     @property
     def walks(self) -> list[tuple[str, int, int]]:
@@ -66,14 +74,18 @@ class Kernel:
         """All of it."""
         shape, acc = self.shape, self.accumulator
         lines = ["#bind read source: u32"] if shape.reading is None else shape.reading.declarations
+        if shape.reading is None and shape.in_units:
+            lines = ["#bind read source: vec4<u32>"]
         parts = self.made is not None and self.made.bits < 32 and not self._is_whole
-        lines = [*lines, f"#bind {'atomic' if parts else 'write'} made: u32"]
+        word = "vec4<u32>" if self._leaves_units else "u32"
+        lines = [*lines, f"#bind {'atomic' if parts else 'write'} made: {word}"]
+        lines += DIVISION if self.by_product else ()
         lines += acc.functions(shape.is_ordered, self.shuffles)
         if self._packs:
             lines += self._store_results()
-        elif not self._is_whole:
+        elif not self._is_whole and not self._leaves_units:
             lines += self._store("finish_line", 1)
-        if self._is_wide:
+        if self._is_wide or self._leaves_units:
             lines += self._store("finish_lines", shape.columns)
         lines += self._loads()
         if shape.meets:
@@ -102,6 +114,11 @@ class Kernel:
     def _is_whole(self) -> bool:
         """Whether that is so for all invocations."""
         return self._is_wide and self.shape.lines % self.shape.columns == 0
+
+    @property
+    def _leaves_units(self) -> bool:
+        """Whether partial results are written as whole units."""
+        return self.shape.in_units and self.shape.by_parts
 
     @property
     def _packs(self) -> bool:
@@ -133,17 +150,22 @@ class Kernel:
         given = ", ".join(f"a{k}: {acc.type}" for k in range(count))
         lines = [f"fn {name}(line: u32, {given}) {{"]
         if kind is None:
-            words, per = [re.sub(r"\ba\b", "a0", word) for word in acc.pack], 1
+            every = [re.sub(r"\ba\b", f"a{k}", word) for k in range(count) for word in acc.pack]
+            words, per = every, 1
         else:
             names = [str(k) for k in range(count)]
             lines += self._finished(kind, names)
             words, per = words_of(kind.bits, [f"y{k}" for k in names]), max(1, 32 // kind.bits)
-        if shape.segments > 1 and not shape.meets:
+        if shape.parts > 1 and not shape.meets:
             lines.append("  let e = line;")
         else:
             lines += places(len(shape.kept), "kept", "line", [("e", "0u", "out_strides")])
         if kind is not None and count < per:
             return [*lines, f"  {merged('made', kind.bits, 'e', 'y0')}", "}"]
+        if self._leaves_units:
+            units = [", ".join(words[w : w + 4]) for w in range(0, len(words), 4)]
+            words, e = [f"vec4<u32>({unit})" for unit in units], f"e * {acc.words}u / 4u"
+            return [*lines, *(f"  store_made({e} + {w}u, {x});" for w, x in enumerate(words)), "}"]
         at = f"e / {per}u" if per > 1 else f"e * {len(words) // count}u"
         return [*lines, *(f"  store_made({at} + {w}u, {x});" for w, x in enumerate(words)), "}"]
 
@@ -192,6 +214,10 @@ class Kernel:
         head = f"({', '.join(f'{x}: u32' for x in self._given())}, j: u32) -> "
         if shape.reading is None:
             at = f"(position * params.length + j) * {acc.words}u"
+            if shape.on_cpu:
+                at = f"(position * params.apart + j * params.over) * {acc.words}u"
+            if shape.in_units:
+                return self._load_parts(head, at)
             words = [f"  let w{w} = load_source({at} + {w}u);" for w in range(acc.words)]
             return [f"fn load_group{head}{acc.type} {{", *words, f"  return {acc.unpack};", "}"]
         kind = wgsl_type(self.data_type)
@@ -206,6 +232,21 @@ class Kernel:
                 inside = f"{at} < params.elements * {shape.window}u"
             lines += self._load(shape.reading, f"fn load_rest{head}", inside)
         return lines
+
+    def _load_parts(self, head: str, at: str) -> list[str]:
+        """The function that loads partial results of the lines in a unit."""
+        acc, columns = self.accumulator, self.shape.columns
+        made = f"array<{acc.type}, {columns}>" if columns > 1 else acc.type
+        lines = [f"fn load_group{head}{made} {{", f"  let u = load_source({at} / 4u);"]
+        each = []
+        for c in range(columns):
+            names = {f"w{w}": f"u[{c * acc.words + w}]" for w in range(acc.words)}
+            each.append(renamed(acc.unpack, names))
+        return [
+            *lines,
+            f"  return {made}({', '.join(each)});" if columns > 1 else f"  return {each[0]};",
+            "}",
+        ]
 
     def _load(self, reading: Reading, head: str, inside: str) -> list[str]:
         """The function that loads and combines a group, of which all steps are there or some."""
@@ -236,11 +277,16 @@ class Kernel:
             return [*lines, f"  var made: {several};", *puts, "  return made;", "}"]
         return [*lines, f"  return {paired(terms)};", "}"]
 
+    def _walked(self, sizes: str, index: str, walks: Sequence[tuple[str, str, str]]) -> list[str]:
+        """Statements from the number of a position or of a step to addresses."""
+        rank = len(self.shape.positions if sizes == "positions" else self.shape.reduces)
+        of = f"{sizes}_" if self.by_product else ""
+        return places(rank, sizes, index, walks, by_product=self.by_product, of=of)
+
     def _places(self, reading: Reading) -> list[str]:
         """Statements that find the addresses of a group."""
         shape, walked = self.shape, [name for name, _, _ in self.walks if name != "_layout"]
-        rank, group = len(shape.reduces), shape.group
-        lines, step = list[str](), "j"
+        lines, step, group = list[str](), "j", shape.group
         if shape.run:
             step = "outer"
             one = not reading.is_scattered and all(d.size == 1 for d in shape.reduces)
@@ -248,15 +294,15 @@ class Kernel:
             if reading.is_scattered:
                 step = "outer * params.run"
                 to = [("start_layout", "params.start_layout", "strides_layout")]
-                lines += places(len(shape.positions), "positions", "position", to)
+                lines += self._walked("positions", "position", to)
             to = [("begin", "start_layout", "reduced_strides_layout")]
-            lines += places(rank, "reduced", step, to)
+            lines += self._walked("reduced", step, to)
             unit = f"{group}u"
             lines += [f"  let before = (j - outer * params.run_units) * {unit} - begin % {unit};"]
         if not reading.is_scattered:
             at = "from" if shape.run else "at"
             to = [(f"{at}{n}_", f"start{n}", f"reduced_strides{n}") for n in walked]
-            lines += places(rank, "reduced", step, to)
+            lines += self._walked("reduced", step, to)
             if shape.run:
                 lines += [f"  let at{n}_ = from{n}_ + before * params.step{n};" for n in walked]
             return lines
@@ -275,9 +321,9 @@ class Kernel:
             else:
                 position = f"min(position + {k}u, params.elements_read - 1u)"
             to = [(f"start{n}_{k}", f"params.start{n}", f"strides{n}") for n in walked]
-            lines += places(len(shape.positions), "positions", position, to)
+            lines += self._walked("positions", position, to)
             to = [(f"at{n}_{k}", f"start{n}_{k}", f"reduced_strides{n}") for n in walked]
-            lines += places(rank, "reduced", place, to)
+            lines += self._walked("reduced", place, to)
         return lines
 
     # What one invocation does
@@ -286,7 +332,7 @@ class Kernel:
         shape, acc = self.shape, self.accumulator
         lines = []
         joined = shape.kind in ("tile", "window")  # from pieces in workgroup memory
-        if shape.lanes > 1 or joined or shape.meets:
+        if (shape.lanes > 1 and not shape.on_cpu) or joined or shape.meets:
             size = shape.plane * shape.columns
             lines.append(f"var<workgroup> wg_values: array<{acc.type}, {size}>;")
         if joined:
@@ -295,9 +341,7 @@ class Kernel:
         if shape.kind == "along":
             lane, place = f"invocation % {shape.lanes}u", f"invocation / {shape.lanes}u"
         lines += [
-            "fn reduce_segment(number: u32, invocation: u32) {",
-            "  let segment = number % params.segments;",
-            "  let block = number / params.segments;",
+            *(_in_turn(shape) if shape.turns > 1 else SEGMENT),
             f"  let lane = {lane};",
             f"  let near_lane = min(lane, {shape.lanes - 1}u);",
             f"  let place = {place};",
@@ -338,7 +382,7 @@ class Kernel:
             group = 1 if shape.thin or shape.kind == "along" else shape.group
             return [*lines, f"  let position{m} = {_first(shape, f'nearest{m}', group)};"]
         to = [(f"start{n}{m}", f"params.start{n}", f"strides{n}") for n, _, _ in self.walks]
-        return lines + places(len(shape.positions), "positions", f"nearest{m}", to)
+        return lines + self._walked("positions", f"nearest{m}", to)
 
     @property
     def _windows(self) -> str:
@@ -435,7 +479,7 @@ class Kernel:
         shape = self.shape
         if shape.window:
             return self._shifted()
-        if shape.lanes == 1 and shape.kind != "tile":
+        if shape.on_cpu or (shape.lanes == 1 and shape.kind != "tile"):
             return []
         plane, apart = shape.plane, 1 if shape.kind == "along" else shape.per_group
         is_tile, lines = shape.kind == "tile", list[str]()
@@ -465,8 +509,16 @@ class Kernel:
             return f"publish(number, {own}, {value});"
         if self._packs:
             return f"wg_made[{own}] = encoded({value});"
-        cut = f"({line}) * params.segments + segment"
-        return f"finish_line({cut if self.shape.segments > 1 else line}, {value});"
+        return f"finish_line({self._part(line) if self.shape.parts > 1 else line}, {value});"
+
+    def _part(self, line: str) -> str:
+        """The number of what is left of a line among all parts."""
+        lanes = self.shape.lanes
+        if not self.shape.on_cpu:
+            return f"({line}) * params.segments + segment"
+        if self.shape.by_parts:
+            return f"(segment * {lanes}u + lane) * params.lines + {line}"
+        return f"(({line}) * params.segments + segment) * {lanes}u + lane"
 
     def _finish(self) -> list[str]:
         """Statements by which the first lanes hand on the results of their lines."""
@@ -482,12 +534,16 @@ class Kernel:
                 )
                 put = self._put(line, own, f"acc{m}_{c}")
                 puts.append(f"if ({line} < {end}) {{ {put} }}" if shape.columns > 1 else put)
-            if self._is_wide:
+            if self._leaves_units:
+                whole = ", ".join(f"acc{m}_{c}" for c in self._columns)
+                puts = [f"finish_lines({self._part(f'line{m}')}, {whole});"]
+            elif self._is_wide:
                 whole = ", ".join([f"line{m}", *(f"acc{m}_{c}" for c in self._columns)])
                 beyond = f"line{m} + {shape.columns}u > params.lines"
                 puts = [] if self._is_whole else [f"if ({beyond}) {{", *puts, "} else"]
                 puts.append(f"{{ finish_lines({whole}); }}")
-            lines.append(f"  if (lane == 0u && inside{m}) {{")
+            hands = f"inside{m}" if shape.on_cpu else f"lane == 0u && inside{m}"
+            lines.append(f"  if ({hands}) {{")
             lines.append(f"    let line{m} = {_first(shape, f'thread{m}')};")
             lines += [*(f"    {put}" for put in puts), "  }"]
         beyond = _first(shape, f"((block + 1u) * {shape.per_group}u)")
@@ -588,6 +644,22 @@ class Kernel:
         if helpers == 1:
             return lines
         return lines + tree([("total", "wg_ends[invocation{}]")], helpers, lane="helper")
+
+
+def _in_turn(shape: Shape) -> list[str]:
+    """A function by which an invocation of a CPU adapter takes several positions in turn.
+
+    Those of a vector stay side by side. Then the beginning of what takes one.
+    """
+    return [
+        *SEGMENT,
+        f"  let first = invocation / {SIDE}u * {SIDE * shape.turns}u + invocation % {SIDE}u;",
+        f"  for (var turn = 0u; turn < {shape.turns}u; turn += 1u) {{",
+        f"    take_turn(segment, block, first + turn * {SIDE}u);",
+        "  }",
+        "}",
+        "fn take_turn(segment: u32, block: u32, invocation: u32) {",
+    ]
 
 
 def _own(terms: Sequence[str], column: int, shape: Shape) -> Sequence[str]:

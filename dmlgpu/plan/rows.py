@@ -23,8 +23,8 @@ DIVISION = (
 )
 
 
-def divisors(sizes: Sequence[int]) -> dict[str, Value]:
-    """Parameters of divisions by `sizes` as `DIVISION` does them.
+def divisors(sizes: Sequence[int], of: str = "") -> dict[str, Value]:
+    """Parameters of divisions by `sizes` as `DIVISION` does them, their names beginning with `of`.
 
     A quotient of 32 bits is a product's upper half, corrected (Granlund and Montgomery, 1994): a
     fifth of the instructions where there are 64-bit integers. A size of 1 has a factor of 0.
@@ -32,14 +32,14 @@ def divisors(sizes: Sequence[int]) -> dict[str, Value]:
     logs = [max(1, (n - 1).bit_length()) for n in sizes]
     factors = [((1 << log) - n << 32) // n + 1 for n, log in zip(sizes, logs, strict=True)]
     magics = [factor if n > 1 else 0 for n, factor in zip(sizes, factors, strict=True)]
-    return {"magics": eight(magics), "shifts": eight([log - 1 for log in logs])}
+    return {f"{of}magics": eight(magics), f"{of}shifts": eight([log - 1 for log in logs])}
 
 
-def quotient(number: str, sizes: str, d: int, *, by_product: bool) -> str:
-    """WGSL of a number divided by entry `d` of the parameter `sizes`."""
+def quotient(number: str, sizes: str, d: int, *, by_product: bool, of: str = "") -> str:
+    """WGSL of a number divided by entry `d` of the parameter `sizes`, of whose divisors it is."""
     if not by_product:
         return f"{number} / {of_eight(sizes, d)}"
-    return f"divided({number}, {of_eight('magics', d)}, {of_eight('shifts', d)})"
+    return f"divided({number}, {of_eight(f'{of}magics', d)}, {of_eight(f'{of}shifts', d)})"
 
 
 @dataclass(frozen=True, slots=True)

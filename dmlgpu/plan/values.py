@@ -60,6 +60,7 @@ ARGUMENTS = {"pow_positive": {"x": "f32", "y": "f32", "least": "u32", "range": "
 # Functions of integers that are calculated for all those of a word at once.
 SWAR = {name: f"swar_{name}" for name in ("add", "sub", "max", "min")}
 SWAR |= {name: f"u32_{name}" for name in ("and", "or", "xor", "not")}
+SIGNS = {"neg": "^", "abs": "& ~"}  # the same of halves: what they do to their highest bits
 TRUTHS = {name: f"swar_{name}" for name in ("lt", "le", "eq")}  # the results are 0 or 1
 RAW = {8: DataType.UINT8, 16: DataType.UINT16, 32: DataType.UINT32, 64: DataType.UINT64}
 
@@ -626,6 +627,7 @@ def places(
     last: int = 1,
     *,
     by_product: bool = False,
+    of: str = "",
 ) -> list[str]:
     """Statements from a number to addresses: the number's coordinates, times strides.
 
@@ -645,9 +647,9 @@ def places(
             size = f"params.{sizes}{where}"
             size = f"({size} / {last}u)" if scale else size
             step = f"{rest}_{d}"
-            by_size = (
-                quotient(rest, sizes, d, by_product=True) if by_product else f"{rest} / {size}"
-            )
+            by_size = f"{rest} / {size}"
+            if by_product:
+                by_size = quotient(rest, sizes, d, by_product=True, of=of)
             lines.append(f"  let {step}_ = {by_size};")
             lines.append(f"  let {step} = ({rest} - {step}_ * {size}){scale};")
             lines.append(f"  {rest} = {step}_;")
@@ -706,6 +708,18 @@ def of_words(
         f"const SWAR_SIGNS = {tops if class_of(given) == 'i32' else 0}u;",
         f"fn {name}({names}) -> u32 {{ return {called}({call[3]}); }}",
     ]
+
+
+def of_halves(
+    name: str, inputs: Mapping[str, Operand], expression: Expression, made: DataType
+) -> list[str]:
+    """The same of halves whose signs alone change, so that none needs to be converted."""
+    call = re.fullmatch(r"(?:T|f32)_(neg|abs)\((\w+)\)", expression.result)
+    types = {made, *(o.data_type for o in inputs.values())}
+    if not call or expression.steps or types != {DataType.FLOAT16} or call[2] not in inputs:
+        return []
+    names = ", ".join(f"{n}: u32" for n in inputs)
+    return [f"fn {name}({names}) -> u32 {{ return {call[2]} {SIGNS[call[1]]}0x80008000u; }}"]
 
 
 def quick(expression: Expression) -> tuple[Expression, list[str]]:

@@ -39,6 +39,8 @@ def reach(
     modes: Mapping[str, tuple[str, str]],
     alignment: int,
     max_binding: int,
+    *,
+    in_pairs: bool = False,
 ) -> tuple[dict[str, Access], dict[str, tuple[int, int]]]:
     """How a shader reaches each name's bytes, and the (start, end) each binding spans.
 
@@ -74,6 +76,7 @@ def reach(
             scalar=scalar,
             windows=1 if target != name else windows,
             window_shift=0 if target != name else shift,
+            in_pairs=in_pairs,
         )
     return access, spans
 

@@ -19,6 +19,19 @@ from dmlgpu.wgsl.source import expanded
 
 _BIND = re.compile(r"^#bind (read|write|atomic) (\w+): (u32|vec[24]<u32>)$")
 WORDS = {"u32": 1, "vec2<u32>": 2, "vec4<u32>": 4}  # of an element that a shader binds
+# The same elements in pairs of words: the type, an element of words `v`, and the words of `v`.
+PAIRS = {
+    "vec2<u32>": (
+        "u64",
+        "u64(v.x) | (u64(v.y) << 32u)",
+        "vec2<u32>(u32(v), u32(v >> 32u))",
+    ),
+    "vec4<u32>": (
+        "vec2<u64>",
+        "vec2<u64>(u64(v.x) | (u64(v.y) << 32u), u64(v.z) | (u64(v.w) << 32u))",
+        "vec4<u32>(u32(v.x), u32(v.x >> 32u), u32(v.y), u32(v.y >> 32u))",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +43,7 @@ class Access:
     scalar: bool = False  # the last unit is shared with others: read and written word by word
     windows: int = 1  # consecutive bindings that make up the tensor
     window_shift: int = 0  # log2 of the units in each of these bindings but the last
+    in_pairs: bool = False  # words are read and written two at a time, as integers of 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +116,9 @@ def binds(shader: str, slots: Mapping[str, str], code: str = "") -> dict[str, tu
 def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
     """Declaration of one binding and `raw_*` functions that reach its array, as one line."""
     held = "u32" if how.scalar else element
-    stored = "atomic<u32>" if mode == "atomic" else held
+    stored, put, taken = "atomic<u32>" if mode == "atomic" else held, "v", ""
+    if how.in_pairs and stored in PAIRS:
+        stored, put, taken = PAIRS[stored]
     kind = "read" if mode == "read" else "read_write"
     names = [name if how.windows == 1 else f"{name}_{w}" for w in range(how.windows)]
     parts = [
@@ -123,11 +139,13 @@ def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
         mask = f"let k = i & {(1 << shift) - 1}u;"
         return f"fn {head} {{ {mask} switch (i >> {shift}u) {{ {cases} }}{result} }}"
 
-    load = "return atomicLoad(&{array}[{i}]);" if mode == "atomic" else "return {array}[{i}];"
+    load = "return {array}[{i}];" if not taken else f"let v = {{array}}[{{i}}]; return {taken};"
+    if mode == "atomic":
+        load = "return atomicLoad(&{array}[{i}]);"
     zero = f" return {held}();" if how.windows > 1 else ""
     parts.append(function(f"raw_load_{name}(i: u32) -> {held}", load, zero))
     if mode == "write":
-        parts.append(function(f"raw_store_{name}(i: u32, v: {held})", "{array}[{i}] = v;"))
+        parts.append(function(f"raw_store_{name}(i: u32, v: {held})", f"{{array}}[{{i}}] = {put};"))
     if mode == "atomic":
         store = "atomicStore(&{array}[{i}], v);"
         merge = "atomicAnd(&{array}[{i}], ~mask); atomicOr(&{array}[{i}], bits);"
