@@ -154,7 +154,7 @@ class Limits:
         key = (problem.workload.name, problem.dtype, problem.shape)
         if key not in self._gathers:
             x, flat = data.tensor(problem, source), positions(problem, data)
-            index = self._device.tensor(flat)
+            index = self._device.tensor(np.pad(flat, (0, -flat.size % 4)))  # to whole units
             made_bytes = _up(flat.size * piece)
             made = self._device.empty(dml.TensorDesc(dml.DataType.UINT8, (made_bytes,)))
             found = []
@@ -164,7 +164,7 @@ class Limits:
                 kernel.bind(
                     (x.buffer, _up(source.nbytes)),
                     (made.buffer, made_bytes),
-                    (index.buffer, flat.nbytes),
+                    (index.buffer, _up(flat.nbytes)),
                 )
                 kernel()
                 self._check(problem, x, flat, made)
