@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from itertools import count
+from weakref import ref
 
 import numpy as np
 
@@ -61,6 +61,12 @@ class Reading:
         self.call = call
 
 
+class _Write:
+    """A small write on its way into the queue: it lives as long as the call that makes it."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Transfers:
     """Uploads and downloads of one device. The device's lock must be held, but for `fetch`."""
 
@@ -70,8 +76,8 @@ class Transfers:
         # Staging buffers that nobody uses. Whoever uses one has taken it out.
         self._idle: dict[str, list[Buffer]] = {UP: [], DOWN: []}
         self._copier: Pipeline | None = None
-        self._writes = count()
-        self._waiting: dict[int, bool] = {}  # writes in the queue, and whether they are made
+        # Small writes in the queue, and whether something was submitted while they were made.
+        self._waiting: dict[ref[_Write], bool] = {}
 
     def staged(self, storage: Storage, offset: int, size: int) -> Reading:
         """A copy of bytes to the host, to be recorded; `fetch` waits for it once submitted."""
@@ -151,9 +157,13 @@ class Transfers:
 
     def submit(self) -> None:
         """Submits what is recorded, and small writes, which wait in the queue for a submission."""
-        made = self._made()
-        if not self._recording.submit() and self._waiting:
+        made, waiting = self._made(), self._waiting.copy()
+        needed = any(write() is None or not submitted for write, submitted in waiting.items())
+        if not self._recording.submit() and needed:
             self._gpu.flush_writes()
+        for write in waiting:
+            if write in self._waiting:
+                self._waiting[write] = True
         self._forget(made)
 
     def wait_submitted(self) -> None:
@@ -186,16 +196,16 @@ class Transfers:
             return True
         return not self._waiting and is_idle(self._gpu.device)
 
-    def _made(self) -> list[int]:
+    def _made(self) -> list[ref[_Write]]:
         """Writes that the next submission takes along for certain.
 
         Not one that this code has interrupted: it may reach the queue only after the submission.
         """
-        return [number for number, is_made in self._waiting.copy().items() if is_made]
+        return [write for write in self._waiting.copy() if write() is None]
 
-    def _forget(self, made: list[int]) -> None:
-        for number in made:
-            self._waiting.pop(number, None)
+    def _forget(self, made: list[ref[_Write]]) -> None:
+        for write in made:
+            self._waiting.pop(write, None)
 
     def _write(self, buffer: Buffer, offset: int, data: Bytes) -> None:
         size, view = data.nbytes, seen(buffer)
@@ -203,12 +213,9 @@ class Transfers:
             copied(view[offset : offset + size], data)
             return
         if size <= SMALL:
-            number = next(self._writes)
-            self._waiting[number] = False
-            try:
-                self._gpu.queue.write_buffer(buffer, offset, data)
-            finally:
-                self._waiting[number] = True
+            write = _Write()
+            self._waiting[ref(write)] = False
+            self._gpu.queue.write_buffer(buffer, offset, data)
             return
         used: list[Buffer] = []
         for turn, at in enumerate(range(0, size, CHUNK)):
