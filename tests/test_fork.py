@@ -51,13 +51,24 @@ SENTENCE = (
     ["pass", "del x, y, op, device", "device.close()", "sys.stdout.flush(); os._exit(7)"],
     ids=["end", "drop", "close", "hard end"],
 )
-def test_a_child_gets_a_sentence_and_disturbs_nobody(before: str, child: str) -> None:
+def test_a_child_gets_a_sentence_and_disturbs_nobody(
+    device: dml.Device, before: str, child: str
+) -> None:
+    if "_exit" not in child:
+        ends_itself(device)
     lines = says(PROGRAM.format(before=before, child=child), timeout=60).splitlines()
     assert lines[:8] == [SENTENCE] * 8
     assert lines[8:] == ["child ended with 7", "parent works"]
 
 
+def ends_itself(device: dml.Device) -> None:
+    """Skips where a child of `os.fork` cannot end by `sys.exit`, as docs/reliability.md says."""
+    if "NVIDIA" in device.adapter.name:
+        pytest.skip("the driver waits at the end of a process for threads that a child lacks")
+
+
 def test_a_child_opens_no_device(device: dml.Device) -> None:
+    ends_itself(device)
     child = """
     for open_one in (dml.Device, dml.default_device):
         try:

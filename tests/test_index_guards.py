@@ -135,13 +135,15 @@ def test_values_in_tensors_larger_than_a_binding(
     indices[-20:, 0] = np.arange(590, 610)
     source, arena = guarded(narrow, BIG.input_tensor, x.tobytes())
     chosen, _ = guarded(narrow, BIG.indices_tensor, indices.tobytes())
-    out = narrow.compile(BIG)(source, chosen)
+    op = narrow.compile(BIG)
+    out = op(source, chosen)
     got = oracle.read(out.tobytes(), BIG.output_tensor, x.dtype)
     np.testing.assert_array_equal(got, oracle.gather_nd(x, indices, 2, 2))
     assert GUARD not in got.tobytes()
     assert arena.tobytes().count(GUARD) == 2 * AROUND
     slots = [slot for _, shader in narrow.context._pipelines.values() for slot in shader.slots]
-    assert {slot.window for slot in slots if slot.name == "input"} == {0, 1, 2}
+    (name,) = (n for n, field in op.plan.dispatches[0].bindings.items() if field == "input_tensor")
+    assert {slot.window for slot in slots if slot.name == name} == {0, 1, 2}
 
 
 @pytest.mark.parametrize("place", [0, 1, 127, 128, 255, 299])

@@ -19,7 +19,7 @@ from dmlgpu.cli.parser import Commands, add_adapter, add_command, add_json, add_
 from dmlgpu.errors import DeviceError
 from dmlgpu.measure.roofline import copy_rate
 from dmlgpu.ops import OPERATORS
-from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.plan.dispatch import SMALL, Adapter
 from dmlgpu.plan.operator import Operator
 
 MIB = 1 << 20
@@ -63,6 +63,7 @@ ASSUMED = {
             max_workgroup_size=1024,
             max_workgroup_storage=49152,
             max_binding=1 << 31,
+            shaped_from=SMALL,
         ),
     ),
     "cpu": Assumed(

@@ -9,6 +9,7 @@ from dmlgpu.desc.tensor import MAX_RANK
 
 Value = int | float | tuple[int, ...]  # of a parameter; tuples have eight entries
 
+SMALL = 1 << 18  # bytes that a GPU moves in less time than it takes to begin
 BANKS = 32  # of workgroup memory, from each of which a word is reached at once
 
 
@@ -25,6 +26,7 @@ class Adapter:
     max_workgroup_size: int = 256
     max_workgroup_storage: int = 16384
     max_binding: int = 1 << 27  # bytes of a buffer that a shader reaches through one binding
+    shaped_from: int = 0  # bytes from which on it is worth compiling a kernel for one shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ HELD_UNITS = 4  # of whole lines that an invocation reduces by itself
 FOLDED = 64  # units of short rows that are taken as one
 FEW = 32  # neighbours below which a row is too short for a whole subgroup
 ROW_BYTES = 128  # of a row that is read at once without its neighbours
+PLAIN_LOADS = 32  # of an invocation, at most, in a kernel that is not made for one shape
 SHORT = 256  # elements side by side that a line is joined from in workgroup memory
 SHORT_BYTES = 4096  # of the accumulators of a few lines that are joined there together
 PLACE, LAYOUT, FIRST = 0, 1, 2  # steps of a loop: the place among those reduced, then tensors
@@ -95,6 +96,7 @@ class Shape:
     segments: int = 1  # of a line, each of which one workgroup reduces
     # Loads are written as a loop, not one by one: compilers of CPU adapters take long otherwise.
     looped: bool = False
+    is_plain: bool = False  # in powers of two, so that a few kernels serve all small tensors
     on_cpu: bool = False
     meets: bool = False  # the last workgroup of a line joins the segments of all
     turns: int = 1  # positions that an invocation of a CPU adapter takes one after the other
@@ -184,6 +186,8 @@ class Shape:
         """
         if adapter.is_cpu:
             return self._on_cpu(steps)
+        if self.is_plain:
+            return self._plainly()
         at_once = AT_ONCE_OF_UNITS if loaded >= UNIT // 8 else AT_ONCE
         at_once = max(1, min(at_once, AT_ONCE_OF_UNITS * UNIT // 8 // loaded))
         slots, along, tile = 1, self.kind == "along", self.kind == "tile"
@@ -246,6 +250,14 @@ class Shape:
             per_group=per_group,
             segments=segments,
         )
+
+    def _plainly(self) -> Shape:
+        """The same with numbers of which there are few, whatever the sizes are."""
+        few = min(16, 1 << (self.threads - 1).bit_length())
+        lanes = min(1 << self.length.bit_length() - 1, self.wg // few)
+        side = self.wg // lanes
+        at_once = min(AT_ONCE_OF_UNITS, 1 << (-(-self.length // lanes) - 1).bit_length())
+        return replace(self, lanes=lanes, side=side, per_group=side, at_once=at_once, segments=1)
 
     def _on_cpu(self, steps: int) -> Shape:
         """The same for the vectors of a CPU adapter; across lines, segments have so many steps."""
@@ -314,7 +326,8 @@ def shape_of(
     sorted_axes, is_ordered = _in_memory(layout, output, axes, operands, placed)
     beside, pieces, short = _innermost(sorted_axes)
     unit = UNIT // layout.data_type.bits
-    thin = not (adapter.is_cpu or placed) and _is_thin(sorted_axes, beside, pieces, short, unit)
+    is_thin = not (adapter.is_cpu or placed) and _is_thin(sorted_axes, beside, pieces, short, unit)
+    thin, is_plain = is_thin, False
     if pieces == 1 or thin:
         short = 0
     elif beside == 1:
@@ -347,6 +360,7 @@ def shape_of(
             is_ordered=is_ordered and not short,
             looped=looped,
             thin=thin,
+            is_plain=is_plain,
             ragged=thin and pieces % (lcm(beside, unit) // beside) > 0,
         )
         if along:
@@ -356,6 +370,12 @@ def shape_of(
 
     if adapter.is_cpu:
         return divided(0, CPU_WG_SIZE)
+    if prod(layout.sizes) * layout.data_type.bits < 8 * adapter.shaped_from:
+        thin, is_plain = False, True
+        shape = divided(0, WG_SIZE)
+        if shape.length <= PLAIN_LOADS * shape.lanes:
+            return shape
+        thin, is_plain = is_thin, False
     shape = divided(short, WG_SIZE)
     if shape.kind == "tile" and beside == shape.length == 1:
         short = 0  # each line is read by a few lanes
@@ -498,7 +518,8 @@ def _across(
     if made.thin:
         return _thin(made, operands, unit, beside, adapter)
     # Words are as fast one by one, and a unit of bytes makes too many results for an invocation.
-    narrow = not adapter.is_cpu and (bits == 16 or (bits == 8 and inner.size < unit))
+    narrow = bits == 16 or (bits == 8 and inner.size < unit)
+    narrow = narrow and not (adapter.is_cpu or made.is_plain)
     if narrow and made.kind == "across" and inner.steps[LAYOUT] == 1 and not aligned:
         windowed = _windowed(made, held, rest, operands, unit, words, placed, adapter)
         if windowed is not None:

@@ -111,10 +111,11 @@ class ElementWise:
         if shape.is_linear and (once := self._once(adapter)):
             return once
         if not self.lookups and not adapter.is_cpu:
-            whole = len(self.outputs) == 1 and not self._is_quick()
-            shape = _tiled(shape, self.operands, len(self.outputs), adapter, whole)
             moved_bytes = self.traffic()
             written = sum(moved_bytes[o.field] for o, _ in self.outputs)
+            if written >= adapter.shaped_from:
+                whole = len(self.outputs) == 1 and not self._is_quick()
+                shape = _tiled(shape, self.operands, len(self.outputs), adapter, whole)
             writes = sum(moved_bytes.values()) - written <= written // MORE
             is_plain = writes and shape.is_linear and not shape.tile
             if is_plain and (doubled := self._doubled(loops, adapter)):

@@ -280,6 +280,11 @@ class Layout:
         return self.adapter.is_cpu
 
     @property
+    def is_small(self) -> bool:
+        """Whether no kernel is made for its shape."""
+        return count(self.dims) * self.bits < 8 * self.adapter.shaped_from
+
+    @property
     def by_tuples(self) -> bool:
         """Whether every element of a run has an index tuple of its own."""
         return self.dims[-1].tuple_ != 0
@@ -368,7 +373,7 @@ CHOICES: tuple[Choice, ...] = (
     ),
     (
         lambda m: (
-            not (m.on_cpu or m.gather)
+            not (m.on_cpu or m.gather or m.is_small)
             and (m.is_permuted or (m.is_short and m.bits < 128 and len(m.dims) > 1 and not m.stays))
         ),
         "tile",

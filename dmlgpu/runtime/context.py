@@ -18,7 +18,7 @@ from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.gpu.objects import Buffer, Pipeline
 from dmlgpu.gpu.recording import Call, Recording
 from dmlgpu.gpu.transfer import Transfers
-from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan
+from dmlgpu.plan.dispatch import SMALL, Adapter, Dispatch, Plan
 from dmlgpu.runtime import forward_progress
 from dmlgpu.runtime.dump import dump_wgsl
 from dmlgpu.wgsl.assembly import Access, Shader, assemble
@@ -58,6 +58,7 @@ class Context:
             max_workgroup_size=gpu.max_workgroup_size,
             max_workgroup_storage=gpu.max_workgroup_storage,
             max_binding=gpu.max_binding,
+            shaped_from=0 if gpu.is_cpu else SMALL,
         )
         self._process = os.getpid()
         self._numbers: dict[Hashable, int] = {}
