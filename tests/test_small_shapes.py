@@ -42,15 +42,15 @@ def stepped(data_type: T, sizes: Sizes) -> Any:
     )
 
 
-def reduced(axis: int) -> Callable[[T, Sizes], Any]:
+def reduced(*axes: int) -> Callable[[T, Sizes], Any]:
     def desc(data_type: T, sizes: Sizes) -> Any:
         return dml.ReduceDesc(
             function=dml.ReduceFunction.SUM,
             input_tensor=TensorDesc(data_type, sizes),
             output_tensor=TensorDesc(
-                data_type, [1 if d == axis else n for d, n in enumerate(sizes)]
+                data_type, [1 if d in axes else n for d, n in enumerate(sizes)]
             ),
-            axes=(axis,),
+            axes=axes,
         )
 
     return desc
@@ -59,8 +59,11 @@ def reduced(axis: int) -> Callable[[T, Sizes], Any]:
 @pytest.mark.parametrize("data_type", [T.FLOAT32, T.FLOAT16])
 @pytest.mark.parametrize(
     ("desc", "few"),
-    [(transposed, 16), (added, 16), (stepped, 32), (reduced(0), 40), (reduced(1), 40)],
-    ids=["transposed", "added", "stepped", "first axis", "middle axis"],
+    [
+        *((transposed, 16), (added, 16), (stepped, 32)),
+        *((reduced(0), 40), (reduced(1), 40), (reduced(0, 1), 60)),
+    ],
+    ids=["transposed", "added", "stepped", "first axis", "middle axis", "both"],
 )
 def test_a_few_kernels_serve_all_shapes(
     desc: Callable[[T, Sizes], Any], few: int, data_type: T

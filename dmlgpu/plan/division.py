@@ -52,7 +52,7 @@ HELD_UNITS = 4  # of whole lines that an invocation reduces by itself
 FOLDED = 64  # units of short rows that are taken as one
 FEW = 32  # neighbours below which a row is too short for a whole subgroup
 ROW_BYTES = 128  # of a row that is read at once without its neighbours
-PLAIN_LOADS = 32  # of an invocation, at most, in a kernel that is not made for one shape
+PLAIN_LOADS = 128  # of an invocation, at most, in a kernel that is not made for one shape
 SHORT = 256  # elements side by side that a line is joined from in workgroup memory
 SHORT_BYTES = 4096  # of the accumulators of a few lines that are joined there together
 PLACE, LAYOUT, FIRST = 0, 1, 2  # steps of a loop: the place among those reduced, then tensors
@@ -117,7 +117,8 @@ class Shape:
     def rest(self) -> int:
         """Loads of each lane for what is behind the whole rounds of all segments."""
         lanes = self.segments * self.lanes
-        return -(-self.length // lanes) - self.rounds * self.at_once
+        left = -(-self.length // lanes) - self.rounds * self.at_once
+        return self.at_once if self.is_plain and left else left
 
     @property
     def parts(self) -> int:
@@ -256,7 +257,8 @@ class Shape:
         few = min(16, 1 << (self.threads - 1).bit_length())
         lanes = min(1 << self.length.bit_length() - 1, self.wg // few)
         side = self.wg // lanes
-        at_once = min(AT_ONCE_OF_UNITS, 1 << (-(-self.length // lanes) - 1).bit_length())
+        most = AT_ONCE if self.columns == 1 else AT_ONCE_OF_UNITS
+        at_once = min(most, 1 << (-(-self.length // lanes) - 1).bit_length())
         return replace(self, lanes=lanes, side=side, per_group=side, at_once=at_once, segments=1)
 
     def _on_cpu(self, steps: int) -> Shape:
