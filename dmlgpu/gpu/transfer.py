@@ -158,7 +158,7 @@ class Transfers:
     def submit(self) -> None:
         """Submits what is recorded, and small writes, which wait in the queue for a submission."""
         made, waiting = self._made(), self._waiting.copy()
-        needed = any(write() is None or not submitted for write, submitted in waiting.items())
+        needed = made or not all(waiting.values())
         if not self._recording.submit() and needed:
             self._gpu.flush_writes()
         for write in waiting:

@@ -10,6 +10,7 @@ from dmlgpu.desc.tensor import MAX_RANK
 Value = int | float | tuple[int, ...]  # of a parameter; tuples have eight entries
 
 SMALL = 1 << 18  # bytes that a GPU moves in less time than it takes to begin
+VECTOR = 8  # invocations that a software driver runs at once
 BANKS = 32  # of workgroup memory, from each of which a word is reached at once
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from math import gcd, lcm, prod
 
 from dmlgpu.desc.tensor import TensorDesc, packed_strides
-from dmlgpu.plan.dispatch import BANKS, Adapter
+from dmlgpu.plan.dispatch import BANKS, VECTOR, Adapter
 from dmlgpu.plan.traffic import SECTOR
 from dmlgpu.plan.values import UNIT, Loop, Operand, Reading, folded
 
@@ -35,7 +35,6 @@ CPU_ROUNDS = 1024
 # of a vector share a line, unless it is short, and each leaves a part of the result; steps across
 # many lines are taken a few at a time, and all lines along before the next few: further rows lie
 # in other pages, and nobody fetches them ahead.
-SIDE = 8  # invocations of a vector
 CPU_LONG = 8  # loads of each that are worth a part of the result
 CPU_STEPS = 16  # of a line, at least
 CPU_LEFT = 8  # times as many words are read as are left of them
@@ -264,14 +263,14 @@ class Shape:
     def _on_cpu(self, steps: int) -> Shape:
         """The same for the vectors of a CPU adapter; across lines, segments have so many steps."""
         lanes, at_once, looped, wg = 1, CPU_AT_ONCE, self.looped, self.wg
-        enough = -(-self.length * self.threads // (CPU_ENOUGH * SIDE))  # loads of each vector
+        enough = -(-self.length * self.threads // (CPU_ENOUGH * VECTOR))  # loads of each vector
         if self.kind == "along":
-            together = self.over == 1 and self.length >= SIDE * CPU_LONG
-            lanes = SIDE if together else 1
-            each = max(64, min(CPU_ROUNDS, enough * SIDE // lanes))
+            together = self.over == 1 and self.length >= VECTOR * CPU_LONG
+            lanes = VECTOR if together else 1
+            each = max(64, min(CPU_ROUNDS, enough * VECTOR // lanes))
             at_once = at_once if self.group > 1 or self.in_units else AT_ONCE_OF_UNITS
         else:
-            lanes = max(1, SIDE // self.threads)
+            lanes = max(1, VECTOR // self.threads)
             each = max(1, min(steps, max(64, enough), self.length // lanes))
             halves = self.reading is not None and any(o.bits == 16 for o in self.reading.operands)
             terms = CPU_HALVES if halves else CPU_TERMS
@@ -279,15 +278,15 @@ class Shape:
             looped = False
         segments = max(1, self.length // (lanes * each))
         side = self.threads
-        if side * lanes > SIDE:
-            side = min(wg, -(-side * lanes // SIDE) * SIDE) // lanes
+        if side * lanes > VECTOR:
+            side = min(wg, -(-side * lanes // VECTOR) * VECTOR) // lanes
         most = self.threads * segments // (side * CPU_ENOUGH)
         each = -(-self.length // (lanes * segments))
         most = min(most, self.threads // side, CPU_TURNS, max(1, 4 * CPU_TURNS // each))
         turns = 1 << max(1, most).bit_length() - 1
         return replace(
             self,
-            wg=-(-side * lanes // SIDE) * SIDE,
+            wg=-(-side * lanes // VECTOR) * VECTOR,
             lanes=lanes,
             at_once=at_once,
             looped=looped,
@@ -328,8 +327,7 @@ def shape_of(
     sorted_axes, is_ordered = _in_memory(layout, output, axes, operands, placed)
     beside, pieces, short = _innermost(sorted_axes)
     unit = UNIT // layout.data_type.bits
-    is_thin = not (adapter.is_cpu or placed) and _is_thin(sorted_axes, beside, pieces, short, unit)
-    thin, is_plain = is_thin, False
+    thin = not (adapter.is_cpu or placed) and _is_thin(sorted_axes, beside, pieces, short, unit)
     if pieces == 1 or thin:
         short = 0
     elif beside == 1:
@@ -337,7 +335,7 @@ def shape_of(
     elif beside * layout.data_type.bits >= FEW * 32 or beside * pieces * 4 * words > SHORT_BYTES:
         short = 0
 
-    def divided(short: int, wg: int) -> Shape:
+    def divided(short: int, wg: int, *, thin: bool = thin, is_plain: bool = False) -> Shape:
         outside = len(sorted_axes) - short
         held = [a for n, a in enumerate(sorted_axes) if not a.reduced or n >= outside]
         rest = [a for a in sorted_axes[:outside] if a.reduced]
@@ -373,11 +371,9 @@ def shape_of(
     if adapter.is_cpu:
         return divided(0, CPU_WG_SIZE)
     if prod(layout.sizes) * layout.data_type.bits < 8 * adapter.shaped_from:
-        thin, is_plain = False, True
-        shape = divided(0, WG_SIZE)
+        shape = divided(0, WG_SIZE, thin=False, is_plain=True)
         if shape.length <= PLAIN_LOADS * shape.lanes:
             return shape
-        thin, is_plain = is_thin, False
     shape = divided(short, WG_SIZE)
     if shape.kind == "tile" and beside == shape.length == 1:
         short = 0  # each line is read by a few lanes

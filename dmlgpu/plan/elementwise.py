@@ -684,13 +684,8 @@ def _shape(
     if packed:
         return _in_groups(loops, operands, outputs, adapter, group, goes_on=True)
     stores = _stores(made, 1)
-    reading = Reading.along(read, loops, 1, _stride(loops), wide=_is_wide(adapter))
+    reading = Reading.along(read, loops, 1, _stride(loops), wide=adapter.wide_integers)
     return Shape(loops, reading, stores, halves)
-
-
-def _is_wide(adapter: Adapter) -> bool:
-    """Whether shaders may have 64-bit integers."""
-    return adapter.wide_integers
 
 
 def _stores(made: Sequence[Operand], group: int) -> tuple[str, ...]:
@@ -718,7 +713,7 @@ def _in_groups(
     """Groups that rows of every output are multiples of, or that go on in the next row."""
     read, made = operands[:-outputs], operands[-outputs:]
     stores = _stores(made, group)
-    wide = _is_wide(adapter)
+    wide = adapter.wide_integers
     if goes_on:
         reading = Reading.in_rows(read, loops, group, _stride(loops), wide=wide)
     else:

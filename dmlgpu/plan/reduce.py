@@ -25,6 +25,7 @@ from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import in_turn, joined
 from dmlgpu.plan.reduce_code import Kernel
 from dmlgpu.plan.rows import divisors
+from dmlgpu.plan.spans import MOST_TEXT
 from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import (
     Expression,
@@ -39,7 +40,6 @@ from dmlgpu.plan.values import (
 WORTH_MOVING = 1 << 18  # results from which on another pass to order them costs less
 WORTH_MOVING_PARTS = 1 << 16  # results that are parts of words, each of which is merged alone
 RESULTS = "results"  # the memory that holds results before they are moved
-LONG = 160  # characters of an expression that CPU adapters take long to compile several times
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Reduction:
             adapter,
             words=acc.words,
             placed=acc.has_place,
-            looped=adapter.is_cpu and len(self.value.steps) > LONG,
+            looped=adapter.is_cpu and len(self.value.steps) > MOST_TEXT,
         )
         if adapter.is_cpu and acc.has_place:
             shape = replace(shape, at_once=1)  # SwiftShader never finishes dozens of choices

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan import meeting
 from dmlgpu.plan.accumulators import NEAR, Accumulator, paired, tree
-from dmlgpu.plan.dispatch import of_eight
-from dmlgpu.plan.division import FIRST, LAYOUT, PLACE, SIDE, Shape
+from dmlgpu.plan.dispatch import VECTOR, of_eight
+from dmlgpu.plan.division import FIRST, LAYOUT, PLACE, Shape
 from dmlgpu.plan.rows import DIVISION
 from dmlgpu.plan.values import (
     Expression,
@@ -653,9 +653,9 @@ def _in_turn(shape: Shape) -> list[str]:
     """
     return [
         *SEGMENT,
-        f"  let first = invocation / {SIDE}u * {SIDE * shape.turns}u + invocation % {SIDE}u;",
+        f"  let first = invocation / {VECTOR}u * {VECTOR * shape.turns}u + invocation % {VECTOR}u;",
         f"  for (var turn = 0u; turn < {shape.turns}u; turn += 1u) {{",
-        f"    take_turn(segment, block, first + turn * {SIDE}u);",
+        f"    take_turn(segment, block, first + turn * {VECTOR}u);",
         "  }",
         "}",
         "fn take_turn(segment: u32, block: u32, invocation: u32) {",

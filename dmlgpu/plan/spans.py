@@ -21,14 +21,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from dmlgpu.plan.dispatch import Value
+from dmlgpu.plan.dispatch import VECTOR, Value
 from dmlgpu.plan.values import Expression, Loop, places
 
-SIDE = 8  # invocations of a vector
 MOST_TURNS = 32  # groups that each makes one after the other
 LEAST_TURNS = 8  # in a row, for vectors to stay there
 ENOUGH = 64  # workgroups that keep all cores busy
-MOST_TEXT = 160  # characters of an expression that is made in turn
+MOST_TEXT = 160  # characters of an expression; longer ones take software drivers long to compile
 FEW = 4  # elements of a group whose remainders are
 _REMAINDERS = re.compile(r"\w+_(floor_divide|mod|rem|remainder)")
 _CONVERTED = re.compile(r"\b([iu]32)_from_f32\(")
@@ -47,7 +46,7 @@ class Spans:
     def of(cls, loops: Sequence[Loop], groups: int, *, is_linear: bool, wg_size: int) -> Spans:
         """The rows of `groups` in all, unless they are short or groups go on in the next."""
         rows = prod(d.size for d in loops[:-1])
-        is_long = not is_linear and groups >= SIDE * LEAST_TURNS * rows
+        is_long = not is_linear and groups >= VECTOR * LEAST_TURNS * rows
         by_rows = is_long or (len(loops) == 1 and not is_linear)
         rows = rows if by_rows else 1
         return cls(rows, groups // rows, by_rows, wg_size)
@@ -56,31 +55,31 @@ class Spans:
     def count(self) -> int:
         """Spans of a row."""
         turns = max(1, min(MOST_TURNS, self.rows * self.along // (self.wg_size * ENOUGH)))
-        return -(-self.along // (SIDE * turns))
+        return -(-self.along // (VECTOR * turns))
 
     @property
     def workgroups(self) -> int:
         """As many as the spans of all rows need."""
-        return -(-self.rows * self.count * SIDE // self.wg_size)
+        return -(-self.rows * self.count * VECTOR // self.wg_size)
 
     @property
     def params(self) -> dict[str, Value]:
         """Parameters of the dispatch."""
-        turns = -(-self.along // (SIDE * self.count))
+        turns = -(-self.along // (VECTOR * self.count))
         return {"rows": self.rows, "along": self.along, "spans": self.count, "turns": turns}
 
     def code(self, rank: int, strides: Sequence[str]) -> list[str]:
         """`make_groups`: the groups of a span, from the steps of each tensor between groups."""
         head = [
             "fn make_groups(workgroup: u32, lane: u32) {",
-            f"  let span = workgroup * (WG_SIZE / {SIDE}u) + lane / {SIDE}u;",
+            f"  let span = workgroup * (WG_SIZE / {VECTOR}u) + lane / {VECTOR}u;",
             "  let row = span / params.spans;",
-            f"  let begin = (span - row * params.spans) * params.turns * {SIDE}u;",
-            f"  let stop = min(begin + params.turns * {SIDE}u, params.along);",
+            f"  let begin = (span - row * params.spans) * params.turns * {VECTOR}u;",
+            f"  let stop = min(begin + params.turns * {VECTOR}u, params.along);",
             "  let end = select(0u, stop, row < params.rows);",
-            f"  let first = begin + lane % {SIDE}u;",
+            f"  let first = begin + lane % {VECTOR}u;",
         ]
-        turn = f"  for (var number = first; number < end; number += {SIDE}u) {{"
+        turn = f"  for (var number = first; number < end; number += {VECTOR}u) {{"
         if not self.by_rows:
             return [*head, turn, "    make_group(number);", "  }", "}"]
         at = [f"at{t}_" for t in range(len(strides))]
@@ -92,7 +91,7 @@ class Spans:
             *(f"  {name} += first * ({step});" for name, step in zip(at, strides, strict=True)),
             turn,
             f"    make_group({', '.join(['number', *at])});",
-            *(f"    {name} += {SIDE}u * ({s});" for name, s in zip(at, strides, strict=True)),
+            *(f"    {name} += {VECTOR}u * ({s});" for name, s in zip(at, strides, strict=True)),
             "  }",
             "}",
         ]

@@ -12,7 +12,8 @@ import pytest
 import dmlgpu as dml
 import dmlgpu.numpy as dnp
 from dmlgpu.plan import division, spans
-from dmlgpu.plan.spans import SIDE, Spans, is_brief
+from dmlgpu.plan.dispatch import VECTOR
+from dmlgpu.plan.spans import Spans, is_brief
 from dmlgpu.plan.values import Expression, Loop
 from dmlgpu.wgsl.assembly import Access, assemble
 
@@ -41,10 +42,10 @@ def test_every_group_is_in_one_span(sizes: tuple[int, ...], is_linear: bool) -> 
     turns, count = made.params["turns"], made.count
     assert isinstance(turns, int)
     seen = Counter[tuple[int, int]]()
-    for span in range(made.workgroups * 128 // SIDE):
+    for span in range(made.workgroups * 128 // VECTOR):
         row, part = divmod(span, count)
-        begin = part * turns * SIDE
-        end = min(begin + turns * SIDE, made.along) if row < made.rows else 0
+        begin = part * turns * VECTOR
+        end = min(begin + turns * VECTOR, made.along) if row < made.rows else 0
         seen.update((row, number) for number in range(begin, end))
     assert seen == Counter((r, n) for r in range(made.rows) for n in range(made.along))
     assert made.rows * made.along == groups
