@@ -308,8 +308,7 @@ def test_the_cases_reach_every_kernel(adapter: str) -> None:
     scans = {
         "software": {"columns", "walk"},
         "least": {"boxes", "columns", "walk"},
-        "discrete": {"boxes", "columns", "columns_chain", "rows", "groups", "linked", "stream"}
-        | {"walk"},
+        "discrete": {"boxes", "columns", "columns_chain", "rows", "groups", "stream", "walk"},
     }.get(adapter, {"boxes", "columns", "rows", "groups", "walk"})
     wanted = {
         "SLICE": {"packed", "tile"},

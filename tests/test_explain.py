@@ -185,9 +185,9 @@ def test_what_takes_over_in_place_is_told(capsys: Capture) -> None:
 def test_memory_that_calls_share_is_told(capsys: Capture) -> None:
     line = "cumulative_summation --input float32:4194304 --axis 0"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
-    assert "1. scan/linked.wgsl, entry point main\n" in out
-    assert "Memory that all calls share, status: 8.016 KiB.\n" in out
-    assert as_json(capsys, line, *ASSUME)["shared"] == {"status": 8208}
+    assert "1. scan/stream.wgsl, entry point main\n" in out
+    assert "Memory that all calls share, status: 8.281 KiB.\n" in out
+    assert as_json(capsys, line, *ASSUME)["shared"] == {"status": 8480}
 
 
 def test_parts_of_a_large_tensor_are_told(capsys: Capture) -> None:

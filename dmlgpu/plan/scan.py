@@ -53,8 +53,7 @@ GROUP_WG = 256
 FEW_LINES = 256  # fewer lines do not fill a GPU with a workgroup each
 ALONE_TILES = 4  # tiles that one workgroup scans sooner than several do in three passes
 SEGMENTS = 8192  # to cut few long lines into
-LINKED_TILES = 1024  # whose sums a workgroup adds up sooner than it reads ahead
-STREAM_WG = 256
+HELD_TILES = 1024  # up to which a workgroup keeps a tile until its turn, and reads none ahead
 STREAM_AHEAD = {16: 640, 32: 640, 64: 448}  # by bits: tiles summed before they are scanned
 WORTH_BOXES = 1 << 20  # bytes of a tensor from which it pays to read and write by whole sectors
 THIN = 40  # lines in all, in whole units: fewer are faster in boxes than in tiles that wait
@@ -207,14 +206,14 @@ CHOICES: tuple[Choice, ...] = (
         "cumsum rows of 64 float32 bandwidth: 0.97 of a copy; rows of 1001: 0.93",
     ),
     (
-        lambda s: s.few_waiting and s.in_units and LINKED_TILES < s.all_tiles <= TICKETS // 2,
+        lambda s: (
+            s.few_waiting
+            and s.tiles > 1
+            and (s.in_units or s.tiles <= HELD_TILES)
+            and s.all_tiles <= TICKETS // 2
+        ),
         "stream",
-        "cumsum one line float32 bandwidth: 625 us; three passes of groups take 805",
-    ),
-    (
-        lambda s: s.few_waiting and 1 < s.tiles <= LINKED_TILES,
-        "linked",
-        "cumsum one line float32 cache: 9.7 us; three passes of groups take 18",
+        "cumsum one line float32 bandwidth: 625 us, three passes of groups 805; cache: 8.7 and 18",
     ),
     (
         lambda s: s.lanes > 0,
@@ -360,7 +359,7 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
         return Plan((_rows(scan, adapter),))
     if kernel == "columns":
         return Plan((_columns(scan, is_cpu=adapter.is_cpu),))
-    waits = {"columns_chain": _columns_chain, "linked": _linked, "stream": _stream}.get(kernel)
+    waits = {"columns_chain": _columns_chain, "stream": _stream}.get(kernel)
     if waits is None:
         scratch: dict[str, int] = {}
         return Plan(tuple(_segmented(scan, kernel, adapter, scratch)), scratch)
@@ -464,9 +463,9 @@ def _columns_chain(scan: Scan, _: Adapter) -> Plan:
 
 
 def _stream(scan: Scan, adapter: Adapter) -> Plan:
-    """Few long lines: sums of tiles are made ahead of the tiles that are scanned."""
+    """Few lines: of long ones, sums of tiles are made ahead of the tiles that are scanned."""
     lines = count(scan.lines)
-    tiles = -(-scan.axis_units // (STREAM_WG * ROUNDS))
+    tiles = tiles_of(scan)
     blocks = tiles // STREAM_FAN
     places = tiles + blocks + blocks // STREAM_FAN
     params = {
@@ -479,29 +478,13 @@ def _stream(scan: Scan, adapter: Adapter) -> Plan:
         "axis_units": scan.axis_units,
     }
     slots, constants = _in_subgroups(scan, adapter)
-    ahead = STREAM_AHEAD[scan.bits]
-    constants |= {"WG_SIZE": STREAM_WG, "AHEAD": ahead, "FAN": STREAM_FAN, "SPINS": SPINS}
+    is_held = lines * tiles <= HELD_TILES or not (fits_units(scan) or fits_packed(scan))
+    ahead = 0 if is_held else STREAM_AHEAD[scan.bits]
+    constants |= {"WG_SIZE": GROUP_WG, "AHEAD": ahead, "FAN": STREAM_FAN, "SPINS": SPINS}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     groups = lines * tiles + ahead
     run = Dispatch("scan/stream", groups, params, bindings, slots, constants)
     return Plan((run,), shared=_status(scan, lines * places))
-
-
-def _linked(scan: Scan, adapter: Adapter) -> Plan:
-    """Few lines of some tiles, each of which adds up the sums of those before it."""
-    lines = count(scan.lines)
-    tiles = tiles_of(scan)
-    params = {
-        **line_params(scan),
-        "tiles": tiles,
-        "places": lines * tiles,
-        "axis_units": scan.axis_units,
-    }
-    slots, constants = _in_subgroups(scan, adapter)
-    constants |= {"WG_SIZE": GROUP_WG, "SPINS": SPINS}
-    bindings = {"input": scan.input, "output": scan.output, "status": "status"}
-    run = Dispatch("scan/linked", lines * tiles, params, bindings, slots, constants)
-    return Plan((run,), shared=_status(scan, lines * tiles))
 
 
 def segment_units(scan: Scan, kernel: str, adapter: Adapter) -> int:

@@ -1,11 +1,12 @@
-// CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT of few long lines in one pass: a workgroup sums a tile and
-// scans the one AHEAD tiles before it, which a cache may still hold. What comes before that tile is
-// a few short sums of what was published: of tiles of its own block, of blocks, and of all
-// before those; always the same values in the same order. Everything that a workgroup waits
-// for comes from lower tickets, which have started, and it does not wait for ever: it computes by
-// itself what does not arrive. So it must not run in place.
+// CUMULATIVE_SUMMATION, CUMULATIVE_PRODUCT of few lines in one pass: a workgroup sums a tile and scans
+// the one AHEAD tiles before it, which a cache may still hold; of short lines the same one, which it
+// keeps in registers. What comes before that tile is a few short sums of what was published: of tiles
+// of its own block, of blocks, and of all before those; always the same values in the same order.
+// Everything that a workgroup waits for comes from lower tickets, which have started, or is its own,
+// and it does not wait for ever: it computes by itself what does not arrive. So it must not run in
+// place.
 override WG_SIZE: u32 = 256;
-override AHEAD: u32 = 640; // tiles; enough that the sums have arrived when they are wanted
+override AHEAD: u32 = 640; // tiles: none, or enough that sums have arrived when they are wanted
 override FAN: u32 = 32; // tiles of a block, blocks of a superblock; no more than lanes
 const PARTS = 4u; // of what comes before a tile
 
@@ -23,7 +24,7 @@ const PARTS = 4u; // of what comes before a tile
 #import publish
 
 var<workgroup> wg_ticket: u32;
-var<workgroup> wg_totals: array<Num, 16>; // of each subgroup in the tile that is scanned
+var<workgroup> wg_totals: array<Num, 64>; // of each subgroup in the tile that is scanned
 var<workgroup> wg_before: array<Num, 8>; // parts of what comes before it
 var<workgroup> wg_tiles: array<Num, 32>; // sums of the tiles of a block, for catch_up
 var<workgroup> wg_blocks: array<Num, 32>; // sums of the blocks of a superblock
@@ -184,11 +185,13 @@ fn main(
   let first = first_unit(tile.number, lanes);
   let end = select(0u, params.axis_units, scans);
   let whole = scans && is_whole(tile);
-  #repeat 4: var held$ = no_values();
-  if (whole) {
-    #repeat 4: held$ = read_unit(tile.line.source, first + $u * lane_count);
-  } else {
-    #repeat 4: held$ = take_round(tile.line.source, first + $u * lane_count, end);
+  #repeat 4: var held$ = ahead$;
+  if (AHEAD > 0u) {
+    if (whole) {
+      #repeat 4: held$ = read_unit(tile.line.source, first + $u * lane_count);
+    } else {
+      #repeat 4: held$ = take_round(tile.line.source, first + $u * lane_count, end);
+    }
   }
   if (SHIFTED || !ahead_whole) {
     #repeat 4: ahead$ = settled(ahead$, ahead.line.source, ahead_first + $u * lane_count);

@@ -59,14 +59,12 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
         ((64, 1024, 4096), 1, "columns"),
         ((1 << 22, 64), 1, "rows"),
         ((1 << 28,), 0, "stream"),
-        ((1 << 22,), 0, "linked"),  # 16 MiB
-        (((1 << 22) + 1,), 0, "stream"),
+        ((1 << 22,), 0, "stream"),
         ((4096,), 0, "groups"),  # one tile
-        ((4097,), 0, "linked"),
-        ((1 << 22, 2), 0, "linked"),  # elements that are apart
+        ((4097,), 0, "stream"),
+        ((1 << 22, 2), 0, "stream"),  # elements that are apart
         ((1 << 23, 2), 0, "groups"),  # 2,048 tiles of them
-        ((255, 1 << 14), 1, "linked"),
-        ((255, (1 << 14) + 1), 1, "stream"),  # 1,275 tiles
+        ((255, 1 << 14), 1, "stream"),
         ((256, 1 << 20), 1, "groups"),  # as many lines as fill a GPU
         ((128,), 0, "rows"),
         ((1024,), 0, "rows"),  # two rounds of four units for each lane
@@ -277,7 +275,7 @@ def test_each_adapter_gets_the_scans_it_can_run() -> None:
     }
     walks = {"scan/walk", "scan/columns", "move/packed"}  # copied along an axis of one step
     subgroups = {f"scan/{kernel}" for kernel in ("rows", "groups")}
-    waiting = {f"scan/{kernel}" for kernel in ("columns_chain", "linked", "stream")}
+    waiting = {f"scan/{kernel}" for kernel in ("columns_chain", "stream")}
     assert used == {
         "least": walks,
         "software": walks - {"move/packed"} | {"move/copy"},

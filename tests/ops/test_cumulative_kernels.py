@@ -43,21 +43,21 @@ SHAPES: dict[str, list[tuple[tuple[int, ...], int]]] = {
     "passes": [((2, 90_000), 1), ((2, 90_001), 1), ((2, 45_001, 2), 1)],  # groups in segments
     "columns": [((70, 64), 0), ((3, 37, 160), 1), ((1, 9, 8), 1), ((3, 37, 162), 1)],
     "columns_chain": [((1500, 64), 0), ((2, 1100, 72), 1), ((513, 264), 0), ((513, 66), 0)],
-    "linked": [((3, 30_000), 1), ((2, 33_001), 1), ((2, 9_001, 2), 1), ((600_000,), 0)],
+    "held": [((3, 30_000), 1), ((2, 33_001), 1), ((2, 9_001, 2), 1), ((600_000,), 0)],
     "stream": [((1, 90_000), 1), ((3, 40_009), 1), ((2, 5, 5_000), 2), ((70_008,), 0)],
 }
 SHADERS = {kernel: f"scan/{kernel}" for kernel in SHAPES}
-SHADERS |= {"walk": "scan/walk", "passes": "scan/groups"}
+SHADERS |= {"passes": "scan/groups", "held": "scan/stream"}
 LEAST_LANES = 4  # of any subgroup
-WAITING = {"columns_chain": 8, "linked": 4, "stream": 4}  # for other workgroups: lanes they need
-# Tiles so small that few of them make a superblock.
+WAITING = {"columns_chain": 8, "held": 4, "stream": 4}  # for other workgroups: lanes they need
+# Tiles of stream so small that few of them make a superblock.
 STREAM_WG, STREAM_AHEAD = 64, dict.fromkeys((16, 32, 64), 5)
-STREAM_FAN = 4
+STREAM_FAN = 4  # as many lanes as every adapter has
 # Tiles of columns_chain so small that they make several blocks.
 SMALL_TILES = {bits: (64, 2) for bits in (16, 32, 64)}
 # Steps of lines that start anywhere in 16 bytes.
 RAGGED = {"walk": 5001, "rows": 77, "groups": 9001, "passes": 90_001}
-RAGGED |= {"linked": 33_001, "stream": 40_009}
+RAGGED |= {"held": 33_001, "stream": 40_009}
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ def test_sums_are_negative_zeros_while_nothing_else_came(
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "uint64"])
-@pytest.mark.parametrize("kernel", ["rows", "groups", "linked", "stream"])
+@pytest.mark.parametrize("kernel", ["rows", "groups", "held", "stream"])
 def test_steps_across_lanes_are_written_out_where_their_number_is_known(
     kernel: str, dtype: str, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,14 +318,15 @@ def test_64_bits_by_words_and_by_the_adapters_own_integers(name: str, opened: dm
 def compiled(case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> CompiledOperator:
     """The kernel of the case, with sizes that make much of little: blocks, segments, tiles."""
     passes = 3 if case.kernel == "passes" else 1
-    kernel = "groups" if case.kernel == "passes" else case.kernel
+    kernel = SHADERS[case.kernel].removeprefix("scan/")
     monkeypatch.setattr(scan, "choose", lambda *_: kernel)
     segment = 5 if case.exclusive else 1  # tiles
     monkeypatch.setattr(scan, "ALONE_TILES", segment if passes == 3 else 1 << 20)
+    monkeypatch.setattr(scan, "STREAM_FAN", STREAM_FAN)
     if case.kernel == "stream":
-        monkeypatch.setattr(scan, "STREAM_WG", STREAM_WG)
+        monkeypatch.setattr(scan, "HELD_TILES", 0)
+        monkeypatch.setattr(scan, "GROUP_WG", STREAM_WG)
         monkeypatch.setattr(scan, "STREAM_AHEAD", STREAM_AHEAD)
-        monkeypatch.setattr(scan, "STREAM_FAN", STREAM_FAN)
     if case.backward:  # blocks, of small tiles; else each tile waits for the one above
         monkeypatch.setattr(scan, "TILE_SHAPES", SMALL_TILES)
     monkeypatch.setattr(scan, "TILES_ACROSS", 1 << 20 if case.backward else 0)
@@ -355,13 +356,14 @@ def check(case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> Co
 
 
 @pytest.mark.gpu
-def test_linked_agrees_with_numpy_when_its_flags_come_again(
+def test_stream_agrees_with_numpy_when_its_flags_come_again(
     opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """4,096 calls later; the calls between reach few of the places and must wipe the others."""
-    if not usable("linked", opened):
-        pytest.skip(f"{opened.adapter.name} cannot run linked")
-    monkeypatch.setattr(scan, "choose", lambda *_: "linked")
+    if not usable("stream", opened):
+        pytest.skip(f"{opened.adapter.name} cannot run stream")
+    monkeypatch.setattr(scan, "choose", lambda *_: "stream")
+    monkeypatch.setattr(scan, "STREAM_FAN", STREAM_FAN)
 
     def summed(size: int) -> CompiledOperator:
         d = dml.TensorDesc(T.INT32, (size,))
@@ -405,7 +407,7 @@ def test_what_is_late_is_computed_with_the_same_bits(
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(
-    ("kernel", "shape"), [("linked", (1 << 19,)), ("columns_chain", (1 << 13, 256))]
+    ("kernel", "shape"), [("stream", (1 << 19,)), ("columns_chain", (1 << 13, 256))]
 )
 def test_kernels_that_wait_are_right_where_a_driver_ends_their_loops(
     kernel: str, shape: tuple[int, ...], opened: dml.Device, monkeypatch: pytest.MonkeyPatch
@@ -414,6 +416,7 @@ def test_kernels_that_wait_are_right_where_a_driver_ends_their_loops(
     if not usable(kernel, opened):
         pytest.skip(f"{opened.adapter.name} cannot run {kernel}")
     monkeypatch.setattr(scan, "choose", lambda *_: kernel)
+    monkeypatch.setattr(scan, "STREAM_FAN", STREAM_FAN)
     d = dml.TensorDesc(T.INT32, shape)
     desc = dml.CumulativeSummationDesc(input_tensor=d, output_tensor=d, axis=0)
     op = CompiledOperator(opened, operator_of(desc), desc)
@@ -429,7 +432,7 @@ def test_kernels_that_wait_are_right_on_lavapipe_with_eight_lanes(device: dml.De
     if "llvmpipe" not in device.adapter.name or lanes(device) >= WAITING["columns_chain"]:
         pytest.skip(f"{device.adapter.name} has lanes enough, or no more to give")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k"]
-    chosen = "columns_chain or linked or stream"
+    chosen = "columns_chain or held or stream"
     environment = {**os.environ, "LP_NATIVE_VECTOR_WIDTH": "256"}
     ran = subprocess.run(
         [*command, chosen, __file__],
