@@ -194,6 +194,7 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
                                        "sizes": (s[0], s[1] // 2, s[2] // 2)}),
         sliced("reverse last axis", BLOCK, MOVED, "..., ::-1", "torch.flip(x, [-1])"),
         sliced("slice rows, odd offset", ODD, U8, ":, 3:-4", "x[:, 3:-4].contiguous()"),
+        sliced("one channel of 4", RGBA_LAST, MOVED, "..., 3:", "x[..., 3:].contiguous()"),
         sliced("reverse rows of pixels", RGB_LAST, U8, ":, :, ::-1", "torch.flip(x, [2])"),
         turned("transpose", SQUARE, MOVED, 1, 0),
         turned("NCHW to NHWC, 3 channels", RGB, PIXELS, 0, 2, 3, 1),

@@ -225,10 +225,13 @@ def test_the_layout_of_the_output_picks_the_kernel(
         (T.UINT8, (64, 4096), {"steps": (1, 3), "windows": (64, 3070)}, 1),
         (T.UINT8, (64, 4096), {"steps": (1, 3), "windows": (64, 3067)}, 2),  # rows end within
         (T.UINT8, (64, 3072), {"steps": (1, 3), "strides": (1040, 1)}, 1),  # gaps of a unit
-        (T.FLOAT16, (64, 3072), {"steps": (1, 3), "strides": (1028, 1)}, 2),  # rows start within
+        (T.FLOAT16, (64, 3072), {"steps": (1, 3), "strides": (1028, 1)}, 1),  # of whole words
+        (T.FLOAT16, (64, 3072), {"steps": (1, 3), "strides": (1027, 1)}, 2),  # rows start within
+        (T.FLOAT16, (64, 3072), {"steps": (1, 2), "strides": (1540, 1)}, 2),
         (T.FLOAT32, (3001,), {"steps": (3,)}, 1),  # the last unit is not full
         (T.INT64, (3, 6), {"steps": (1, 3)}, 1),
-        (T.INT64, (3, 8), {"steps": (1, 3)}, 2),
+        (T.INT64, (3, 8), {"steps": (1, 3)}, 1),  # a unit is an element
+        (T.INT64, (3, 9), {"steps": (1, 2)}, 2),
         (T.UINT8, (40, 3, 90), {"repeated": True}, 2),
         (T.UINT8, (40, 3, 7), {"repeated": True}, 4),  # short ones
     ],
@@ -248,12 +251,13 @@ def test_units_that_stay_in_one_row_do_not_reach_for_the_next(
     [
         (T.UINT8, 1, 5),
         (T.UINT8, -2, 9),
-        (T.UINT8, 4, 17),
-        (T.UINT8, 5, 16),  # one by one
+        (T.UINT8, 2, 9),
+        (T.UINT8, 3, 4),  # a word, one by one
         (T.FLOAT16, -1, 5),
-        (T.FLOAT16, 3, 13),
-        (T.FLOAT16, 5, 8),
+        (T.FLOAT16, -3, 2),
         (T.FLOAT32, -1, 4),
+        (T.FLOAT32, 3, 1),
+        (T.INT64, 3, 1),
     ],
 )
 def test_narrow_elements_are_shifted_out_of_words(data_type: T, step: int, loads: int) -> None:
@@ -284,7 +288,7 @@ def test_elements_of_short_rows_are_read_by_the_fewest_loads(
     [
         (T.UINT8, (9, 3840), 0, 2, 2),
         (T.FLOAT16, (9, 3840), 0, -1, 1),
-        (T.FLOAT16, (3833,), 0, 3, 3),  # the last unit goes on behind the row
+        (T.FLOAT16, (3833,), 0, 2, 2),  # the last unit goes on behind the row
         (T.UINT8, (9, 3840), 1, 2, 9),  # begins within a unit
         (T.UINT8, (9, 3847), 0, 2, 9),  # and so do rows, which end within one
     ],

@@ -1,9 +1,12 @@
-"""Moves on a GPU in the order of the output: 16 bytes by 16 bytes, each made in registers.
+"""Moves on a GPU in the order of the output: unit by unit, each made in registers.
 
-A unit begins in one row of the innermost loop and may go on in the next. Elements narrower than a
-word that lie side by side in the source, or a few apart, are shifted out of its words; others are
-read one by one, and once for a row where the source stays where it is. Where index tuples say where
-rows begin, each row of a unit is looked up.
+A unit of 16 bytes begins in one row of the innermost loop and may go on in the next. Elements
+narrower than a word that lie side by side in the source, or two apart, are shifted out of its
+words; others are read one by one, and once for a row where the source stays where it is. Where
+index tuples say where rows begin, each row of a unit is looked up.
+
+A unit is one word, or one element that is wider, where elements are apart in the source: lanes side
+by side then read what is near, and few of them meet in a bank of the cache.
 """
 
 from __future__ import annotations
@@ -21,9 +24,8 @@ from dmlgpu.plan.values import UNIT, element_at, param_lines, word_type, words_o
 WG_SIZE = 256
 GATHER_WG_SIZE = 128  # and two units for each invocation, as measured
 INDICES = "indices_tensor"
-WRITTEN = 2  # units of an invocation where little is read: workgroups start in turn
 MOST_REPEATS = 4  # stores of a unit that is made once, as shaders/move/packed.wgsl has them
-STEPS = 4  # elements from one to the next, up to which they are shifted out of words
+STEPS = 2  # elements from one to the next, up to which units of 16 bytes are made of them
 TURNING = 16  # units of a row, below which every subgroup has some that go on in the next
 # Bytes of a picked row from which on workgroups take pieces of all rows in turn, and most rows: one
 # that is picked twice is then read twice at about the same time, and comes from memory once.
@@ -91,14 +93,16 @@ def dispatch(
     What lies between runs of the output is moved like elements. No element of a row has an index
     tuple of its own.
     """
-    units = -(-extent(dims) * bits // UNIT)
+    unit = _unit(bits, dims, gather)
+    units = -(-extent(dims) * bits // unit)
     dims = closed(dims)
-    again = Repeats.of(bits, dims, units)
-    at_once = WRITTEN if again.times == 1 and (gather or any(map(_stays, dims))) else 1
+    again = Repeats.of(bits, dims, units, unit)
+    is_more = gather or unit < UNIT or any(map(_stays, dims))
+    at_once = 2 if again.times == 1 and is_more else 1
     wg = GATHER_WG_SIZE if gather else WG_SIZE
     sizes, last = [d.size for d in dims], dims[-1]
     sizes[again.loop] = again.steps
-    group, steps = UNIT // bits, [last.source, *([0] if gather else [])]
+    group, steps = unit // bits, [last.source, *([0] if gather else [])]
     in_one = len(sizes) == 1 or last.size % group == 0
     rows = Rows.of(group, sizes, steps, in_one=in_one, by_product=adapter.wide_integers)
     params: dict[str, Value] = {
@@ -129,12 +133,14 @@ def dispatch(
     lines = [
         *param_lines(params),
         f"#bind read input: {bound}",
+        f"#bind write output: {_UNITS[unit]}",
+        f"alias Unit = {_UNITS[unit]};",
         *(DIVISION if rows.by_product else ()),
         *(_row(bits, last.source, in_units=in_units, wide=rows.by_product) if is_shifted else ()),
         *again.place(),
         shared,
         *(gather.resolve() if gather else ()),
-        "fn unit_at(number: u32) -> vec4<u32> {",
+        "fn unit_at(number: u32) -> Unit {",
         *rows.places(),
         *(f"  let from{i} = {_begin(i, gather)};" for i in range(rows.count)),
         *(_joined(bits, rows) if is_shifted else _elements(bits, rows)),
@@ -142,6 +148,14 @@ def dispatch(
     ]
     constants = {"WG_SIZE": wg, "BITS": bits, "AT_ONCE": at_once, "REPEATS": again.times}
     return Dispatch("move/packed", groups, params, bindings, {}, constants, code="\n".join(lines))
+
+
+_UNITS = {32: "u32", 64: "vec2<u32>", UNIT: "vec4<u32>"}
+
+
+def _unit(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> int:
+    """Bits that an invocation makes at a time."""
+    return UNIT if gather or abs(dims[-1].source) <= STEPS else max(bits, 32)
 
 
 _IN_ORDER = """\
@@ -201,19 +215,19 @@ class Repeats:
     apart: int  # units from one time to the next
 
     @classmethod
-    def of(cls, bits: int, dims: tuple[Dim, ...], units: int) -> Repeats:
+    def of(cls, bits: int, dims: tuple[Dim, ...], units: int, unit: int = UNIT) -> Repeats:
         """The outermost loop that stays and whose steps come in whole units, a few at a time."""
         for d, dim in enumerate(dims[:-1]):
             step = dim.out * bits
-            whole = UNIT // gcd(step, UNIT)
+            whole = unit // gcd(step, unit)
             steps = -(-dim.size // (MOST_REPEATS * whole)) * whole
             if d:  # others go on behind it
                 shares = (dim.size // n for n in range(MOST_REPEATS, 0, -1) if dim.size % n == 0)
                 steps = next((n for n in shares if n % whole == 0), dim.size)
             if not _stays(dim) or steps >= dim.size:
                 continue
-            if d == 0 or dims[d - 1].out * bits % UNIT == 0:
-                apart, outer = steps * step // UNIT, count(dims[:d])
+            if d == 0 or dims[d - 1].out * bits % unit == 0:
+                apart, outer = steps * step // unit, count(dims[:d])
                 made = min(units, outer * apart)
                 return cls(d, steps, -(-dim.size // steps), made, apart)
         return cls(0, dims[0].size, 1, units, units)
@@ -241,7 +255,7 @@ def _elements(bits: int, rows: Rows) -> list[str]:
     lines = [f"  let {name} = {at};" for name, at in places.items()]
     lines += [f"  let {name} = {element_at(bits, 'load_input', at)};" for name, at in read.items()]
     words = words_of(bits, [f"v{k}" if step else rows.of_rows("r", k) for k in every])
-    return [*lines, f"  return vec4<u32>({', '.join(words)});"]
+    return [*lines, f"  return Unit({', '.join(words)});"]
 
 
 def _joined(bits: int, rows: Rows) -> list[str]:
