@@ -58,6 +58,9 @@ STORED = {"units": "vec4<u32>", "halves": "vec2<u32>"}  # by access; words where
 FOLLOWED = 4  # groups in a row of a tile, from which on it hardly matters that the last goes on
 SMALLER = 16  # times that rows which are laid out twice are smaller than what is made
 WORTH_MOVING = 1 << 20  # bytes of an operand from which on another dispatch costs less
+# Elements of an operand from one to the next, from which on groups are no more than a word:
+# invocations side by side then read what is near.
+APART = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,8 @@ class ElementWise:
             if written >= adapter.shaped_from:
                 whole = len(self.outputs) == 1 and not self._is_quick()
                 shape = _tiled(shape, self.operands, len(self.outputs), adapter, whole)
+                if not shape.tile and any(abs(step) >= APART for step in loops[-1].steps):
+                    shape = _shape(loops, self.operands, len(self.outputs), adapter, 1)
             writes = sum(moved_bytes.values()) - written <= written // MORE
             is_plain = writes and shape.is_linear and not shape.tile
             if is_plain and (doubled := self._doubled(loops, adapter)):

@@ -1,12 +1,12 @@
 """Moves on a GPU in the order of the output: unit by unit, each made in registers.
 
 A unit of 16 bytes begins in one row of the innermost loop and may go on in the next. Elements
-narrower than a word that lie side by side in the source, or two apart, are shifted out of its
+narrower than a word that lie side by side in the source, or a few apart, are shifted out of its
 words; others are read one by one, and once for a row where the source stays where it is. Where
 index tuples say where rows begin, each row of a unit is looked up.
 
-A unit is one word, or one element that is wider, where elements are apart in the source: lanes side
-by side then read what is near, and few of them meet in a bank of the cache.
+A unit is one word, or one element that is wider, where elements are apart in the source and each is
+stored once: lanes side by side then read what is near, and few of them meet in a bank of the cache.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ WG_SIZE = 256
 GATHER_WG_SIZE = 128  # and two units for each invocation, as measured
 INDICES = "indices_tensor"
 MOST_REPEATS = 4  # stores of a unit that is made once, as shaders/move/packed.wgsl has them
-STEPS = 2  # elements from one to the next, up to which units of 16 bytes are made of them
+STEPS = 4  # elements from one to the next, up to which they are shifted out of words
+APART = (
+    3  # elements from one to the next, from which on a unit is a word, unless it is stored often
+)
 TURNING = 16  # units of a row, below which every subgroup has some that go on in the next
 # Bytes of a picked row from which on workgroups take pieces of all rows in turn, and most rows: one
 # that is picked twice is then read twice at about the same time, and comes from memory once.
@@ -96,7 +99,7 @@ def dispatch(
     unit = _unit(bits, dims, gather)
     units = -(-extent(dims) * bits // unit)
     dims = closed(dims)
-    again = Repeats.of(bits, dims, units, unit)
+    again = Repeats.of(bits, dims, units)
     is_more = gather or unit < UNIT or any(map(_stays, dims))
     at_once = 2 if again.times == 1 and is_more else 1
     wg = GATHER_WG_SIZE if gather else WG_SIZE
@@ -126,7 +129,8 @@ def dispatch(
         groups, shared = prod(sizes[: turning + 1]) * pieces, _IN_TURN.replace("GROUP", str(group))
     loads = 4 * abs(last.source) + 1  # of a unit that is shifted out of words
     is_turning = not (in_one or gather) and last.source != 0 and last.size < TURNING * group
-    is_shifted = bits < 32 and last.size >= group and abs(last.source) <= STEPS
+    is_near = unit == UNIT and abs(last.source) <= STEPS
+    is_shifted = bits < 32 and last.size >= group and is_near
     is_shifted = is_shifted and not (is_turning and group < 2 * loads)
     in_units = is_shifted and not gather and in_one and _starts_units(bits, dims, base)
     bound = "vec4<u32>" if bits == UNIT or in_units else word_type(bits)
@@ -155,7 +159,8 @@ _UNITS = {32: "u32", 64: "vec2<u32>", UNIT: "vec4<u32>"}
 
 def _unit(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> int:
     """Bits that an invocation makes at a time."""
-    return UNIT if gather or abs(dims[-1].source) <= STEPS else max(bits, 32)
+    is_apart = abs(dims[-1].source) >= APART and not gather and not any(map(_stays, dims))
+    return max(bits, 32) if is_apart else UNIT
 
 
 _IN_ORDER = """\
@@ -215,19 +220,19 @@ class Repeats:
     apart: int  # units from one time to the next
 
     @classmethod
-    def of(cls, bits: int, dims: tuple[Dim, ...], units: int, unit: int = UNIT) -> Repeats:
+    def of(cls, bits: int, dims: tuple[Dim, ...], units: int) -> Repeats:
         """The outermost loop that stays and whose steps come in whole units, a few at a time."""
         for d, dim in enumerate(dims[:-1]):
             step = dim.out * bits
-            whole = unit // gcd(step, unit)
+            whole = UNIT // gcd(step, UNIT)
             steps = -(-dim.size // (MOST_REPEATS * whole)) * whole
             if d:  # others go on behind it
                 shares = (dim.size // n for n in range(MOST_REPEATS, 0, -1) if dim.size % n == 0)
                 steps = next((n for n in shares if n % whole == 0), dim.size)
             if not _stays(dim) or steps >= dim.size:
                 continue
-            if d == 0 or dims[d - 1].out * bits % unit == 0:
-                apart, outer = steps * step // unit, count(dims[:d])
+            if d == 0 or dims[d - 1].out * bits % UNIT == 0:
+                apart, outer = steps * step // UNIT, count(dims[:d])
                 made = min(units, outer * apart)
                 return cls(d, steps, -(-dim.size // steps), made, apart)
         return cls(0, dims[0].size, 1, units, units)

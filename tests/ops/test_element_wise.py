@@ -95,6 +95,20 @@ def test_large_operands_across_are_made_in_parts(device: dml.Device) -> None:
         same_bits(op(gpu.upload(desc.a_tensor, a), gpu.upload(desc.b_tensor, b)).numpy(), x + y)
 
 
+@pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16", "UINT8", "INT64"])
+@pytest.mark.parametrize(("step", "bits"), [(1, 128), (4, 128), (5, 32), (8, 32)])
+def test_groups_are_a_word_where_elements_are_apart(
+    device: dml.Device, data_type: str, step: int, bits: int
+) -> None:
+    """Of more, invocations side by side would read what is far from each other."""
+    one = dml.DataType[data_type]
+    packed, apart = (dml.TensorDesc(one, (4096,), (n,)) for n in (1, step))
+    desc = dml.ElementWiseAddDesc(a_tensor=packed, b_tensor=apart, output_tensor=packed)
+    with as_gpu(device) as gpu:
+        (dispatch,) = gpu.compile(desc).plan.dispatches
+        assert dispatch.params["count"] == 4096 * one.bits // max(bits, one.bits)
+
+
 OPERATORS = {
     "ElementWiseAddDesc": np.add,
     "ElementWiseMaxDesc": np.maximum,
@@ -108,7 +122,7 @@ def view(rng: np.random.Generator, dtype: str, sizes: tuple[int, ...]) -> tuple[
     if rng.random() < 0.5:
         rng.shuffle(order)
     still = {d for d in order if rng.random() < 0.2}
-    step = int(rng.choice([1, 1, 1, 2, 3, 4]))
+    step = int(rng.choice([1, 1, 1, 2, 3, 4, 6, 9]))
     for d in (d for d in reversed(order) if d not in still):
         strides[d] = step
         step = step * sizes[d] + int(rng.choice([0, 0, 1, 3, 8]))
