@@ -49,6 +49,7 @@ GROUPS = 512  # large workgroups that a large GPU has at once
 CPU_ENOUGH = 64
 HELD_UNITS = 4  # of whole lines that an invocation reduces by itself
 FOLDED = 64  # units of short rows that are taken as one
+SIDES = 8  # positions side by side are a multiple of it
 FEW = 32  # neighbours below which a row is too short for a whole subgroup
 ROW_BYTES = 128  # of a row that is read at once without its neighbours
 PLAIN_LOADS = 128  # of an invocation, at most, in a kernel that is not made for one shape
@@ -114,10 +115,13 @@ class Shape:
 
     @property
     def rest(self) -> int:
-        """Loads of each lane for what is behind the whole rounds of all segments."""
+        """Loads of each lane for what is behind the whole rounds of all segments.
+
+        On a GPU as many as in a round, so that shapes share kernels: some are made in vain.
+        """
         lanes = self.segments * self.lanes
         left = -(-self.length // lanes) - self.rounds * self.at_once
-        return self.at_once if self.is_plain and left else left
+        return max(left, self.at_once) if left and not self.on_cpu else left
 
     @property
     def parts(self) -> int:
@@ -218,7 +222,10 @@ class Shape:
         elif slots == 1:
             granules = -(-self.threads // granule)
             most = least // granule if few else self.wg // lanes // granule
-            side = -(-granules // -(-granules // most)) * granule  # the last one as full as others
+            side = -(-granules // -(-granules // most))  # the last one as full as others
+            if not few and granule == 1:
+                side = min(most, -(-side // SIDES) * SIDES)  # so that shapes share kernels
+            side *= granule
             is_row = not tile and beside >= self.threads and 2 * self.threads <= self.wg
             in_words = loaded >= 4 * self.columns  # narrow ones were not faster so
             if is_row and in_words and side * loaded % SECTOR:
