@@ -106,6 +106,31 @@ def test_no_function_of_a_kernel_is_named_like_one_of_a_library() -> None:
         assert libraries.isdisjoint(named), file.name
 
 
+def test_of_a_library_comes_what_is_called_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
+    code = "fn sign(a: f32) -> f32 { return f32_sign(f32_add(a, f32_one())); }"
+    lines, imported = source.expanded("move/tile", {}, code)
+    found = {name for name in re.findall(r"^fn (\w+)", "\n".join(lines), re.M) if "f32_" in name}
+    called = {"f32_sign", "f32_add", "f32_one", "f32_magnitude", "f32_is_negative"}
+    assert found == called
+    assert "number/f32" in imported
+    assert lines.count("fn f32_one() -> f32 { return 1.0; }") == 1
+
+
+def test_every_function_of_a_library_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In its own file, whole; other files stand in for some, with the same names."""
+    monkeypatch.undo()
+    for folder in ("number", "math"):
+        for file in source.library(folder):
+            functions = source._functions(f"{folder}/{file}")
+            for name, lines in functions.items():
+                assert "\n".join(lines).count("{") == "\n".join(lines).count("}")
+                prefix, _, rest = name.partition("_")
+                assert not name or source._library_file(prefix, rest)
+
+
 def test_a_repeated_line_is_written_out_on_one_line() -> None:
     assert assemble("counts", {}).text.splitlines() == [
         "a0;",

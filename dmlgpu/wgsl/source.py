@@ -11,7 +11,8 @@ those of the file:
     #param axis_size: u32           a number that the plan gives, `params.axis_size`; see params.py
 
 Snippets go behind the kernel. Functions of the libraries number/ and math/ need no import: a call
-of `i64_add` or `math_exp` brings in number/i64.wgsl or math/exp.wgsl.
+of `i64_add` or `math_exp` brings in that function of number/i64.wgsl or math/exp.wgsl, and the
+structures of the file, but none of its other functions: compilers read what nobody calls, too.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dmlgpu.errors import DeviceError
 
 _IMPORT = re.compile(r"^#import ([\w/]+)$")
 _REPEAT = re.compile(r"^\s*#repeat (\d+): (.*)$")
+_FUNCTION = re.compile(r"^fn (\w+)\(")
 _CALL = re.compile(r"\b([a-z]+[0-9]*)_(\w+)\s*\(")
 
 
@@ -49,6 +51,21 @@ def read(name: str) -> str:
 
 
 @cache
+def _functions(name: str) -> dict[str, list[str]]:
+    """The lines of each function of a library's file; those of its structures, under ""."""
+    found: dict[str, list[str]] = {"": []}
+    of = ""
+    for line in read(name).splitlines():
+        if match := _FUNCTION.match(line):
+            of = match[1]
+        if line and not line.startswith("//"):
+            found.setdefault(of, []).append(line)
+        if line.endswith("}") and not line.startswith(" "):
+            of = ""
+    return found
+
+
+@cache
 def library(folder: str) -> frozenset[str]:
     """The files of a library: number or math."""
     return frozenset(path.stem for path in (shader_folder() / folder).glob("*.wgsl"))
@@ -68,6 +85,7 @@ def _expanded(
     lines = read(shader).splitlines() + code.splitlines()
     folder = shader.rpartition("/")[0]
     imported: set[str] = set()
+    called: set[str] = set()
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -79,10 +97,14 @@ def _expanded(
         elif match := _REPEAT.match(line):
             lines[at] = " ".join(match[2].replace("$", str(k)) for k in range(int(match[1])))
         for call in _CALL.finditer(lines[at].partition("//")[0]):
-            found = _library_file(call[1], call[2])
-            if found is not None and found not in imported:
+            name = f"{call[1]}_{call[2]}"
+            found = None if name in called else _library_file(call[1], call[2])
+            if found is not None:
+                called.add(name)
+                functions = _functions(slots.get(found, found))
+                lines += functions[""] if found not in imported else []
+                lines += functions.get(name, [])
                 imported.add(found)
-                lines += read(slots.get(found, found)).splitlines()
         at += 1
     return tuple(lines), frozenset(imported)
 
