@@ -41,10 +41,10 @@ class DataType(IntEnum):
     UINT4 = 12
     INT4 = 13
 
-    @property
-    def bits(self) -> int:
-        """Width of one element; 0 for UNKNOWN."""
-        return int(self.name.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") or 0)
+    bits: int  # width of one element; 0 for UNKNOWN
+
+    def __init__(self, _: int) -> None:
+        self.bits = int(self._name_.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") or 0)
 
     @property
     def numpy(self) -> np.dtype[Any]:
