@@ -41,6 +41,7 @@ CPU_LEFT = 8  # times as many words are read as are left of them
 CPU_NEAR = 2048  # bytes of a row that the next one is not far behind, so that there may be many
 CPU_TERMS = 64  # values that are combined without a loop
 CPU_HALVES = 16  # of halves, which take several values each to be converted
+CPU_LOADS = (64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)  # of a round: so shapes share kernels
 CPU_TURNS = 64  # positions of an invocation
 AT_ONCE = 8  # loads that an invocation has under way before it combines any
 AT_ONCE_OF_UNITS = 4  # of 16 bytes each
@@ -282,6 +283,7 @@ class Shape:
             halves = self.reading is not None and any(o.bits == 16 for o in self.reading.operands)
             terms = CPU_HALVES if halves else CPU_TERMS
             at_once = 1 if looped else min(each, max(1, terms // self.columns))
+            at_once = next(n for n in CPU_LOADS if n <= at_once)
             looped = False
         segments = max(1, self.length // (lanes * each))
         side = self.threads

@@ -174,6 +174,7 @@ class Reduction:
             "threads": shape.threads,
             "segments": shape.segments,
             "rounds": shape.rounds,
+            "rest": shape.rest,
             "length": shape.length,
             "elements": prod(self.layout.sizes[a] for a in self.axes),
             "kept": eight([d.size for d in shape.kept]),

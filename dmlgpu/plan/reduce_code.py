@@ -439,13 +439,13 @@ class Kernel:
         if not shape.rest:
             return []
         before = f"params.segments * params.rounds * {shape.lanes * shape.at_once}u"
-        begin = f"segment * {shape.rest * shape.lanes}u + near_lane"
-        lines = [f"  let behind = {before} + {begin};"]
+        rest = "params.rest" if shape.on_cpu else f"{shape.rest}u"
+        lines = [f"  let behind = {before} + segment * {rest} * {shape.lanes}u + near_lane;"]
         if not shape.on_cpu:
             return [*lines, *self._round("acc", "behind", shape.rest, is_rest=True)]
         return [
             *lines,
-            f"  for (var i = 0u; i < {shape.rest}u; i += 1u) {{",
+            "  for (var i = 0u; i < params.rest; i += 1u) {",
             *self._round("acc", f"behind + i * {shape.lanes}u", 1, is_rest=True),
             "  }",
         ]
