@@ -251,6 +251,8 @@ class CompiledOperator:
                 tensors.append(given)
                 continue
             label = f"{operator}: {name}"
+            if given is None:
+                raise BindingError(f"{label} is None; it must be a Tensor or an array")
             values = as_bytes(as_array(label, given))
             counts = [n for n in values.shape if n != 1]
             if values.dtype != desc.data_type.numpy or counts != [n for n, _ in desc.steps]:

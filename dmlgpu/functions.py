@@ -15,6 +15,7 @@ from functools import wraps
 from inspect import Parameter, Signature, cleandoc, signature
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 
 from dmlgpu.arguments import is_plain, plain_key
@@ -209,7 +210,7 @@ def gather_nd(
     """GATHER_ND: the blocks of `x` that the tuples along the last axis of `indices` name.
 
     Negative coordinates count from the end. The counts say how many trailing dimensions are
-    meant, all by default; the result has as many as NumPy would give it.
+    meant, all by default; the result has as many as NumPy would give it, and one at least.
 
     >>> dml.gather_nd([[1, 2], [3, 4]], [[1, 0], [0, -1]]).tolist()
     [3, 2]
@@ -379,7 +380,7 @@ def split(x: Array, sizes: Sequence[int], axis: int) -> Asked[tuple[Tensor, ...]
     >>> [piece.tolist() for piece in dml.split([1, 2, 3, 4, 5], [2, 3], axis=0)]
     [[1, 2], [3, 4, 5]]
     """
-    return Asked("SPLIT", x, output_sizes=tuple(sizes), axis=axis)
+    return Asked("SPLIT", x, output_sizes=sizes, axis=axis)
 
 
 @operator_function
@@ -423,11 +424,15 @@ def gather(
     """GATHER: the slices of `x` along an axis that `indices` name.
 
     Negative indices count from the end. `index_dimensions` says how many trailing dimensions of
-    the indices are meant, all by default; the result has as many as NumPy's `take` gives it.
+    the indices are meant, all by default; the result has as many as NumPy's `take` gives it, and
+    one at least.
 
     >>> dml.gather([[1, 2], [3, 4]], [1, 0, -1], axis=0).tolist()
     [[3, 4], [1, 2], [3, 4]]
     """
+    if index_dimensions is None:
+        rank = indices.ndim if isinstance(indices, Tensor) else np.ndim(indices)
+        index_dimensions = None if rank else 0
     meant = {} if index_dimensions is None else {"index_dimensions": index_dimensions}
     return Asked("GATHER", x, indices, axis=axis, **meant)
 

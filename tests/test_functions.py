@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -306,3 +307,58 @@ def test_a_wrapped_buffer_needs_no_copy_usage(device: dml.Device) -> None:
     raw = device.wgpu_device.create_buffer_with_data(data=values, usage="STORAGE")
     x = device.wrap(raw, dml.TensorDesc(dml.DataType.FLOAT32, values.shape))
     np.testing.assert_array_equal(x[1:].numpy(), values[1:])
+
+
+@pytest.mark.gpu
+def test_one_index_takes_its_axis_away(device: dml.Device) -> None:
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for index in (1, np.array(1), np.int64(1), device.tensor(np.array(1))):
+        found = dml.gather(device.tensor(x), index, 0)
+        np.testing.assert_array_equal(found.numpy(), x[1])
+
+
+STATE = np.zeros((1, 1, 1, 6), np.uint32)
+SQUARE = np.ones((2, 3), np.float32)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: dml.cast(SQUARE, None), "data type None has no DirectML type"),
+        (lambda: dml.split(SQUARE, 2, 0), "SPLIT: output_sizes is 2; it must be a sequence"),
+        (lambda: dml.random_generator(STATE), "RANDOM_GENERATOR: output_sizes is missing"),
+        (lambda: dml.padding(SQUARE, 0, 0, [1], [1]), "PADDING: start_padding has 1 entries"),
+        (lambda: dml.padding(SQUARE, 0, 0, [1, 1], [1]), "PADDING: end_padding has 1 entries"),
+        (lambda: dml.tile(SQUARE, [2]), "TILE: repeats has 1 entries; the tensors have 2"),
+        (lambda: dml.top_k(SQUARE, 1, 0), "TOP_K: k is 0; it must be at least 1"),
+        (
+            lambda: dml.reduce(np.ones(3, np.int32), dml.ReduceFunction.AVERAGE, [0]),
+            "REDUCE with function AVERAGE: input_tensor is INT32, which it has at no level",
+        ),
+        (
+            lambda: dml.element_wise_clip(SQUARE, min=0, max=10**400),
+            "max is an integer of 1329 bits; FLOAT32 has no such number",
+        ),
+        (
+            lambda: dml.element_wise_add1(
+                SQUARE, SQUARE, fused_activation=dml.ActivationCeluDesc(alpha=0)
+            ),
+            "ELEMENT_WISE_ADD1: fused_activation: ACTIVATION_CELU: alpha is 0",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(device: dml.Device, call: Any, said: str) -> None:
+    with pytest.raises((dml.InvalidDescError, dml.InvalidTypeError), match=re.escape(said)):
+        call()
+
+
+@pytest.mark.gpu
+def test_what_may_run_in_place_is_said(device: dml.Device) -> None:
+    d = dml.TensorDesc(dml.DataType.FLOAT32, (4,))
+    desc = dml.ElementWisePowDesc(input_tensor=d, exponent_tensor=d, output_tensor=d)
+    x, e = device.empty(d), device.empty(d)
+    with pytest.raises(dml.BindingError, match="it runs in place on input_tensor alone"):
+        device.compile(desc)(x, e, out=e)
+    with pytest.raises(dml.BindingError, match="exponent_tensor is None; it must be a Tensor or"):
+        device.compile(desc)(x, None)

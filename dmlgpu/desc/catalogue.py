@@ -48,6 +48,11 @@ class Entry:
         """The class of its descriptions: GatherNd1Desc."""
         return desc_name(self.name)
 
+    def name_of(self, desc: Any) -> str:
+        """The operator's name; with the attribute that decides on its table, where one does."""
+        told = (f" with {key} {getattr(desc, key).name}" for key in self.support_by)
+        return f"{self.name}{''.join(told)}"
+
     def support_of(self, desc: Any) -> Support:
         """The table for a description: REDUCE has one for each function."""
         for attribute, tables in self.support_by.items():

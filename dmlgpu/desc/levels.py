@@ -123,7 +123,7 @@ def check_support(
             kind = tensor.data_type
             later = [at for at, c in support.items() if plain in c and kind in c[plain].data_types]
             types = f"{level.name} allows {types_text(allowed.data_types)}"
-            never = ", which this operator has at no level"
+            never = ", which it has at no level"
             _refuse(f"{where} is {kind.name}", later, types, never)
 
 

@@ -60,6 +60,8 @@ class DataType(IntEnum):
     def from_numpy(cls, dtype: npt.DTypeLike) -> DataType:
         """The data type that holds a NumPy type's values."""
         try:
+            if dtype is None:  # which NumPy takes for float64
+                raise TypeError
             name = np.dtype(dtype).newbyteorder("=").name
         except (TypeError, ValueError, SyntaxError, LookupError, AttributeError, RuntimeError):
             name = dtype if isinstance(dtype, str) else ""

@@ -63,6 +63,8 @@ def real(name: str, value: Any) -> float:
         if isinstance(value, (str, bytes)):
             raise TypeError
         number = float(value)
+    except OverflowError:
+        raise InvalidDescError(f"{name} is {shown(value)}; FLOAT32 has no such number") from None
     except Exception:  # whatever an object's own conversion raises
         raise InvalidDescError(f"{name} is {shown(value)}; it must be a number") from None
     with np.errstate(over="ignore"):

@@ -174,7 +174,10 @@ def fused(operator: str, desc: Description | None) -> tuple[str, tuple[Parameter
         raise InvalidDescError(
             f"{operator}: fused_activation has tensors; those of a fused {name} must be None"
         )
-    row.check(desc)
+    try:
+        row.check(desc)
+    except InvalidDescError as error:
+        raise InvalidDescError(f"{operator}: fused_activation: {error}") from None
     parameters = tuple(
         Parameter(f"p_{field}", DataType.FLOAT32, value)
         for field, value in vars(desc).items()

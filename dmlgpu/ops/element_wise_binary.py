@@ -12,6 +12,7 @@ from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.enumerations import ScaleBias
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.errors import UnsupportedError
 from dmlgpu.ops.activation import check_fused_level, fused
 from dmlgpu.ops.elements import Row, like_first, records, row, saturated
 from dmlgpu.plan.elementwise import ElementWise
@@ -71,10 +72,24 @@ def power(d: ElementWisePowDesc) -> str:
         if exponent == "i32":
             power = f"math_ipow_signed({bits}, e, {minus_one})"
         return f"{base}_from_u32({power})"
-    value = f"math_pow(f32_from_{base}(x), f32_from_{exponent}(e))"
+    if base == "f32" and exponent == "i32":
+        return "math_pow_whole(x, u32(abs(e)), e < 0i)"
+    if base == "f32" and exponent == "u32":
+        return "math_pow_whole(x, e, false)"
+    value = f"math_pow(f32_from_{base}(x), e)"
     if base == "f32":
         return value
     return saturated(d.output_tensor.data_type, f"math_near_whole({value})")
+
+
+def check_power_level(d: ElementWisePowDesc, level: FeatureLevel) -> None:
+    """The exponents' type may be another from FL_3_0 on."""
+    base, exponent = d.input_tensor.data_type, d.exponent_tensor.data_type
+    if base is not exponent and level < FeatureLevel.FL_3_0:
+        raise UnsupportedError(
+            f"ELEMENT_WISE_POW: exponent_tensor is {exponent.name} and input_tensor {base.name}; "
+            f"different types are allowed from FL_3_0, and the level in force is {level.name}"
+        )
 
 
 def add1(d: ElementWiseAdd1Desc) -> ElementWise:
@@ -111,7 +126,7 @@ ROWS = (
         "(a + b) / 2; the sum of integers wraps first.",
         {"f32": "(a + b) * 0.5", "i32": "i32_div(a + b, 2i)", "u32": "(a + b) / 2u"},
     ),
-    Row(ElementWisePowDesc, power),
+    Row(ElementWisePowDesc, power, check_level=check_power_level),
     binary("MODULUS_TRUNCATE", "the remainder with the sign of a.", "T_rem(a, b)"),
     binary("MODULUS_FLOOR", "the remainder with the sign of b.", "T_mod(a, b)"),
     binary("ATAN_YX", "the angle of the point with y = a and x = b.", "math_atan2(a, b)"),

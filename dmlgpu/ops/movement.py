@@ -12,6 +12,7 @@ from typing import Any
 from dmlgpu.desc.description import Description, Int, Output, entry_of
 from dmlgpu.desc.enumerations import DepthSpaceOrder
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
+from dmlgpu.desc.values import sequence
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.elements import like_first
 from dmlgpu.ops.slice import check_window
@@ -328,9 +329,8 @@ def infer_split(given: Given) -> dict[str, tuple[TensorDesc, ...]]:
     require(given, "axis", "output_sizes")
     source: TensorDesc = given.input_tensor
     axis = min(given.axis, source.rank - 1)
-    pieces = tuple(
-        TensorDesc(source.data_type, put(source.sizes, axis, size)) for size in given.output_sizes
-    )
+    sizes = sequence("SPLIT: output_sizes", given.output_sizes, "integers")
+    pieces = tuple(TensorDesc(source.data_type, put(source.sizes, axis, size)) for size in sizes)
     if not pieces:
         raise InvalidDescError("SPLIT: output_sizes is empty; there is at least one piece")
     return {"output_tensors": pieces}
@@ -383,7 +383,8 @@ def infer_tile(given: Given) -> dict[str, TensorDesc]:
     """The sizes of the input times the repeats."""
     require(given, "repeats")
     source: TensorDesc = given.input_tensor
-    sizes = _tiled(source.sizes, given.repeats) or source.sizes
+    per_dimension(given.operator, "repeats", given.repeats, source.rank)
+    sizes = _tiled(source.sizes, given.repeats)
     return {"output_tensor": TensorDesc(source.data_type, sizes)}
 
 

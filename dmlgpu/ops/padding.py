@@ -167,11 +167,12 @@ def infer_padding(given: Given) -> dict[str, TensorDesc]:
     for name in ("start_padding", "end_padding"):
         if getattr(given, name) is None:
             setattr(given, name, (0,) * source.rank)
+        per_dimension(given.operator, name, getattr(given, name), source.rank)
     if hasattr(given, "padding_value_data_type") and given.padding_value_data_type is None:
         given.padding_value_data_type = source.data_type
     if given.padding_value is None:
         given.padding_value = 0
-    sizes = _padded(source.sizes, given.start_padding, given.end_padding) or source.sizes
+    sizes = _padded(source.sizes, given.start_padding, given.end_padding)
     return {"output_tensor": TensorDesc(source.data_type, sizes)}
 
 

@@ -11,6 +11,7 @@ from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.enumerations import RandomGeneratorType
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
 from dmlgpu.errors import InvalidDescError
+from dmlgpu.ops.movement import require
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Given, Operator, Together, Work
 from dmlgpu.plan.random import Philox
@@ -50,7 +51,8 @@ def check(d: RandomGeneratorDesc) -> None:
 
 def infer(given: Given) -> dict[str, TensorDesc]:
     """The sizes are what is asked for; nothing says them but `output_sizes`."""
-    return {"output_tensor": TensorDesc(DataType.UINT32, given.output_sizes or (1,))}
+    require(given, "output_sizes")
+    return {"output_tensor": TensorDesc(DataType.UINT32, given.output_sizes)}
 
 
 def work(d: RandomGeneratorDesc) -> Together:

@@ -87,6 +87,8 @@ def check(d: TopKDesc) -> None:
 def infer(given: Given) -> dict[str, TensorDesc]:
     """The input's sizes with `k` along the axis, and 32-bit indices."""
     require(given, "axis", "k")
+    if given.k < 1:
+        raise InvalidDescError(f"{given.operator}: k is {given.k}; it must be at least 1")
     source: TensorDesc = given.input_tensor
     sizes = put(source.sizes, min(given.axis, source.rank - 1), given.k)
     return {

@@ -233,7 +233,7 @@ def validate(desc: Description, level: FeatureLevel) -> None:
             if not (field.optional and value is None):
                 _check_tensors(f"{facts.name}: {field.name}", value, field)
     tensors = desc.tensors()
-    check_support(facts.name, facts.support_of(desc), tensors, level)
+    check_support(facts.name_of(desc), facts.support_of(desc), tensors, level)
     for name, output in desc.outputs().items():
         if output.overlaps_itself:
             raise InvalidDescError(

@@ -200,10 +200,12 @@ class Executable:
         operator, told = self.operator.name, self._out(field)
         mine = (given.offset, given.offset + desc.total_tensor_size_in_bytes)
         other = (out.offset, out.offset + made.total_tensor_size_in_bytes)
-        if name not in self.operator.entry.alias.get(field, ()):
+        alias = self.operator.entry.alias.get(field, ())
+        if name not in alias:
+            only = f"it runs in place on {' or '.join(alias)} alone" if alias else ""
             raise BindingError(
-                f"{operator}: {told} overlaps {name} (bytes {mine[0]} to {mine[1]}); this operator "
-                "cannot run in place"
+                f"{operator}: {told} overlaps {name} (bytes {mine[0]} to {mine[1]}); "
+                + (only or "this operator cannot run in place")
             )
         if mine != other:
             raise BindingError(
