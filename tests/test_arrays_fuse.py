@@ -236,3 +236,20 @@ def test_what_cannot_be_traced_says_so(device: dml.Device, wrong: Any) -> None:
 def test_nothing_follows_a_reduction(device: dml.Device, function: Any) -> None:
     with pytest.raises(dml.UnsupportedError, match=r"^fuse: sum must be the last step; more f"):
         dml.fuse(function)(device.tensor(np.ones((2, 3), np.float32)))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float16"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: (a / 3).sum(axis=0),
+        lambda a: (a / 3).var(axis=0),
+        lambda a: (dnp.sqrt(dnp.abs(dnp.sin(a * 0.7) + dnp.exp(-a * a))) * 1.7).sum(axis=0),
+    ],
+    ids=["sum", "variance", "long"],
+)
+def test_sums_across_add_in_the_same_order(device: dml.Device, f: Any, dtype: str) -> None:
+    """Whatever the types are that the terms are made of, and however long that takes to say."""
+    x = device.tensor(np.random.default_rng(3).integers(-5, 9, (70, 65)).astype(dtype))
+    assert dml.fuse(f)(x).tobytes() == f(x).tobytes()

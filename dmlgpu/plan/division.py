@@ -182,6 +182,7 @@ class Shape:
         beside: int = FEW,
         is_heavy: bool = False,
         steps: int = 1,
+        terms: int = CPU_TERMS,
     ) -> Shape:
         """The same with as many lanes and segments as keep the adapter busy.
 
@@ -190,7 +191,7 @@ class Shape:
         words or ends to be left out, registers let fewer run at once.
         """
         if adapter.is_cpu:
-            return self._on_cpu(steps)
+            return self._on_cpu(steps, terms)
         if self.is_plain:
             return self._plainly()
         at_once = AT_ONCE_OF_UNITS if loaded >= UNIT // 8 else AT_ONCE
@@ -268,9 +269,12 @@ class Shape:
         at_once = min(most, 1 << (-(-self.length // lanes) - 1).bit_length())
         return replace(self, lanes=lanes, side=side, per_group=side, at_once=at_once, segments=1)
 
-    def _on_cpu(self, steps: int) -> Shape:
-        """The same for the vectors of a CPU adapter; across lines, segments have so many steps."""
-        lanes, at_once, looped, wg = 1, CPU_AT_ONCE, self.looped, self.wg
+    def _on_cpu(self, steps: int, terms: int) -> Shape:
+        """The same for the vectors of a CPU adapter.
+
+        Across lines segments have so many steps, of which so many values are combined at once.
+        """
+        lanes, at_once, wg = 1, CPU_AT_ONCE, self.wg
         enough = -(-self.length * self.threads // (CPU_ENOUGH * VECTOR))  # loads of each vector
         if self.kind == "along":
             together = self.over == 1 and self.length >= VECTOR * CPU_LONG
@@ -280,11 +284,8 @@ class Shape:
         else:
             lanes = max(1, VECTOR // self.threads)
             each = max(1, min(steps, max(64, enough), self.length // lanes))
-            halves = self.reading is not None and any(o.bits == 16 for o in self.reading.operands)
-            terms = CPU_HALVES if halves else CPU_TERMS
-            at_once = 1 if looped else min(each, max(1, terms // self.columns))
+            at_once = min(each, max(1, terms // self.columns))
             at_once = next(n for n in CPU_LOADS if n <= at_once)
-            looped = False
         segments = max(1, self.length // (lanes * each))
         side = self.threads
         if side * lanes > VECTOR:
@@ -298,7 +299,6 @@ class Shape:
             wg=-(-side * lanes // VECTOR) * VECTOR,
             lanes=lanes,
             at_once=at_once,
-            looped=looped,
             segments=segments,
             turns=turns,
             side=side * turns,
@@ -576,8 +576,9 @@ def _across(
     near = FEW if tile or group > 1 else -(-beside // columns)
     steps = max(CPU_STEPS, CPU_LEFT * 32 * words // bits)
     steps = CPU_ROUNDS if beside * bits <= CPU_NEAR * 8 else steps
-    granule = granule if tile else 1
-    shape = made.divided(loaded, adapter, granule, near, is_heavy=words > 1, steps=steps)
+    granule, terms = granule if tile else 1, CPU_HALVES if bits == 16 else CPU_TERMS
+    heavy = words > 1
+    shape = made.divided(loaded, adapter, granule, near, heavy, steps=steps, terms=terms)
     return _within(shape, words, granule, adapter) if tile else shape
 
 
