@@ -137,7 +137,12 @@ class Conversions:
             return self.numpy().tolist()
 
     def item(self: Any, *index: int) -> Any:
-        """The only element, or the one at these positions, as a Python number."""
+        """The only element, or the one at these positions, as a Python number.
+
+        One position counts the elements of all dimensions.
+        """
+        if len(index) == 1 and self.ndim > 1:
+            return self.ravel()[index].item()
         if index:
             return self[index].item()
         if self.size != 1:

@@ -17,11 +17,14 @@ from dmlgpu.array.chain import Chain, Constant, Ending, Place, Step, converted
 from dmlgpu.array.functions import FUNCTIONS, computing_type
 from dmlgpu.array.promotion import (
     BOOL,
+    INT64,
+    UINT64,
     DType,
     check_fits,
     compared,
     data_type_of,
     is_number,
+    is_python,
     promoted,
 )
 from dmlgpu.array.reductions import Reduced
@@ -29,6 +32,7 @@ from dmlgpu.desc.indexing import Window
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.desc.views import broadcast, broadcast_shapes, packed
 from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.plan.values import class_of
 from dmlgpu.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -160,7 +164,7 @@ def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) 
 
 def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
     """Writes a value, broadcast, to the elements that a basic index names."""
-    (source,) = given(device, (value,))
+    source = assigned(device, value, target.dtype)
     if 0 in window.shape or not target.size:
         check_value(source, window.shape)
         return
@@ -229,6 +233,13 @@ def given(device: Device, operands: Sequence[Any]) -> list[Any]:
     return [x if isinstance(x, Tensor) or is_number(x) else device.tensor(x) for x in operands]
 
 
+def assigned(device: Device, value: Any, dtype: DType) -> Any:
+    """A value for elements of a type, which lists of Python numbers have from the beginning."""
+    if isinstance(value, (list, tuple)) and is_python(value):
+        return device.tensor(value, dtype)
+    return given(device, (value,))[0]
+
+
 def _key(operand: Any) -> Hashable:
     """What a prepared function depends on of an operand."""
     return operand.key[2] if isinstance(operand, Tensor) else number_key(operand)
@@ -241,6 +252,9 @@ def formula(name: str, given: Sequence[Any]) -> Formula:
         raise InvalidTypeError(f"{name} takes {made.arity} operands; {len(given)} are given")
     dtypes = [x.dtype for x in given if isinstance(x, Tensor)]
     numbers = [x for x in given if not isinstance(x, Tensor)]
+    if made.compares and set(dtypes) == {INT64, UINT64} and not numbers:
+        both = [f"wide_from_{class_of(data_type_of(t))}(x{n})" for n, t in enumerate(dtypes)]
+        return Formula(_with_operands(made.text_of("wide"), both), (), BOOL)
     if made.compares:
         common, numbers = compared(dtypes, numbers)
     else:
@@ -253,8 +267,13 @@ def formula(name: str, given: Sequence[Any]) -> Formula:
         if exact is not None:
             return formula(exact, given[:1])
     names, constants = _named(given, numbers, dtype)
-    text = re.sub(r"\b[abc]\b", lambda m: names["abc".index(m[0])], made.expression(dtype))
+    text = _with_operands(made.expression(dtype), names)
     return Formula(text, constants, BOOL if made.is_truth else dtype)
+
+
+def _with_operands(text: str, names: Sequence[str]) -> str:
+    """An expression of `a`, `b` and `c` with operands in their places."""
+    return re.sub(r"\b[abc]\b", lambda m: names["abc".index(m[0])], text)
 
 
 def selection(given: Sequence[Any]) -> Formula:

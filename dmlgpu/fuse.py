@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
+from types import MethodType
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -270,6 +271,10 @@ class Fused:
         self._function = function
         self._kernels: dict[Hashable, Kernel | None] = {}
         update_wrapper(self, function)
+
+    def __get__(self, instance: Any, _: type | None = None) -> Any:
+        """As a method, with the object as its first argument."""
+        return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         device = device_of(*args, *named.values())

@@ -21,7 +21,7 @@ from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.indexing import Arrays, Window, coordinates, is_mask, lie_together, positions
 from dmlgpu.desc.tensor import DataType, packed_strides
 from dmlgpu.desc.views import broadcast_shapes, packed
-from dmlgpu.elements import check_value, check_writable, given
+from dmlgpu.elements import assigned, check_value, check_writable
 from dmlgpu.errors import IndexRangeError, InvalidDescError, InvalidIndexError
 from dmlgpu.plan.loops import Dim
 from dmlgpu.tensor import Tensor
@@ -135,7 +135,7 @@ def _taking(
 
 def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
     """Writes a value, broadcast, to what an index with arrays names; of repeated ones, the last."""
-    (source,) = given(device, (value,))
+    source = assigned(device, value, x.dtype)
     mask = index.leading_mask(x.shape)
     if mask is not None and mask.size and _is_alike_in_rows(source, x.ndim - mask.ndim):
         _put_masked(device, x, mask, source)

@@ -17,6 +17,7 @@ from dmlgpu.array.promotion import (
     DType,
     check_computes,
     dtype_of,
+    is_python,
     wide_sum,
 )
 from dmlgpu.desc import views
@@ -511,6 +512,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
                 return result
         axis = views.axis_of("take", axis, self.ndim)
         given = _integers("take", indices)
+        if mode in ("clip", "wrap") and given.dtype.itemsize < 4:
+            given = given.astype(np.int32)  # which has the size of every axis
         if mode == "clip":
             given = given.clip(0, self.shape[axis] - 1)
         elif mode == "wrap":
@@ -529,11 +532,16 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         >>> y.tolist()
         [[7, 1, 2], [3, 4, 8]]
         """
-        flat, size = self.reshape(-1, copy=False), int(np.prod(np.shape(indices)))
-        given = (values if isinstance(values, Tensor) else self.device.tensor(values)).ravel()
+        flat, size = self.reshape(-1), int(np.prod(np.shape(indices)))
+        if not isinstance(values, Tensor):
+            wanted = self.dtype if is_python(values) else None
+            values = self.device.tensor(values, wanted)
+        given = values.ravel()
         if size and given.size:
             given = given.take(np.arange(size) % given.size) if size != given.size else given
             flat[_integers("put", indices).reshape(-1)] = given
+            if flat.storage is not self.storage:  # the strides allow no view
+                self[...] = flat.reshape(self.shape)
 
     def nonzero(self) -> tuple[Tensor, ...]:
         """The coordinates of the elements that are not 0, a tensor of int32 for each axis.

@@ -212,6 +212,8 @@ def converted(text: str, source: DType, target: DType) -> str:
     if class_of(have) == class_of(want):
         # Of one class of values: a narrower type wraps when the value is written or rounded.
         return text
+    if (have, want) == (DataType.FLOAT64, DataType.FLOAT16):
+        return f"f64_odd_f32({text})"  # FLOAT32 in between must not round
     made = f"{class_of(want)}_from_{class_of(have)}({text})"
     if source.kind != "f" or target.kind == "f" or target.itemsize > 2:
         return made

@@ -33,7 +33,16 @@ class Function:
         if not isinstance(text, str):
             keys = (dtype.name, kind, "*")
             text = next(text[key] for key in keys if key in text)
-        return re.sub(r"\bT_(?=\w)", f"{kind}_", text).replace("BITS", f"{dtype.itemsize * 8}u")
+        return _of_class(text, kind).replace("BITS", f"{dtype.itemsize * 8}u")
+
+    def text_of(self, kind: str) -> str:
+        """The expression for a class of values, where there is one for all."""
+        assert isinstance(self.text, str)
+        return _of_class(self.text, kind)
+
+
+def _of_class(text: str, kind: str) -> str:
+    return re.sub(r"\bT_(?=\w)", f"{kind}_", text)
 
 
 def _truth(condition: str) -> str:

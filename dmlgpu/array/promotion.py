@@ -150,6 +150,8 @@ def host_array(what: str, value: Any, dtype: Any = None) -> npt.NDArray[Any]:
     """
     wanted = None if dtype is None else dtype_of(f"{what}: dtype", dtype)
     values = as_array(what, value)
+    if values.dtype == object and is_python(value):
+        raise NumberRangeError(f"{what}: no integer type holds all of {shown(value)}")
     if wanted is None and values.dtype in (FLOAT64, INT64) and is_python(value):
         if values.dtype == FLOAT64:
             wanted = FLOAT32
@@ -165,15 +167,27 @@ def host_array(what: str, value: Any, dtype: Any = None) -> npt.NDArray[Any]:
         return values
     if values.dtype.kind not in "biuf":
         DataType.from_numpy(values.dtype)
-    if wanted.kind in "iu" and values.dtype.kind in "iu" and is_python(value) and values.size:
-        check_fits(int(values.min()), wanted)
-        check_fits(int(values.max()), wanted)
+    if wanted.kind in "iu" and is_python(value) and values.size:
+        ends = (values.min().item(), values.max().item()) if values.dtype.kind in "iu" else ()
+        for number in ends or np.array(value, object).flat:
+            check_fits(number, wanted)
+    return host_cast(values, wanted)
+
+
+def host_cast(values: npt.NDArray[Any], dtype: DType) -> npt.NDArray[Any]:
+    """Values as another type holds them, by the rules of `astype`: floats saturate, NaN is 0."""
     with np.errstate(all="ignore"):
-        return values.astype(wanted)
+        if dtype.kind not in "iu" or values.dtype.kind != "f":
+            return values.astype(dtype)
+        info = np.iinfo(dtype)
+        below, above = values <= info.min, values >= float(info.max)
+        made = np.where(below | above | np.isnan(values), 0, values).astype(dtype)
+        made[below], made[above] = info.min, info.max
+        return made
 
 
 def is_python(value: Any) -> bool:
     """Whether a value is Python numbers alone, in lists or not, and no array of anyone's."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         return all(map(is_python, value))
     return isinstance(value, (bool, int, float)) and not isinstance(value, np.generic)

@@ -19,6 +19,7 @@ from dmlgpu.array.promotion import (
     data_type_of,
     dtype_of,
     fits,
+    host_cast,
     is_number,
     kind_of,
 )
@@ -191,7 +192,7 @@ def linspace(
         raise InvalidDescError(f"linspace: {error}") from None
     if wanted.kind in "iu":
         values = np.floor(values)
-    return _device(device).tensor(values.astype(wanted))
+    return _device(device).tensor(host_cast(values, wanted))
 
 
 def eye(

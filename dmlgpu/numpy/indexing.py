@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dmlgpu.array.promotion import is_python
 from dmlgpu.desc import views
 from dmlgpu.desc.host import as_array
+from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
@@ -88,7 +90,9 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
         raise InvalidIndexError(
             f"put_along_axis: indices of shape {given.shape} cannot be broadcast to {shape}"
         )
-    updates = asarray(values, device=x.device).astype(x.dtype, copy=False).broadcast_to(shape)
+    wanted = x.dtype if is_python(values) else None
+    updates = asarray(values, dtype=wanted, device=x.device).astype(x.dtype, copy=False)
+    updates = updates.broadcast_to(shape)
     if 0 in shape:
         return
     wide = np.broadcast_to(given, shape)
@@ -99,10 +103,12 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
 def unravel_index(indices: Any, shape: Any, /, *, order: str = "C") -> tuple[Tensor, ...]:
     """The coordinates, in an array of this shape, of positions in the flattened one.
 
-    The last axis counts fastest, or the first one where `order` is "F".
+    The last axis counts fastest, or the first one where `order` is "F". Positions given as an array
+    are checked; those on the device are not.
     """
     sizes = views.shape_of("unravel_index", (shape,))
-    rest, found = asarray(indices), []
+    _check_places("unravel_index", indices, prod(sizes))
+    rest, found = _of_places(indices, None), []
     for size in sizes[:-1] if order == "F" else reversed(sizes[1:]):
         found.append(rest % size)
         rest = rest // size
@@ -114,7 +120,8 @@ def ravel_multi_index(
 ) -> Tensor:
     """The positions, in the flattened array, of coordinates in an array of these sizes.
 
-    Coordinates out of range are clamped, as in all indexing on the GPU, unless `mode` is "wrap".
+    Coordinates given as arrays are checked; those on the device are clamped, as in all indexing on
+    the GPU. With `mode="clip"` all are, and with "wrap" they are counted round and round.
     """
     sizes = views.shape_of("ravel_multi_index", (dims,))
     if len(multi_index) != len(sizes):
@@ -129,9 +136,30 @@ def ravel_multi_index(
     made = asarray(0, device=device)
     pairs = list(zip(multi_index, sizes, strict=True))
     for given, size in reversed(pairs) if order == "F" else pairs:
-        at = asarray(given, device=device)
+        if mode == "raise":
+            _check_places("ravel_multi_index", given, size)
+        at = _of_places(given, device)
         made = made * size + (at % size if mode == "wrap" else at.clip(0, size - 1))
     return made
+
+
+def _check_places(what: str, given: Any, size: int) -> None:
+    """Refuses positions outside of an axis that are known to the host."""
+    if isinstance(given, Tensor):
+        return
+    values = as_array(f"{what}: indices", given)
+    if values.dtype.kind in "iu" and values.size:
+        for worst in (values.min(), values.max()):
+            if not 0 <= worst < size:
+                raise InvalidDescError(
+                    f"{what}: index {worst} is out of bounds for a size of {size}"
+                )
+
+
+def _of_places(given: Any, device: Device | None) -> Tensor:
+    """Positions in a type that has every size of an axis."""
+    at = asarray(given, device=device)
+    return at.astype(np.int32) if at.dtype.kind in "iu" and at.dtype != np.int64 else at
 
 
 def _along(what: str, x: Tensor, indices: Any, axis: int) -> tuple[Any, int]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dmlgpu.array.functions import FUNCTIONS
+from dmlgpu.array.promotion import promoted
 from dmlgpu.desc import views
 from dmlgpu.device import Device
 from dmlgpu.errors import AxisError, InvalidTypeError, UnsupportedError
@@ -65,6 +66,13 @@ def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[s
             "and np.asarray(x) brings one back"
         )
     name = UFUNCS.get(ufunc.__name__, ufunc.__name__)
+    # NumPy makes arrays of its numbers to compare them; as numbers they are weakly typed.
+    inputs = [
+        float(x) if isinstance(x, np.ndarray) and not x.ndim and x.dtype == np.float64 else x
+        for x in inputs
+    ]
+    if name == "vecdot" and method == "__call__" and out is None and not options:
+        return statistics.vecdot(*inputs, axis=named.get("axis", -1))
     if method == "reduce" and name in REDUCTIONS and out is None:
         axis = named.get("axis", 0)
         return _method(told, inputs[0], REDUCTIONS[name], (axis,), options, ("dtype", "keepdims"))
@@ -103,15 +111,24 @@ def _refused(told: str, name: str) -> InvalidTypeError:
     )
 
 
-def _of_method(name: str) -> Callable[..., Any]:
-    """NumPy's function of the method's name."""
+def _of_method(name: str, positional: str = "") -> Callable[..., Any]:
+    """NumPy's function of the method's name, which takes these arguments by position, too."""
+    names = positional.split()
 
     def function(a: Any, *args: Any, **named: Any) -> Any:
         tensor = creation.asarray(a, device=device_of(a, *args))
-        given = {k: v for k, v in named.items() if v is not None and v is not np._NoValue}
+        named |= dict(zip(names, args, strict=False))
+        given = {
+            k: v
+            for k, v in named.items()
+            if v is not None and v is not np._NoValue and (k, v) != ("order", "C")
+        }
+        if named.get("out") is not None:
+            raise InvalidTypeError(f"np.{name}: a tensor takes no argument out")
         if "ddof" in given:
             given["correction"] = given.pop("ddof")
-        return getattr(tensor, name)(*args, **given)
+        first = [given.pop("shape")] if "shape" in given else []
+        return getattr(tensor, name)(*first, *args[len(names) :], **given)
 
     return function
 
@@ -130,7 +147,8 @@ def _named(names: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return turned
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, **named: Any) -> Tensor:
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Tensor:
+    named["out"] = out
     low = named.pop("min", a_min)
     high = named.pop("max", a_max)
     if any(v is not None for v in named.values()):
@@ -158,10 +176,16 @@ def _like(function: Callable[..., Tensor], numbers: int = 0) -> Callable[..., Te
 
 def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     made = manipulation.diff(creation.asarray(ary).reshape(-1))
-    given = [x for x in (to_begin, to_end) if x is not None]
-    for x in given:
+    for name, x in (("to_begin", to_begin), ("to_end", to_end)):
+        if x is None:
+            continue
+        kind = x.dtype if isinstance(x, Tensor) else np.asanyarray(x).dtype
+        if not np.can_cast(kind, made.dtype, "same_kind"):
+            raise InvalidTypeError(
+                f"ediff1d: {name} is {kind}, which is not of the same kind as {made.dtype}"
+            )
         edge = creation.asarray(x, device=made.device).reshape(-1).astype(made.dtype, copy=False)
-        made = manipulation.concat([edge, made] if x is to_begin else [made, edge])
+        made = manipulation.concat([edge, made] if name == "to_begin" else [made, edge])
     return made
 
 
@@ -212,7 +236,9 @@ def _rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
     return manipulation.moveaxis(tensor, first, place - (first < place))
 
 
-def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
+def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Tensor:
+    if out is not None:
+        raise InvalidTypeError("np.take: a tensor takes no argument out")
     return creation.asarray(a, device=device_of(a, indices)).take(indices, axis, mode)
 
 
@@ -274,9 +300,35 @@ def _isclose(
     device = device_of(a, b)
     run = device.elementwise
     x, y = (creation.asarray(v, device=device) for v in (a, b))
-    near = run("less_equal", run("abs", x - y), run("abs", y) * rtol + atol)
+    x, y = (v.astype(np.uint8) if v.dtype.kind == "b" else v for v in (x, y))
+    common = promoted([x.dtype, y.dtype])
+    scale = y
+    if common.kind == "f":
+        apart = run("abs", x - y)
+    else:  # the larger less the smaller is right in the unsigned type, whatever wraps
+        least, most = run("minimum", x, y), run("maximum", x, y)
+        unsigned = np.dtype(f"u{common.itemsize}")
+        apart = (most.astype(unsigned) - least.astype(unsigned)).astype(np.float32)
+        scale = y.astype(np.float32)
+    near = run("less_equal", apart, run("abs", scale) * rtol + atol)
     made = (near & run("isfinite", y)) | (x == y)
     return made | (run("isnan", x) & run("isnan", y)) if equal_nan else made
+
+
+def _meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Tensor, ...]:
+    grids = tuple(creation.meshgrid(*xi, indexing=indexing))
+    if not sparse:
+        return grids
+    order = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        order[:2] = 1, 0
+    wanted = zip(grids, order, strict=True)
+    return tuple(
+        grid[tuple(slice(None) if d == own else slice(1) for d in range(grid.ndim))]
+        for grid, own in wanted
+    )
 
 
 def _outer(a: Any, b: Any) -> Tensor:
@@ -285,21 +337,32 @@ def _outer(a: Any, b: Any) -> Tensor:
     return x.reshape(-1, 1) * y
 
 
-METHODS = (
-    *("all", "any", "argmax", "argmin", "astype", "copy", "cumprod", "cumsum", "max", "mean"),
-    *("min", "nonzero", "prod", "ravel", "repeat", "reshape", "round", "squeeze", "std", "sum"),
-    *("swapaxes", "var"),
-)
-FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for name in METHODS} | {
+# Methods, and what NumPy's functions of their names take by position behind the array.
+METHODS = {
+    **dict.fromkeys(("all", "any"), "axis out keepdims"),
+    **dict.fromkeys(("argmax", "argmin"), "axis out"),
+    **dict.fromkeys(("cumprod", "cumsum"), "axis dtype out"),
+    **dict.fromkeys(("max", "min"), "axis out keepdims initial where"),
+    **dict.fromkeys(("prod", "sum"), "axis dtype out keepdims initial where"),
+    **dict.fromkeys(("std", "var"), "axis dtype out ddof keepdims"),
+    **dict.fromkeys(("astype", "nonzero", "repeat", "squeeze", "swapaxes"), ""),
+    **dict.fromkeys(("copy", "ravel"), "order"),
+    "mean": "axis dtype out keepdims",
+    "reshape": "shape order",
+    "round": "decimals out",
+}
+FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {
+    name: _of_method(name, positional) for name, positional in METHODS.items()
+} | {
     "argwhere": _named("a", indexing.argwhere),
     "array_split": _named("ary indices_or_sections axis", manipulation.array_split),
     "atleast_1d": _each_at_least(1),
     "atleast_2d": _each_at_least(2),
     "atleast_3d": _each_at_least(3),
-    "amax": _of_method("max"),
-    "amin": _of_method("min"),
+    "amax": _of_method("max", METHODS["max"]),
+    "amin": _of_method("min", METHODS["min"]),
     "argsort": _sorted(sorting.argsort),
-    "around": _of_method("round"),
+    "around": _of_method("round", METHODS["round"]),
     "array_equal": _array_equal,
     "broadcast_arrays": lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*args)),
     "broadcast_to": lambda array, shape, subok=False: manipulation.broadcast_to(array, shape),
@@ -317,7 +380,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "empty_like": _like(creation.empty_like),
     "expand_dims": manipulation.expand_dims,
     "extract": lambda condition, arr: indexing.compress(
-        creation.asarray(condition, device=device_of(condition, arr)).reshape(-1), arr
+        (condition if isinstance(condition, Tensor) else np.asarray(condition)).reshape(-1), arr
     ),
     "flatnonzero": _named("a", indexing.flatnonzero),
     "flip": _named("m axis", manipulation.flip),
@@ -328,7 +391,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "hstack": _stacked(1, 1),
     "isclose": _isclose,
     "matrix_transpose": manipulation.matrix_transpose,
-    "meshgrid": lambda *xi, indexing="xy", **_: tuple(creation.meshgrid(*xi, indexing=indexing)),
+    "meshgrid": _meshgrid,
     "moveaxis": _named("a source destination", manipulation.moveaxis),
     "ndim": lambda a: a.ndim,
     "ones_like": _like(creation.ones_like),
