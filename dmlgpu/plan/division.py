@@ -118,11 +118,16 @@ class Shape:
     def rest(self) -> int:
         """Loads of each lane for what is behind the whole rounds of all segments.
 
-        On a GPU as many as in a round, so that shapes share kernels: some are made in vain.
+        On a GPU as many as in a round, so that shapes share kernels: some are made in vain. Of
+        elements of which a load has many, a power of two.
         """
         lanes = self.segments * self.lanes
         left = -(-self.length // lanes) - self.rounds * self.at_once
-        return max(left, self.at_once) if left and not self.on_cpu else left
+        if self.on_cpu or not left:
+            return left
+        is_light = self.is_plain or self.columns * self.group <= UNIT // 32
+        wanted = self.at_once if is_light else 1 << (left - 1).bit_length()
+        return max(left, min(self.at_once, wanted))
 
     @property
     def parts(self) -> int:
