@@ -88,6 +88,10 @@ def verdict(desc: Any, level: L) -> set[type[dml.DmlError]]:
             if here is None or value not in getattr(here, column):
                 ever = any(value in getattr(cell, column) for cell in cells.values())
                 found.add(dml.UnsupportedError if ever else dml.InvalidDescError)
+    # What the table leaves out: before 3.0 the types of a power are one.
+    if isinstance(desc, dml.ElementWisePowDesc) and level < L.FL_3_0:
+        types = {desc.input_tensor.data_type, desc.exponent_tensor.data_type}
+        found |= {dml.UnsupportedError} if len(types) > 1 else set()
     return found
 
 

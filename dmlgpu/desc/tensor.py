@@ -23,6 +23,9 @@ MAX_RANK = 8
 TENSOR_ALIGNMENT = 16  # DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT
 
 
+_BITS = (0, 32, 16, 32, 16, 8, 32, 16, 8, 64, 64, 64, 4, 4)  # by the number of the data type
+
+
 class DataType(IntEnum):
     """DML_TENSOR_DATA_TYPE."""
 
@@ -41,10 +44,10 @@ class DataType(IntEnum):
     UINT4 = 12
     INT4 = 13
 
-    bits: int  # width of one element; 0 for UNKNOWN
-
-    def __init__(self, _: int) -> None:
-        self.bits = int(self._name_.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") or 0)
+    @property
+    def bits(self) -> int:
+        """Width of one element; 0 for UNKNOWN."""
+        return _BITS[self]
 
     @property
     def numpy(self) -> np.dtype[Any]:

@@ -39,8 +39,7 @@ def modulus(a: Array, b: Array) -> Array:
 def power(d: Any, x: Array, e: Array) -> Array:
     """Between integers exactly, and wrapping; below zero only 1 and -1 have a whole result."""
     if x.dtype.kind == "f" or e.dtype.kind == "f":
-        # As FLOAT32, which holds no large odd exponent.
-        return np.power(x.astype(np.float32).astype(float), e.astype(np.float32).astype(float))
+        return np.power(x.astype(np.float32).astype(float), e.astype(float))
     bits = 8 * x.dtype.itemsize
     unsigned = np.dtype(f"u{x.dtype.itemsize}")
 
