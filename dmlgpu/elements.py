@@ -24,8 +24,8 @@ from dmlgpu.array.promotion import (
     compared,
     data_type_of,
     is_number,
-    is_python,
     promoted,
+    type_for,
 )
 from dmlgpu.array.reductions import Reduced
 from dmlgpu.desc.indexing import Window
@@ -235,9 +235,9 @@ def given(device: Device, operands: Sequence[Any]) -> list[Any]:
 
 def assigned(device: Device, value: Any, dtype: DType) -> Any:
     """A value for elements of a type, which lists of Python numbers have from the beginning."""
-    if isinstance(value, (list, tuple)) and is_python(value):
-        return device.tensor(value, dtype)
-    return given(device, (value,))[0]
+    if isinstance(value, Tensor) or is_number(value):
+        return value
+    return device.tensor(value, type_for(value, dtype))
 
 
 def _key(operand: Any) -> Hashable:

@@ -16,8 +16,9 @@ from dmlgpu.array.promotion import (
     BOOL,
     DType,
     check_computes,
+    counting,
     dtype_of,
-    is_python,
+    type_for,
     wide_sum,
 )
 from dmlgpu.desc import views
@@ -512,12 +513,10 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
                 return result
         axis = views.axis_of("take", axis, self.ndim)
         given = _integers("take", indices)
-        if mode in ("clip", "wrap") and given.dtype.itemsize < 4:
-            given = given.astype(np.int32)  # which has the size of every axis
         if mode == "clip":
-            given = given.clip(0, self.shape[axis] - 1)
+            given = counting(given).clip(0, self.shape[axis] - 1)
         elif mode == "wrap":
-            given = given % self.shape[axis]
+            given = counting(given) % self.shape[axis]
         elif mode != "raise":
             raise InvalidDescError(f"take: mode is {mode!r}; it must be raise, clip or wrap")
         if isinstance(given, Tensor):
@@ -534,8 +533,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         """
         flat, size = self.reshape(-1), int(np.prod(np.shape(indices)))
         if not isinstance(values, Tensor):
-            wanted = self.dtype if is_python(values) else None
-            values = self.device.tensor(values, wanted)
+            values = self.device.tensor(values, type_for(values, self.dtype))
         given = values.ravel()
         if size and given.size:
             given = given.take(np.arange(size) % given.size) if size != given.size else given

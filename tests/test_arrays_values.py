@@ -167,6 +167,14 @@ def test_narrow_positions_of_large_arrays(device: dml.Device) -> None:
     np.testing.assert_array_equal(found.numpy(), np.ravel_multi_index((i, i), (300, 1000)))
 
 
+@pytest.mark.parametrize("dtype", ["uint32", "uint64", "int64"])
+def test_positions_above_those_of_int32(device: dml.Device, dtype: str) -> None:
+    i = np.array([3_000_000_000, 5], dtype)
+    made = np.unravel_index(device.tensor(i), (1 << 16, 1 << 16))
+    for axis, wanted in zip(made, np.unravel_index(i, (1 << 16, 1 << 16)), strict=True):
+        np.testing.assert_array_equal(axis.numpy(), wanted)
+
+
 class Scaled:
     """A program's own class with a fused method."""
 

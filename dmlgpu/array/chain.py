@@ -22,7 +22,7 @@ from dmlgpu.plan.accumulators import average
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Operator, Work
 from dmlgpu.plan.reduce import InTurn, Reduction
-from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
+from dmlgpu.plan.values import Expression, Operand, Parameter, class_of, of_class
 
 OUTPUT = "output"
 
@@ -212,9 +212,7 @@ def converted(text: str, source: DType, target: DType) -> str:
     if class_of(have) == class_of(want):
         # Of one class of values: a narrower type wraps when the value is written or rounded.
         return text
-    if (have, want) == (DataType.FLOAT64, DataType.FLOAT16):
-        return f"f64_odd_f32({text})"  # FLOAT32 in between must not round
-    made = f"{class_of(want)}_from_{class_of(have)}({text})"
+    made = of_class(text, have, want)
     if source.kind != "f" or target.kind == "f" or target.itemsize > 2:
         return made
     bits = want.bits

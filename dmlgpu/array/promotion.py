@@ -149,10 +149,10 @@ def host_array(what: str, value: Any, dtype: Any = None) -> npt.NDArray[Any]:
     Python numbers become float32, int32 (int64 where they need it) or bool; arrays keep their type.
     """
     wanted = None if dtype is None else dtype_of(f"{what}: dtype", dtype)
-    values = as_array(what, value)
-    if values.dtype == object and is_python(value):
+    values, weak = as_array(what, value), is_python(value)
+    if values.dtype == object and weak:
         raise NumberRangeError(f"{what}: no integer type holds all of {shown(value)}")
-    if wanted is None and values.dtype in (FLOAT64, INT64) and is_python(value):
+    if wanted is None and values.dtype in (FLOAT64, INT64) and weak:
         if values.dtype == FLOAT64:
             wanted = FLOAT32
         elif values.size == 0 or (values.min() >= -(2**31) and values.max() < 2**31):
@@ -167,7 +167,7 @@ def host_array(what: str, value: Any, dtype: Any = None) -> npt.NDArray[Any]:
         return values
     if values.dtype.kind not in "biuf":
         DataType.from_numpy(values.dtype)
-    if wanted.kind in "iu" and is_python(value) and values.size:
+    if wanted.kind in "iu" and weak and values.size:
         ends = (values.min().item(), values.max().item()) if values.dtype.kind in "iu" else ()
         for number in ends or np.array(value, object).flat:
             check_fits(number, wanted)
@@ -184,6 +184,17 @@ def host_cast(values: npt.NDArray[Any], dtype: DType) -> npt.NDArray[Any]:
         made = np.where(below | above | np.isnan(values), 0, values).astype(dtype)
         made[below], made[above] = info.min, info.max
         return made
+
+
+def type_for(value: Any, target: DType) -> DType | None:
+    """The type in which a value is uploaded that elements of a type are set to; None: its own."""
+    return target if is_python(value) else None
+
+
+def counting(positions: Any) -> Any:
+    """Positions in a type that has the size of every axis: narrow integers are widened."""
+    dtype = positions.dtype
+    return positions.astype(INT32) if dtype.kind in "iu" and dtype.itemsize < 4 else positions
 
 
 def is_python(value: Any) -> bool:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlgpu.array.promotion import is_python
+from dmlgpu.array.promotion import counting, type_for
 from dmlgpu.desc import views
 from dmlgpu.desc.host import as_array
-from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
@@ -90,9 +89,8 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
         raise InvalidIndexError(
             f"put_along_axis: indices of shape {given.shape} cannot be broadcast to {shape}"
         )
-    wanted = x.dtype if is_python(values) else None
-    updates = asarray(values, dtype=wanted, device=x.device).astype(x.dtype, copy=False)
-    updates = updates.broadcast_to(shape)
+    made_of = asarray(values, dtype=type_for(values, x.dtype), device=x.device)
+    updates = made_of.astype(x.dtype, copy=False).broadcast_to(shape)
     if 0 in shape:
         return
     wide = np.broadcast_to(given, shape)
@@ -108,7 +106,7 @@ def unravel_index(indices: Any, shape: Any, /, *, order: str = "C") -> tuple[Ten
     """
     sizes = views.shape_of("unravel_index", (shape,))
     _check_places("unravel_index", indices, prod(sizes))
-    rest, found = _of_places(indices, None), []
+    rest, found = counting(asarray(indices)), []
     for size in sizes[:-1] if order == "F" else reversed(sizes[1:]):
         found.append(rest % size)
         rest = rest // size
@@ -138,8 +136,9 @@ def ravel_multi_index(
     for given, size in reversed(pairs) if order == "F" else pairs:
         if mode == "raise":
             _check_places("ravel_multi_index", given, size)
-        at = _of_places(given, device)
-        made = made * size + (at % size if mode == "wrap" else at.clip(0, size - 1))
+        at = counting(asarray(given, device=device))
+        at = at % size if mode == "wrap" else at.clip(0, size - 1)
+        made = made * size + (at.astype(np.int32) if at.dtype.kind == "u" else at)
     return made
 
 
@@ -154,12 +153,6 @@ def _check_places(what: str, given: Any, size: int) -> None:
                 raise InvalidDescError(
                     f"{what}: index {worst} is out of bounds for a size of {size}"
                 )
-
-
-def _of_places(given: Any, device: Device | None) -> Tensor:
-    """Positions in a type that has every size of an axis."""
-    at = asarray(given, device=device)
-    return at.astype(np.int32) if at.dtype.kind in "iu" and at.dtype != np.int64 else at
 
 
 def _along(what: str, x: Tensor, indices: Any, axis: int) -> tuple[Any, int]:

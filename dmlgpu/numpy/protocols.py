@@ -111,24 +111,16 @@ def _refused(told: str, name: str) -> InvalidTypeError:
     )
 
 
-def _of_method(name: str, positional: str = "") -> Callable[..., Any]:
-    """NumPy's function of the method's name, which takes these arguments by position, too."""
-    names = positional.split()
+def _of_method(name: str) -> Callable[..., Any]:
+    """NumPy's function of the method's name."""
 
     def function(a: Any, *args: Any, **named: Any) -> Any:
         tensor = creation.asarray(a, device=device_of(a, *args))
-        named |= dict(zip(names, args, strict=False))
-        given = {
-            k: v
-            for k, v in named.items()
-            if v is not None and v is not np._NoValue and (k, v) != ("order", "C")
-        }
-        if named.get("out") is not None:
-            raise InvalidTypeError(f"np.{name}: a tensor takes no argument out")
+        given = {k: v for k, v in named.items() if v is not None}
         if "ddof" in given:
             given["correction"] = given.pop("ddof")
         first = [given.pop("shape")] if "shape" in given else []
-        return getattr(tensor, name)(*first, *args[len(names) :], **given)
+        return getattr(tensor, name)(*first, *args, **given)
 
     return function
 
@@ -147,8 +139,7 @@ def _named(names: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return turned
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Tensor:
-    named["out"] = out
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, **named: Any) -> Tensor:
     low = named.pop("min", a_min)
     high = named.pop("max", a_max)
     if any(v is not None for v in named.values()):
@@ -236,9 +227,7 @@ def _rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
     return manipulation.moveaxis(tensor, first, place - (first < place))
 
 
-def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Tensor:
-    if out is not None:
-        raise InvalidTypeError("np.take: a tensor takes no argument out")
+def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
     return creation.asarray(a, device=device_of(a, indices)).take(indices, axis, mode)
 
 
@@ -337,32 +326,36 @@ def _outer(a: Any, b: Any) -> Tensor:
     return x.reshape(-1, 1) * y
 
 
-# Methods, and what NumPy's functions of their names take by position behind the array.
-METHODS = {
+METHODS = (
+    *("all", "any", "argmax", "argmin", "astype", "copy", "cumprod", "cumsum", "max", "mean"),
+    *("min", "nonzero", "prod", "ravel", "repeat", "reshape", "round", "squeeze", "std", "sum"),
+    *("swapaxes", "var"),
+)
+# What NumPy's functions take by position behind the array, where methods have another order.
+BY_POSITION = {
     **dict.fromkeys(("all", "any"), "axis out keepdims"),
     **dict.fromkeys(("argmax", "argmin"), "axis out"),
     **dict.fromkeys(("cumprod", "cumsum"), "axis dtype out"),
-    **dict.fromkeys(("max", "min"), "axis out keepdims initial where"),
+    **dict.fromkeys(("max", "min", "amax", "amin"), "axis out keepdims initial where"),
     **dict.fromkeys(("prod", "sum"), "axis dtype out keepdims initial where"),
     **dict.fromkeys(("std", "var"), "axis dtype out ddof keepdims"),
-    **dict.fromkeys(("astype", "nonzero", "repeat", "squeeze", "swapaxes"), ""),
     **dict.fromkeys(("copy", "ravel"), "order"),
+    **dict.fromkeys(("round", "around"), "decimals out"),
+    "clip": "a_min a_max out",
     "mean": "axis dtype out keepdims",
     "reshape": "shape order",
-    "round": "decimals out",
+    "take": "indices axis out mode",
 }
-FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {
-    name: _of_method(name, positional) for name, positional in METHODS.items()
-} | {
+FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for name in METHODS} | {
     "argwhere": _named("a", indexing.argwhere),
     "array_split": _named("ary indices_or_sections axis", manipulation.array_split),
     "atleast_1d": _each_at_least(1),
     "atleast_2d": _each_at_least(2),
     "atleast_3d": _each_at_least(3),
-    "amax": _of_method("max", METHODS["max"]),
-    "amin": _of_method("min", METHODS["min"]),
+    "amax": _of_method("max"),
+    "amin": _of_method("min"),
     "argsort": _sorted(sorting.argsort),
-    "around": _of_method("round", METHODS["round"]),
+    "around": _of_method("round"),
     "array_equal": _array_equal,
     "broadcast_arrays": lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*args)),
     "broadcast_to": lambda array, shape, subok=False: manipulation.broadcast_to(array, shape),
@@ -441,6 +434,9 @@ def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any], dev
     told = f"{module.replace('numpy', 'np', 1)}.{name}"
     if known is None:
         raise _refused(told, name)
+    names = BY_POSITION.get(name, "").split()
+    named = {**dict(zip(names, args[1:], strict=False)), **named}
+    args = (*args[:1], *args[1 + len(names) :])
     if named.get("out") is not None:
         raise InvalidTypeError(f"{told}: a tensor takes no argument out")
     # What NumPy does by default need not be asked for.

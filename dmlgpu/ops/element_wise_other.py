@@ -16,7 +16,7 @@ from dmlgpu.ops.elements import Row, like_first, limited, records, truth_like_fi
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.operator import Given, Operator, Together, Work
-from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
+from dmlgpu.plan.values import Expression, Operand, Parameter, class_of, of_class
 
 
 class ElementWiseIfDesc(Description):
@@ -113,9 +113,7 @@ def cast(d: CastDesc) -> Work:
         return Move.between(source, output)
     inputs = {"x": Operand.of("input_tensor", source)}
     made = Operand.of("output_tensor", output)
-    text = f"{class_of(output.data_type)}_from_{class_of(source.data_type)}(x)"
-    if (source.data_type, output.data_type) == (DataType.FLOAT64, DataType.FLOAT16):
-        text = "f64_odd_f32(x)"  # FLOAT32 in between must not round
+    text = of_class("x", source.data_type, output.data_type)
     if source.data_type.name.startswith("FLOAT") and not output.data_type.name.startswith("FLOAT"):
         text = limited(output.data_type, text)
     return ElementWise(inputs, ((made, Expression(text)),))

@@ -26,9 +26,7 @@ GATHER_WG_SIZE = 128  # and two units for each invocation, as measured
 INDICES = "indices_tensor"
 MOST_REPEATS = 4  # stores of a unit that is made once, as shaders/move/packed.wgsl has them
 STEPS = 4  # elements from one to the next, up to which they are shifted out of words
-APART = (
-    3  # elements from one to the next, from which on a unit is a word, unless it is stored often
-)
+APART = 3  # elements from one to the next, from which on a unit is a word if it is stored once
 TURNING = 16  # units of a row, below which every subgroup has some that go on in the next
 # Bytes of a picked row from which on workgroups take pieces of all rows in turn, and most rows: one
 # that is picked twice is then read twice at about the same time, and comes from memory once.

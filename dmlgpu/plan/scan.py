@@ -478,7 +478,7 @@ def _stream(scan: Scan, adapter: Adapter) -> Plan:
         "axis_units": scan.axis_units,
     }
     slots, constants = _in_subgroups(scan, adapter)
-    is_held = lines * tiles <= HELD_TILES or not (fits_units(scan) or fits_packed(scan))
+    is_held = lines * tiles <= HELD_TILES or not Shape(scan, adapter).in_units
     ahead = 0 if is_held else STREAM_AHEAD[scan.bits]
     constants |= {"WG_SIZE": GROUP_WG, "AHEAD": ahead, "FAN": STREAM_FAN, "SPINS": SPINS}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}

@@ -65,6 +65,13 @@ TRUTHS = {name: f"swar_{name}" for name in ("lt", "le", "eq")}  # the results ar
 RAW = {8: DataType.UINT8, 16: DataType.UINT16, 32: DataType.UINT32, 64: DataType.UINT64}
 
 
+def of_class(text: str, source: DataType, target: DataType) -> str:
+    """WGSL of a value of one type's class in another's class."""
+    if (source, target) == (DataType.FLOAT64, DataType.FLOAT16):
+        return f"f64_odd_f32({text})"  # FLOAT32 in between must not round
+    return f"{class_of(target)}_from_{class_of(source)}({text})"
+
+
 def class_of(data_type: DataType) -> str:
     """The class of values that shaders calculate with for a data type."""
     return CLASSES[data_type]
