@@ -83,13 +83,13 @@ ALL_SEEN = Waits(WORKGROUPS - TEAM, 0)
 @pytest.mark.parametrize(
     ("found", "facts", "setting", "state", "words"),
     [
-        (ALL_SEEN, CARD, "", WORKS, "4,064 workgroups saw .*; scans wait for other workgroups"),
-        (ALL_SEEN, PATIENT, "0", WORKS, "no scan waits .*: DMLGPU_WAITING_KERNELS is 0"),
-        (ALL_SEEN, PATIENT, "", WORKS, "no scan waits .*: only discrete GPUs"),
-        (ALL_SEEN, CPU, "", WORKS, "no scan waits .*: software drivers may end a loop"),
-        (Waits(4000, 64), PATIENT, "", AVOIDED, "64 workgroups did not see .*no scan waits"),
-        (Waits(10, 0), PATIENT, "", AVOIDED, "no scan waits"),
-        ("it does not compile", PATIENT, "", AVOIDED, "it does not compile; no scan waits"),
+        (ALL_SEEN, CARD, "", WORKS, "4,064 workgroups saw .*; kernels wait for other workgroups"),
+        (ALL_SEEN, PATIENT, "0", WORKS, "no kernel waits .*: DMLGPU_WAITING_KERNELS is 0"),
+        (ALL_SEEN, PATIENT, "", WORKS, "no kernel waits .*: only discrete GPUs"),
+        (ALL_SEEN, CPU, "", WORKS, "no kernel waits .*: software drivers may end a loop"),
+        (Waits(4000, 64), PATIENT, "", AVOIDED, "64 workgroups did not see .*no kernel waits"),
+        (Waits(10, 0), PATIENT, "", AVOIDED, "no kernel waits"),
+        ("it does not compile", PATIENT, "", AVOIDED, "it does not compile; no kernel waits"),
     ],
 )
 def test_waits(found: Any, facts: Adapter, setting: str, state: str, words: str) -> None:
@@ -132,11 +132,11 @@ def test_the_first_plan_that_waits_has_forward_progress_probed_once(
         desc = dml.CumulativeSummationDesc(input_tensor=tensor, output_tensor=tensor, axis=0)
         return made.context.plan(operator_of(desc).work(desc).plan)
 
-    for _ in range(2):  # the second device asks no more
+    for before in (0, 1):  # the second device asks no more
         with dml.Device(device.adapter) as made:
             made.context.facts = CARD
             plan(short)
-            assert len(asked) == (_ > 0)
+            assert len(asked) == before
             assert plan(line).waits == passes
             assert plan(line).waits == passes
             assert made.context.facts.forward_progress == passes

@@ -97,30 +97,30 @@ def loops(found: Answer, facts: Adapter, info: AdapterInfo) -> Verdict:
 
 
 def waits(found: Answer, facts: Adapter, setting: str) -> Verdict:
-    """Forward progress: scans wait for other workgroups only where the probe has found it.
+    """Forward progress: kernels wait for other workgroups only where the probe has found it.
 
     `setting` is what DMLGPU_WAITING_KERNELS says. Some drivers also end a loop that waits for long,
     the one of Mesa 25.0 among them, whose loops that count all run to their end.
     """
     name = "forward progress"
     if isinstance(found, str):
-        return Verdict(name, AVOIDED, f"not known: {found}; no scan waits for other workgroups")
+        return Verdict(name, AVOIDED, f"not known: {found}; no kernel waits for other workgroups")
     if not found.all_seen:
         text = (
             f"{found.missed:,} workgroups did not see in time what an earlier one had published; "
-            "no scan waits for other workgroups"
+            "no kernel waits for other workgroups"
         )
         return Verdict(name, AVOIDED, text)
     text = f"{found.seen:,} workgroups saw in time what an earlier one had published"
     if facts.forward_progress and not facts.is_cpu:
-        return Verdict(name, WORKS, f"{text}; scans wait for other workgroups")
+        return Verdict(name, WORKS, f"{text}; kernels wait for other workgroups")
     if setting == "0":
         why = f"{VARIABLE} is 0"
     elif facts.is_cpu:
         why = "software drivers may end a loop that waits for long"
     else:
         why = f"only discrete GPUs on Vulkan and Direct3D 12 are used so, or with {VARIABLE}=1"
-    return Verdict(name, WORKS, f"{text}; still no scan waits for other workgroups: {why}")
+    return Verdict(name, WORKS, f"{text}; still no kernel waits for other workgroups: {why}")
 
 
 def integers(found: Answer) -> list[Verdict]:

@@ -80,8 +80,8 @@ class Plan:
 
     @property
     def waits(self) -> bool:
-        """Whether workgroups wait for others that have yet to publish something: in `status`."""
-        return "status" in self.shared
+        """Whether workgroups wait for what others publish, which shared memory is for."""
+        return bool(self.shared)
 
 
 def eight(values: Sequence[int], fill: int = 0) -> tuple[int, ...]:

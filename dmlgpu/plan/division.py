@@ -89,8 +89,8 @@ class Shape:
     pieces: int = 1  # neighbours, `apart` from each other, that a tile joins for one line
     apart: int = 1
     is_ordered: bool = True  # later steps are later places
-    slots: int = 1  # positions of one invocation
-    at_once: int = AT_ONCE_OF_UNITS  # loads of each slot
+    spots: int = 1  # positions of one invocation
+    at_once: int = AT_ONCE_OF_UNITS  # loads of each position
     lanes: int = 1  # invocations that share one position
     side: int = 1  # positions side by side in a workgroup
     per_group: int = 1  # positions of a workgroup
@@ -144,7 +144,7 @@ class Shape:
         """Accumulators from one column to the next in workgroup memory."""
         if self.window:
             return self.lanes * (self.side + 1) + self.pad
-        return self.wg * self.slots + self.pad
+        return self.wg * self.spots + self.pad
 
     @property
     def blocks(self) -> int:
@@ -201,11 +201,11 @@ class Shape:
             return self._plainly()
         at_once = AT_ONCE_OF_UNITS if loaded >= UNIT // 8 else AT_ONCE
         at_once = max(1, min(at_once, AT_ONCE_OF_UNITS * UNIT // 8 // loaded))
-        slots, along, tile = 1, self.kind == "along", self.kind == "tile"
+        spots, along, tile = 1, self.kind == "along", self.kind == "tile"
         if not along:
-            while slots * 2 * self.length <= at_once and slots * 2 * self.wg <= self.threads:
-                slots *= 2
-            slots = max(slots, -(-granule // self.wg))
+            while spots * 2 * self.length <= at_once and spots * 2 * self.wg <= self.threads:
+                spots *= 2
+            spots = max(spots, -(-granule // self.wg))
         lanes, side = 1, self.wg
         few = beside < FEW and self.kind == "across"
         if beside * loaded >= ROW_BYTES and self.threads >= GROUPS * WG_SIZE:
@@ -214,7 +214,7 @@ class Shape:
         least = 1 if along else -(-least // granule) * granule
         each = at_once * 4  # loads that are worth another lane
         while (
-            slots == 1
+            spots == 1
             and lanes < self.length
             and lanes * 2 * least <= self.wg
             and (
@@ -226,7 +226,7 @@ class Shape:
             lanes *= 2
         if along:
             side = self.wg // lanes
-        elif slots == 1:
+        elif spots == 1:
             granules = -(-self.threads // granule)
             most = least // granule if few else self.wg // lanes // granule
             side = -(-granules // -(-granules // most))  # the last one as full as others
@@ -238,8 +238,8 @@ class Shape:
             if is_row and in_words and side * loaded % SECTOR:
                 side = self.threads  # what ends within a sector would be read twice
             lanes = min(self.wg // side, self.length)
-        per_group = side * slots // granule * granule
-        at_once = max(1, at_once // slots)
+        per_group = side * spots // granule * granule
+        at_once = max(1, at_once // spots)
         rounds = -(-self.length // (lanes * at_once))
         # All at once, or many more: a few that come late would run alone.
         blocks = -(-self.threads // per_group)
@@ -257,7 +257,7 @@ class Shape:
             at_once = -(-own // -(-own * 4 // (at_once * 5)))
         return replace(
             self,
-            slots=slots,
+            spots=spots,
             at_once=at_once,
             lanes=lanes,
             side=side,
@@ -705,15 +705,15 @@ def _folds(size: int, unit: int) -> int:
 
 
 def _within(shape: Shape, words: int, granule: int, adapter: Adapter) -> Shape:
-    """The same with no more slots than workgroup memory has room for."""
+    """The same with no more positions of an invocation than workgroup memory has room for."""
     room = adapter.max_workgroup_storage // (4 * words) - shape.wg - BANKS
-    slots = shape.slots
+    spots = shape.spots
     results = 1 + 1 / min(shape.pieces, 2)  # with more, fewer workgroups would have room
-    while slots > 1 and slots * shape.wg * shape.columns * results > room:
-        slots -= 1
-    per_group = shape.side * slots // granule * granule
+    while spots > 1 and spots * shape.wg * shape.columns * results > room:
+        spots -= 1
+    per_group = shape.side * spots // granule * granule
     pad = BANKS // (shape.columns * words)
-    return replace(shape, slots=slots, per_group=per_group, pad=pad)
+    return replace(shape, spots=spots, per_group=per_group, pad=pad)
 
 
 def _range(operands: Sequence[Operand]) -> range:

@@ -6,8 +6,10 @@ have counted joins their results, in the order of the segments, so that the bits
 depend on who was last.
 
 WGSL does not say in which order a workgroup sees another's words. So every word carries a flag
-beside 31 bits of a value, and the last workgroup looks until all are there, which is at once or as
-long as a store takes to arrive. Then it wipes them, so that zeros are left for the next call.
+beside 31 bits of a value, and the last workgroup looks for all of them, which are there at once or
+as soon as a store takes to arrive. If some are still missing after LOOKS looks, it reduces all
+segments of its lines by itself, so that the worst case is slow. Then it wipes the words, so that
+zeros are left for the next call.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ PARTIALS = "partials"  # the shared memory: a count for each block of lines, the
 MOST_WORDS = 1 << 11
 MOST_BOUND = 6  # bindings of inputs, of the eight that every adapter has
 AT_ONCE = 8  # partial results of a line that an invocation takes together, at most
+LOOKS = 1 << 14  # at words that are not there yet, by each invocation: milliseconds
 FLAG, BITS = "0x80000000u", "0x7fffffffu"
 
 
@@ -45,6 +48,10 @@ def functions(shape: Shape, acc: Accumulator) -> list[str]:
     _, lanes, at_once = _divided(shape)
     lines = [
         f"#bind atomic {PARTIALS}: u32",
+        f"override LOOKS: u32 = {LOOKS}; // 0: act as if words were missing, for tests",
+        "var<private> looks_left: u32;",
+        "var<private> is_late: bool;",
+        "var<workgroup> wg_late: atomic<u32>;",
         "var<workgroup> wg_before: u32;",
         "fn partial_at(number: u32, own: u32) -> u32 {",
         f"  return params.blocks + (number * {lines_of}u + own) * {count}u;",
@@ -71,8 +78,12 @@ def functions(shape: Shape, acc: Accumulator) -> list[str]:
         takes = [f"{name} |= load_{PARTIALS}(at{k} + {i}u);" for i, name in enumerate(names[k])]
         lines.append(f"    if (there{k}) {{ {' '.join(takes)} }}")
     all_of = " & ".join(name for each in names for name in each)
-    lines.append(f"    if (({all_of} & {FLAG}) != 0u) {{ break; }}")
-    lines.append("  }")
+    lines += [
+        f"    if (({all_of} & {FLAG}) != 0u) {{ break; }}",
+        "    if (looks_left == 0u) { is_late = true; break; }",
+        "    looks_left -= 1u;",
+        "  }",
+    ]
     for k in range(at_once):
         wipes = [f"store_{PARTIALS}(at{k} + {i}u, 0u);" for i in range(count)]
         lines.append(f"  if (there{k}) {{ {' '.join(wipes)} }}")
@@ -87,30 +98,50 @@ def functions(shape: Shape, acc: Accumulator) -> list[str]:
 
 
 def joins(shape: Shape, line: list[str], shuffles: bool) -> list[str]:
-    """Statements by which a workgroup counts itself and, if it is the last, finishes its lines.
+    """Functions by which a workgroup reduces its segment and, if it is the last, joins all.
 
     `line` are statements that find the number `line` of the line `own` of a block, and `is_line`,
-    whether there is one.
+    whether there is one. Lines that were finished without what was late are finished once more.
     """
     count = shape.lines_per_group
     side, lanes, at_once = _divided(shape)
     own = f"own = invocation % {side}u;"
     each = f"for (var {own} own < {count}u; own += {side}u) {{" if count > side else f"{{ let {own}"
     return [
+        "fn join_segments(block: u32, invocation: u32) {",
+        f"  let lane = invocation / {side}u;",
+        "  looks_left = LOOKS;",
+        f"  {each}",
+        *line,
+        f"    let end = select(0u, params.segments, is_line && lane < {lanes}u);",
+        "    var total = identity();",
+        f"    for (var s = lane; s < end; s += {lanes * at_once}u) {{",
+        "      total = join(total, published(block, own, s));",
+        "    }",
+        *tree([("total", "wg_values[invocation{}]")], lanes, shuffles, apart=side),
+        "    if (is_line && lane == 0u) { finish_line(line, total); }",
+        "  }",
+        "}",
+        "fn reduce_segment(number: u32, invocation: u32) {",
+        "  let block = number / params.segments;",
+        "  publish_segment(number, invocation);",
         "  workgroupBarrier();",
         f"  if (invocation == 0u) {{ wg_before = add_{PARTIALS}(block, 1u); }}",
-        "  if (workgroupUniformLoad(&wg_before) == params.segments - 1u) {",
-        f"    if (invocation == 0u) {{ store_{PARTIALS}(block, 0u); }}",
-        f"    let lane = invocation / {side}u;",
-        f"    {each}",
-        *line,
-        f"      let end = select(0u, params.segments, is_line && lane < {lanes}u);",
-        "      var total = identity();",
-        f"      for (var s = lane; s < end; s += {lanes * at_once}u) {{",
-        "        total = join(total, published(block, own, s));",
-        "      }",
-        *tree([("total", "wg_values[invocation{}]")], lanes, shuffles, apart=side),
-        "      if (is_line && lane == 0u) { finish_line(line, total); }",
-        "    }",
+        "  if (workgroupUniformLoad(&wg_before) != params.segments - 1u) { return; }",
+        "  if (invocation == 0u) {",
+        f"    store_{PARTIALS}(block, 0u);",
+        "    atomicStore(&wg_late, 0u);",
         "  }",
+        "  is_late = LOOKS == 0u;",
+        "  join_segments(block, invocation);",
+        "  workgroupBarrier();",
+        "  if (is_late) { atomicStore(&wg_late, 1u); }",
+        "  if (workgroupUniformLoad(&wg_late) == 0u) { return; }",
+        "  for (var s = 0u; s < params.segments; s += 1u) {",
+        "    publish_segment(block * params.segments + s, invocation);",
+        "    workgroupBarrier();",
+        "  }",
+        "  storageBarrier();",
+        "  join_segments(block, invocation);",
+        "}",
     ]

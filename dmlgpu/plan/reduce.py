@@ -114,7 +114,7 @@ class Reduction:
         sizes = [o.tensor.total_tensor_size_in_bytes for o in self.inputs.values() if o.field]
         bound = sum(-(-size // adapter.max_binding) for size in sizes)
         fits = shape.segments * words <= meeting.MOST_WORDS and bound <= meeting.MOST_BOUND
-        if shape.segments > 1 and fits and not adapter.is_cpu:
+        if shape.segments > 1 and fits and adapter.forward_progress and not adapter.is_cpu:
             shape = replace(shape, meets=True)
             only = self._dispatch(shape, "", into or self.output_field, adapter)
             size = 4 * shape.blocks * (1 + shape.segments * words)
@@ -180,12 +180,13 @@ class Reduction:
             "kept": eight([d.size for d in shape.kept]),
             "out_strides": eight([d.steps[0] for d in shape.kept]),
         }
-        bindings = {"made": target}
+        bindings, constants = {"made": target}, {"WG_SIZE": shape.wg}
         if shape.reading is None and shape.on_cpu:
             params |= {"apart": 1 if shape.over > 1 else shape.length, "over": shape.over}
         if shape.meets:
             bindings[meeting.PARTIALS] = meeting.PARTIALS
             params["blocks"] = shape.blocks
+            constants["LOOKS"] = meeting.LOOKS
         halves = [made] if made else []
         if shape.reading is None:
             bindings["source"] = source
@@ -211,7 +212,7 @@ class Reduction:
             params,
             bindings,
             float_slots(halves, adapter.exact_floats),
-            {"WG_SIZE": shape.wg},
+            constants,
             code="\n".join([*param_lines(params), *kernel.code]),
         )
 

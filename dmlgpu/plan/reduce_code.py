@@ -32,11 +32,6 @@ from dmlgpu.plan.values import (
 )
 
 INNER = 32  # rounds whose values an invocation combines before it starts a new sum
-SEGMENT = (
-    "fn reduce_segment(number: u32, invocation: u32) {",
-    "  let segment = number % params.segments;",
-    "  let block = number / params.segments;",
-)
 WRITTEN_OUT = 32  # pieces of a line that an invocation joins without a loop
 
 
@@ -200,13 +195,13 @@ class Kernel:
 
     # Loads
 
-    def _given(self, slot: str = "") -> list[str]:
+    def _given(self, m: str = "") -> list[str]:
         """What `load_group` is given of a position: its number, or where it begins in tensors."""
         reading = self.shape.reading
-        column = [f"column{slot}"] if self.shape.fold > 1 else []
+        column = [f"column{m}"] if self.shape.fold > 1 else []
         if reading is None or reading.is_scattered:
-            return [f"position{slot}", *column]
-        return [*(f"start{name}{slot}" for name, _, _ in self.walks), *column]
+            return [f"position{m}", *column]
+        return [*(f"start{name}{m}" for name, _, _ in self.walks), *column]
 
     def _loads(self) -> list[str]:
         """`load_group(.., j)`: group `j` at a position, combined; or one for each column."""
@@ -340,21 +335,25 @@ class Kernel:
         lane, place = f"invocation / {shape.side}u", f"invocation % {shape.side}u"
         if shape.kind == "along":
             lane, place = f"invocation % {shape.lanes}u", f"invocation / {shape.lanes}u"
+        name = "publish_segment" if shape.meets else "reduce_segment"
         lines += [
-            *(_in_turn(shape) if shape.turns > 1 else SEGMENT),
+            f"fn {name}(number: u32, invocation: u32) {{",
+            "  let segment = number % params.segments;",
+            "  let block = number / params.segments;",
+            *(_in_turn(shape) if shape.turns > 1 else ()),
             f"  let lane = {lane};",
             f"  let near_lane = min(lane, {shape.lanes - 1}u);",
             f"  let place = {place};",
-            *(line for m in range(shape.slots) for line in self._position(m)),
+            *(line for m in range(shape.spots) for line in self._position(m)),
             *(f"  var acc{name} = identity();" for _, name, _ in self._values),
             *self._rounds(),
             *self._rest(),
             *self._shared(),
         ]
         lines += self._joined_pieces() if joined else self._finish()
-        if shape.meets:
-            lines += meeting.joins(shape, self._line_of(), self.shuffles)
-        return [*lines, "}"]
+        if not shape.meets:
+            return [*lines, "}"]
+        return [*lines, "}", *meeting.joins(shape, self._line_of(), self.shuffles)]
 
     @property
     def _columns(self) -> range:
@@ -362,12 +361,12 @@ class Kernel:
 
     @property
     def _values(self) -> list[tuple[int, str, str]]:
-        """Accumulators: slot, name, and how each is picked from what the slot has loaded."""
-        several, slots = self.shape.columns > 1, range(self.shape.slots)
-        return [(m, f"{m}_{c}", f"[{c}]" if several else "") for m in slots for c in self._columns]
+        """Accumulators: position, name, and how each is picked from what was loaded there."""
+        several, spots = self.shape.columns > 1, range(self.shape.spots)
+        return [(m, f"{m}_{c}", f"[{c}]" if several else "") for m in spots for c in self._columns]
 
     def _position(self, m: int) -> list[str]:
-        """Statements that find the position of a slot."""
+        """Statements that find one of the positions of an invocation."""
         shape, reading = self.shape, self.shape.reading
         lines = [
             f"  let local{m} = place + {m * shape.side}u;",
@@ -419,7 +418,7 @@ class Kernel:
         lines = [f"  let first = segment * params.rounds * {step}u + near_lane;"]
         if shape.rounds < 2:
             return [*lines, *self._round("acc", "first", shape.at_once)] if shape.rounds else []
-        inside = " || ".join(f"inside{m}" for m in range(shape.slots))
+        inside = " || ".join(f"inside{m}" for m in range(shape.spots))
         return [
             *lines,
             f"  let end = first + select(0u, params.rounds * {step}u, {inside});",
@@ -457,7 +456,7 @@ class Kernel:
         at = "min({}, params.length - 1u)" if is_rest else "{}"
         held = acc.type if shape.columns == 1 else f"array<{acc.type}, {shape.columns}>"
         looped = shape.looped and not is_rest
-        for m in range(shape.slots):
+        for m in range(shape.spots):
             call = f"{load}({', '.join(self._given(str(m)))}, {at});"
             if looped:
                 lines.append(f"  var v{m}: array<{held}, {count}>;")
@@ -483,7 +482,7 @@ class Kernel:
             return []
         plane, apart = shape.plane, 1 if shape.kind == "along" else shape.per_group
         is_tile, lines = shape.kind == "tile", list[str]()
-        for m in range(shape.slots):
+        for m in range(shape.spots):
             at = "invocation" if shape.kind == "along" else f"lane * {apart}u + local{m}"
             lines.append(f"  let spot{m} = {at};")
             puts = (f"wg_values[spot{m} + {c * plane}u] = acc{m}_{c};" for c in self._columns)
@@ -524,7 +523,7 @@ class Kernel:
         """Statements by which the first lanes hand on the results of their lines."""
         shape, lines = self.shape, list[str]()
         lines.append(f"  let first_line = {_first(shape, f'(block * {shape.per_group}u)')};")
-        for m in range(shape.slots):
+        for m in range(shape.spots):
             end = f"(line{m} / params.row + 1u) * params.row" if shape.row else "params.lines"
             puts = []
             for c in self._columns:
@@ -647,12 +646,11 @@ class Kernel:
 
 
 def _in_turn(shape: Shape) -> list[str]:
-    """A function by which an invocation of a CPU adapter takes several positions in turn.
+    """Statements by which an invocation of a CPU adapter takes several positions in turn.
 
-    Those of a vector stay side by side. Then the beginning of what takes one.
+    Those of a vector stay side by side. Then the beginning of a function that takes one.
     """
     return [
-        *SEGMENT,
         f"  let first = invocation / {VECTOR}u * {VECTOR * shape.turns}u + invocation % {VECTOR}u;",
         f"  for (var turn = 0u; turn < {shape.turns}u; turn += 1u) {{",
         f"    take_turn(segment, block, first + turn * {VECTOR}u);",

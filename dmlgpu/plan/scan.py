@@ -27,7 +27,7 @@ from dmlgpu.plan.parts import in_turn, joined, part_of, room_in, split
 from dmlgpu.plan.traffic import all_read, bytes_written
 
 # Numbers that the shaders share, or that drivers and devices set.
-ROUNDS = 4  # 16-byte units of a lane, as in scan/rows.wgsl, _groups.wgsl and tile_sum.wgsl
+ROUNDS = 4  # 16-byte units of a lane, as in scan/rows.wgsl, groups.wgsl and tile_sum.wgsl
 BATCHES = 4  # of steps, in one turn of the loop in scan/columns.wgsl
 TILE_COLUMNS = 8  # units across a tile, as in scan/columns_chain.wgsl
 STREAM_FAN = 32  # tiles of a block, and blocks of a superblock, in scan/stream.wgsl

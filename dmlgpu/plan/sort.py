@@ -159,26 +159,26 @@ class Sort:
 
         A GPU picks the first ones, where they are few, without sorting the others.
         """
-        slots = max(PER_LANE, min(tile, _room(piece.length)))
-        lanes = max(min(LEAST_LANES, tile // PER_LANE), slots // PER_LANE)
-        segments = count(self._lines) * -(-piece.length // slots)
+        room = max(PER_LANE, min(tile, _room(piece.length)))
+        lanes = max(min(LEAST_LANES, tile // PER_LANE), room // PER_LANE)
+        segments = count(self._lines) * -(-piece.length // room)
         target = piece.target or self.index_field
         params = self._params(piece, segments, wanted)
         params["out_plane"] = segments * wanted
-        params["slots"] = slots.bit_length() - 1
-        params["run"] = min(slots, max(PER_LANE, _room(wanted))).bit_length() - 1
-        if wanted <= PICKED and _can_pick(adapter, slots) and self._item[1] < 3:
+        params["room"] = room.bit_length() - 1
+        params["run"] = min(room, max(PER_LANE, _room(wanted))).bit_length() - 1
+        if wanted <= PICKED and _can_pick(adapter, room) and self._item[1] < 3:
             made = self._dispatch("sort/pick", segments, params, PICK_LANES, piece, target)
-            return replace(made, constants={**made.constants, "PER": slots // PICK_LANES})
-        ranked = _ranked(adapter, self._item[1], slots // RADIX_PER_LANE)
-        fits = slots // RADIX_PER_LANE == ranked.get("WG_SIZE")
-        if fits and slots >= RANK_FROM.get(self._item[1], tile + 1):
+            return replace(made, constants={**made.constants, "PER": room // PICK_LANES})
+        ranked = _ranked(adapter, self._item[1], room // RADIX_PER_LANE)
+        fits = room // RADIX_PER_LANE == ranked.get("WG_SIZE")
+        if fits and room >= RANK_FROM.get(self._item[1], tile + 1):
             lanes = ranked["WG_SIZE"]
             made = self._dispatch("sort/ranked_lines", segments, params, lanes, piece, target)
             return _with_votes(made, ranked, adapter)
-        groups = -(-segments // (lanes * PER_LANE // slots))
+        groups = -(-segments // (lanes * PER_LANE // room))
         made = self._dispatch("sort/tile", groups, params, lanes, piece, target)
-        written = not adapter.is_cpu and slots == lanes * PER_LANE
+        written = not adapter.is_cpu and room == lanes * PER_LANE
         load = "load_written" if written else "load_loop"
         return replace(made, slots={**made.slots, "load": load})
 
@@ -256,7 +256,7 @@ class Sort:
             "chunks": -(-piece.length // piece.size),
             "length": piece.length,
             "kept": wanted,
-            "slots": 0,
+            "room": 0,
             "run": 0,
             "shift": 0,
             "digit_bits": DIGIT_BITS,
@@ -337,14 +337,14 @@ def key_rule(data_type: DataType, descending: bool) -> dict[str, int]:
     }
 
 
-def _can_pick(adapter: Adapter, slots: int) -> bool:
+def _can_pick(adapter: Adapter, room: int) -> bool:
     """Whether invocations of a workgroup can keep so many items, and find the first together."""
     lanes = adapter.subgroup_min
     return (
         not adapter.is_cpu
         and adapter.max_workgroup_size >= PICK_LANES
         and lanes * PICK_SUBGROUPS >= PICK_LANES
-        and PICK_FROM <= slots <= 16 * PICK_LANES
+        and PICK_FROM <= room <= 16 * PICK_LANES
     )
 
 

@@ -1,7 +1,7 @@
 """Whether workgroups of an adapter may wait for each other: asked of the adapter itself, once.
 
 WebGPU does not promise forward progress: that a workgroup that has started goes on while another
-one waits for it. Scans that wait are right without it, but slow, so they are used only where a
+one waits for it. Kernels that wait are right without it, but slow, so they are used only where a
 probe has found it. DMLGPU_WAITING_KERNELS=0 turns them off; =1 has every adapter probed.
 """
 
@@ -38,7 +38,7 @@ _found: dict[AdapterInfo, bool] = {}  # adapters, with their drivers, that were 
 
 
 def is_candidate(info: AdapterInfo) -> bool:
-    """Whether the probe is worth trying: on other adapters scans that wait were never measured."""
+    """Whether the probe is worth trying: on others kernels that wait were never measured."""
     setting = os.environ.get(VARIABLE, "")
     discrete = info.kind == "discrete" and info.backend in ("Vulkan", "D3D12")
     return setting != "0" and (discrete or setting == "1")

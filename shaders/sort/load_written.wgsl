@@ -3,7 +3,7 @@ fn load_segments(first: u32, lane: u32) {
   let segment = min(first, params.segments - 1u);
   let line = segment / params.chunks;
   let begin = line_begin(line);
-  let start = ((segment - line * params.chunks) << params.slots) + lane;
+  let start = ((segment - line * params.chunks) << params.room) + lane;
   let last = params.length - 1u;
   #repeat 8: var x$ = item_at(begin, min(start + $u * WG_SIZE, last));
   #repeat 8: if (start + $u * WG_SIZE > last) { x$ = last_item(); }

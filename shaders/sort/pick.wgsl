@@ -36,7 +36,7 @@ fn work(number: u32, seat: Seat) {
   let segment = min(number, params.segments - 1u);
   let line = segment / params.chunks;
   let begin = line_begin(line);
-  let start = (segment - line * params.chunks) << params.slots;
+  let start = (segment - line * params.chunks) << params.room;
   let last = params.length - 1u;
   // What is beyond the line, or is taken out, counts as the last of all keys.
   #repeat 16: var key$ = NOWHERE; if (PER > $u) { key$ = item_key(item_at(begin, min(start + lane + $u * WG_SIZE, last))); }

@@ -32,7 +32,7 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let segments = TILE >> params.slots;
+  let segments = TILE >> params.room;
   let first = (group.x + group.y * groups.x) * segments;
   load_segments(first, lane);
   workgroupBarrier();
@@ -45,7 +45,7 @@ fn main(
   }
   #repeat 8: wg_items[slot(own + $u)] = v[$u];
   var width_bits = PER_BITS;
-  for (var runs = params.slots - PER_BITS; runs > 0u; runs--) {
+  for (var runs = params.room - PER_BITS; runs > 0u; runs--) {
     workgroupBarrier();
     let width = 1u << width_bits;
     let merged = min(width_bits + 1u, params.run);

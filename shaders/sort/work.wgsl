@@ -5,7 +5,7 @@
 #param chunks: u32 // segments of a line
 #param length: u32 // items of a line
 #param kept: u32 // items of a line, or of a segment, that are written
-#param slots: u32 // log2 of the items that a segment has room for
+#param room: u32 // log2 of the items that a segment has room for
 #param run: u32 // log2 of the most items that a run keeps
 #param shift: u32 // of the digit that a pass sorts by
 #param digit_bits: u32

@@ -17,11 +17,19 @@ import dmlgpu as dml
 import dmlgpu.numpy as xp
 from dmlgpu import DataType as T
 from dmlgpu import ReduceFunction as F
+from dmlgpu.compiled import CompiledOperator
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import accumulators, division
+from dmlgpu.plan import accumulators, division, meeting
 from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.runtime import forward_progress
 
-GPU = Adapter(subgroup_min=32, subgroup_max=32, max_workgroup_storage=49152, max_binding=1 << 31)
+GPU = Adapter(
+    subgroup_min=32,
+    subgroup_max=32,
+    forward_progress=True,
+    max_workgroup_storage=49152,
+    max_binding=1 << 31,
+)
 INTEGERS = (T.INT32, T.UINT32, T.INT64, T.UINT64)
 NARROW = (T.INT8, T.UINT8, T.INT16, T.UINT16)
 FLOATS = (T.FLOAT32, T.FLOAT16)
@@ -31,7 +39,9 @@ FLOATS = (T.FLOAT32, T.FLOAT16)
 def gpu(device: dml.Device) -> Iterator[dml.Device]:
     if "SwiftShader" in device.adapter.name:
         pytest.skip("SwiftShader takes all memory to compile these kernels, and uses none of them")
-    with as_gpu(device) as made:
+    with as_gpu(device) as made, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forward_progress, "holds", lambda gpu: True)
+        made.context.facts = replace(made.context.facts, forward_progress=True)
         yield made
 
 
@@ -272,14 +282,49 @@ def test_workgroups_of_a_line_meet(gpu: dml.Device) -> None:
                 wanted = place(x, axes, largest=True, last=False)
             planned = operator_of(desc).work(desc).plan(GPU)
             assert len(planned.dispatches) == 1
-            assert planned.shared
-            assert not planned.waits
+            assert planned.waits
             for _ in range(2):
                 (got,) = run(gpu, desc, [x], rng)
                 np.testing.assert_array_equal(got, wanted)
     storage = gpu.context._scratch["partials"].storage
     held = gpu.wrap(storage.buffer, dml.TensorDesc(T.UINT32, (storage.size // 4,)))
     assert not held.numpy().any()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("sizes", "axes"), MET, ids=str)
+def test_what_is_late_is_reduced_once_more_with_the_same_bits(
+    gpu: dml.Device, sizes: tuple[int, ...], axes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values whose sums depend on the order; as if no word ever arrived, and as they come."""
+    for data_type in (T.FLOAT32, T.FLOAT16):
+        x = np.random.default_rng(23).normal(0, 1, sizes).astype(data_type.numpy)
+        made = tuple(1 if d in axes else n for d, n in enumerate(sizes))
+        desc = reduction(
+            dml.TensorDesc(data_type, sizes), dml.TensorDesc(data_type, made), axes, F.SUM
+        )
+        given, expected = gpu.tensor(x), b""
+        for looks in (meeting.LOOKS, 0, meeting.LOOKS):
+            monkeypatch.setattr(meeting, "LOOKS", looks)
+            op = CompiledOperator(gpu, operator_of(desc), desc)
+            (only,) = op.plan.dispatches
+            assert only.constants["LOOKS"] == looks
+            found = [op(given).tobytes() for _ in range(2)]
+            expected = expected or found[0]
+            assert found == [expected, expected]
+
+
+def test_nobody_waits_where_others_may_stand_still() -> None:
+    """So DMLGPU_WAITING_KERNELS=0, or an adapter that fails the probe, takes several passes."""
+    for sizes, axes in MET:
+        made = tuple(1 if d in axes else n for d, n in enumerate(sizes))
+        desc = reduction(
+            dml.TensorDesc(T.FLOAT32, sizes), dml.TensorDesc(T.FLOAT32, made), axes, F.SUM
+        )
+        planned = operator_of(desc).work(desc).plan(replace(GPU, forward_progress=False))
+        assert not planned.waits
+        assert len(planned.dispatches) > 1
+        assert "LOOKS" not in planned.dispatches[0].code
 
 
 def test_more_than_one_workgroup_can_join_takes_another_pass() -> None:
@@ -328,7 +373,7 @@ def test_bindings_that_every_adapter_has_are_enough() -> None:
     for mebibytes, dispatches in ((24, 1), (28, 2)):
         source = dml.TensorDesc(T.FLOAT32, (mebibytes << 18,))
         desc = reduction(source, dml.TensorDesc(T.FLOAT32, (1,)), (0,), F.SUM)
-        planned = operator_of(desc).work(desc).plan(Adapter(max_binding=1 << 22))
+        planned = operator_of(desc).work(desc).plan(replace(GPU, max_binding=1 << 22))
         assert len(planned.dispatches) == dispatches
 
 
@@ -494,7 +539,7 @@ def test_what_is_side_by_side_decides(
         )
         if not adapter.is_cpu:
             assert shape.kind == kind
-            assert shape.lanes * shape.per_group <= shape.wg * shape.slots
+            assert shape.lanes * shape.per_group <= shape.wg * shape.spots
         assert shape.lines == prod(made)
         assert work.work(desc).plan(adapter).dispatches
 
