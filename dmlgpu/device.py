@@ -32,6 +32,7 @@ from dmlgpu.errors import BindingError, InvalidDescError, InvalidTypeError
 from dmlgpu.gpu.adapters import AdapterInfo
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Memory
+from dmlgpu.gpu.objects import Buffer, WgpuDevice
 from dmlgpu.interop import imported
 from dmlgpu.ops import BY_DESC, BY_NAME, operator_of
 from dmlgpu.plan.operator import Operator
@@ -83,7 +84,7 @@ class Device:
     @classmethod
     def from_wgpu(
         cls,
-        wgpu_device: Any,
+        wgpu_device: WgpuDevice,
         *,
         feature_level: FeatureLevel = FeatureLevel.FL_6_4,
         debug: bool = False,
@@ -123,7 +124,7 @@ class Device:
         )
 
     @property
-    def wgpu_device(self) -> Any:
+    def wgpu_device(self) -> WgpuDevice:
         """The wgpu.GPUDevice below, for those who share it."""
         return self.context.gpu.device
 
@@ -219,7 +220,7 @@ class Device:
             lease = self.context.take(desc.total_tensor_size_in_bytes)
         return Tensor(self, lease, desc, 0, whole=True)
 
-    def wrap(self, wgpu_buffer: Any, desc: TensorDesc, offset: int = 0) -> Tensor:
+    def wrap(self, wgpu_buffer: Buffer, desc: TensorDesc, offset: int = 0) -> Tensor:
         """A tensor over part of a wgpu buffer made elsewhere on this device, from byte `offset`.
 
         Nothing is copied; the buffer's usage needs STORAGE.
@@ -245,6 +246,7 @@ class Device:
         self.context.gpu.check_usage(wgpu_buffer)
         with self.context.lock:
             lease = self.context.pool.adopt(wgpu_buffer)
+            self.context.transfers.expect(wgpu_buffer)
         return Tensor(self, lease, desc, offset)
 
     # What tensors ask of their device: functions of rooms above theirs, which take it first.

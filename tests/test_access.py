@@ -67,8 +67,8 @@ class Runner:
                 ranges[i, :2] = (named[name].offset - start) // 16, named[name].size // 4
             uniforms.append((shader.ranges_binding, gpu.uniform(ranges.tobytes())))
         bound = [
-            (slot.binding, named[slot.name].storage.buffer, *window(spans, access, slot))
-            for slot in shader.slots
+            (bound.binding, named[bound.name].storage.buffer, *window(spans, access, bound))
+            for bound in shader.bindings
         ]
         group = gpu.bind_group(pipeline, uniforms, bound)
         self.device.context.record(Call("TEST", ((pipeline, group, 8, 1),), tuple(storages), 0))

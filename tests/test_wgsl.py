@@ -12,7 +12,7 @@ import dmlgpu as dml
 from dmlgpu.plan.dispatch import eight
 from dmlgpu.wgsl import assembly as wgsl
 from dmlgpu.wgsl import source
-from dmlgpu.wgsl.assembly import Access, Shader, Slot, assemble
+from dmlgpu.wgsl.assembly import Access, Shader, StorageBinding, assemble
 from dmlgpu.wgsl.params import declaration, layout_of, pack_params
 
 
@@ -54,7 +54,7 @@ def test_snippets_follow_the_kernel() -> None:
 
 def test_bindings_are_numbered_in_order_of_appearance() -> None:
     shader = made()
-    assert shader.slots == (Slot(1, "input", 0), Slot(2, "output", 0))
+    assert shader.bindings == (StorageBinding(1, "input", 0), StorageBinding(2, "output", 0))
     assert "@group(0) @binding(1) var<storage, read> input: array<vec4<u32>>;" in line_of(
         shader, "unit", "#bind read input: vec4<u32>"
     )
@@ -91,7 +91,7 @@ def test_snippets_import_in_turn_and_each_comes_once() -> None:
     assert shader.text.splitlines()[:3] == ["", "", "fn main() {}"]
     for name in ("first", "second", "other"):
         assert shader.text.count(f"fn {name}()") == 1
-    assert [slot.name for slot in shader.slots] == ["a", "b"]
+    assert [b.name for b in shader.bindings] == ["a", "b"]
 
 
 def test_no_function_of_a_kernel_is_named_like_one_of_a_library() -> None:
@@ -170,7 +170,7 @@ def test_binds_lists_names_of_kernel_and_snippets() -> None:
 
 def test_an_aliased_name_has_functions_but_no_binding() -> None:
     shader = made(input=Access(alias="output"))
-    assert shader.slots == (Slot(1, "output", 0),)
+    assert shader.bindings == (StorageBinding(1, "output", 0),)
     assert "var<storage" not in line_of(shader, "unit", "#bind read input: vec4<u32>")
     assert "load_input" in functions(shader)
     assert shader.ranges == ()
@@ -196,11 +196,11 @@ def test_a_scalar_name_is_bound_as_words() -> None:
 
 def test_windows_are_consecutive_bindings() -> None:
     shader = made(input=Access(windows=3, window_shift=4))
-    assert shader.slots == (
-        Slot(1, "input", 0),
-        Slot(2, "input", 1),
-        Slot(3, "input", 2),
-        Slot(4, "output", 0),
+    assert shader.bindings == (
+        StorageBinding(1, "input", 0),
+        StorageBinding(2, "input", 1),
+        StorageBinding(3, "input", 2),
+        StorageBinding(4, "output", 0),
     )
     for window in range(3):
         assert f"read> input_{window}: array<vec4<u32>>;" in shader.text

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.device import Device
 from dmlgpu.errors import DmlError
+from dmlgpu.gpu.objects import Buffer
 from dmlgpu.gpu.recording import Call
 from dmlgpu.ops.cumulative import CumulativeSummationDesc
 from dmlgpu.runtime import forward_progress
@@ -84,7 +85,7 @@ def ask(context: Context, name: str, given: npt.ArrayLike, count: int, groups: i
     return _words(context, target, 0, count)
 
 
-def _run(context: Context, name: str, ranges: list[tuple[Any, int, int]], groups: int) -> None:
+def _run(context: Context, name: str, ranges: list[tuple[Buffer, int, int]], groups: int) -> None:
     shader = assemble(f"doctor/{name}", {})
     pipeline = context.gpu.pipeline(shader.label, shader.text, "main", {})
     bound = [(i, buffer, offset, size) for i, (buffer, offset, size) in enumerate(ranges)]
@@ -92,13 +93,13 @@ def _run(context: Context, name: str, ranges: list[tuple[Any, int, int]], groups
     context.recording.append(Call(f"doctor {name}", ((pipeline, group, groups, 1),), (), 0))
 
 
-def _buffer(context: Context, words: Words) -> Any:
+def _buffer(context: Context, words: Words) -> Buffer:
     buffer = context.gpu.buffer(max(256, words.nbytes))
     context.transfers.write(buffer, 0, words.view(np.uint8))
     return buffer
 
 
-def _words(context: Context, buffer: Any, offset: int, count: int) -> Words:
+def _words(context: Context, buffer: Buffer, offset: int, count: int) -> Words:
     raw = np.empty(4 * count, np.uint8)
     context.transfers.read(buffer, offset, raw)
     return raw.view(np.uint32)

@@ -8,27 +8,31 @@ encoder is finished, in any case.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from wgpu import classes
 
 from dmlgpu.errors import DeviceLostError
-from dmlgpu.gpu.objects import BindGroup, Buffer, Encode, Pipeline, QuerySet
-from dmlgpu.gpu.private import finished, handle, is_destroyed, native, shown
-
-Dispatch: TypeAlias = tuple[Pipeline, BindGroup, int, int]  # and the grid
-Copy: TypeAlias = tuple[Buffer, int, Buffer, int, int]  # from an offset, to an offset, bytes
+from dmlgpu.gpu.objects import Copy, Dispatch, Encode, QuerySet
+from dmlgpu.gpu.private import (
+    compute_pass,
+    copy_bytes,
+    encoder_of,
+    end_pass,
+    finished,
+    handle,
+    is_destroyed,
+    shown,
+)
 
 
 class Encoding:
     """One command encoder. Dispatches wait in a list until their pass ends."""
 
     def __init__(self, device: classes.GPUDevice) -> None:
-        lib, ffi = native().lib, native().ffi
         self._device = device
         self._check()
-        made = lib.wgpuDeviceCreateCommandEncoder(handle(device), ffi.NULL)
-        self._encoder = ffi.gc(made, lib.wgpuCommandEncoderRelease)
+        self._encoder = encoder_of(device)
         self._dispatches: list[Dispatch] = []
 
     def add(self, dispatches: Sequence[Dispatch], copies: Sequence[Copy]) -> None:
@@ -36,7 +40,7 @@ class Encoding:
         self._dispatches += dispatches
         if copies:
             self._end()
-            self._copy(copies)
+            copy_bytes(self._encoder, copies)
 
     def add_timed(
         self, dispatches: Sequence[Dispatch], copies: Sequence[Copy], queries: QuerySet, first: int
@@ -50,7 +54,7 @@ class Encoding:
             return
         # Copies happen outside any pass: they go between two passes, each with one timestamp.
         self._pass((), begin)
-        self._copy(copies)
+        copy_bytes(self._encoder, copies)
         self._pass((), end)
 
     def add_other(self, encode: Encode) -> None:
@@ -75,26 +79,9 @@ class Encoding:
             self._pass(dispatches)
 
     def _pass(self, dispatches: Sequence[Dispatch], stamps: dict[str, Any] | None = None) -> None:
-        lib, null = native().lib, native().ffi.NULL
         if stamps is None:
-            made = lib.wgpuCommandEncoderBeginComputePass(self._encoder, null)
-            inside = native().ffi.gc(made, lib.wgpuComputePassEncoderRelease)
+            compute_pass(self._encoder, dispatches)
         else:
-            timed = shown(self._device, self._encoder).begin_compute_pass(timestamp_writes=stamps)
-            inside = handle(timed)
-        set_pipeline = lib.wgpuComputePassEncoderSetPipeline
-        set_group = lib.wgpuComputePassEncoderSetBindGroup
-        dispatch = lib.wgpuComputePassEncoderDispatchWorkgroups
-        last = None
-        for pipeline, group, x, y in dispatches:
-            if pipeline is not last:
-                set_pipeline(inside, pipeline._internal)
-                last = pipeline
-            set_group(inside, 0, group._internal, 0, null)
-            dispatch(inside, x, y, 1)
-        lib.wgpuComputePassEncoderEnd(inside)
-
-    def _copy(self, copies: Sequence[Copy]) -> None:
-        copy = native().lib.wgpuCommandEncoderCopyBufferToBuffer
-        for source, start, target, to, size in copies:
-            copy(self._encoder, handle(source), start, handle(target), to, size)
+            encoder = shown(self._device, self._encoder)
+            timed = encoder.begin_compute_pass(timestamp_writes=stamps)  # lives as long as its name
+            end_pass(handle(timed), dispatches)

@@ -3,7 +3,8 @@ ends the process inside wgpu-native, so it has to be known before.
 
 wgpu keeps no record of a destroyed buffer that Python can read. The `destroy` and `map_async` of
 each buffer that someone outside can reach are therefore replaced, on that one object, by callables
-that take a note first. Buffers that are never shown outside need none.
+that take a note first. Buffers that are never shown outside need none. Both methods have public
+names; `tests/test_foreign_hands.py` fails where wgpu-py no longer lets an object have its own.
 """
 
 from __future__ import annotations

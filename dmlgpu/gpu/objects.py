@@ -10,6 +10,7 @@ from wgpu import classes
 
 from dmlgpu.gpu.private import Held
 
+WgpuDevice: TypeAlias = classes.GPUDevice
 Buffer: TypeAlias = classes.GPUBuffer
 Pipeline: TypeAlias = classes.GPUComputePipeline
 BindGroup: TypeAlias = classes.GPUBindGroup | Held
@@ -17,6 +18,8 @@ Layout: TypeAlias = classes.GPUBindGroupLayout
 QuerySet: TypeAlias = classes.GPUQuerySet
 Encoder: TypeAlias = classes.GPUCommandEncoder
 Encode: TypeAlias = Callable[[Encoder], None]  # adds commands to a submission
+Dispatch: TypeAlias = tuple[Pipeline, BindGroup, int, int]  # and the grid
+Copy: TypeAlias = tuple[Buffer, int, Buffer, int, int]  # from an offset, to an offset, bytes
 
 STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 UNIFORM = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST

@@ -1,7 +1,8 @@
 """All that this library needs of wgpu-py and that has no public name, in one place.
 
-Written for wgpu-py 0.32. `tests/test_queue_faults.py` uses every function here, so that a version
-of wgpu-py that changes one of them is noticed by name.
+Written for wgpu-py 0.32 with wgpu-native 29, and for cffi 1.17 to 2.x, whose record of the types
+that it has read is looked at. `tests/test_private_names.py` holds all of these names, so that a
+version that changes one of them is noticed by that name.
 
 Most of it is the C interface below wgpu-py (webgpu.h and wgpu.h, which wgpu-py gives out as
 `wgpu.backends.wgpu_native.lib`), called with the handle that each wgpu-py object keeps in
@@ -327,6 +328,41 @@ def checked() -> Any:
     from wgpu.backends.wgpu_native._api import libf
 
     return libf
+
+
+def encoder_of(device: classes.GPUDevice) -> Any:
+    """The handle of a new command encoder."""
+    made = native().lib.wgpuDeviceCreateCommandEncoder(handle(device), native().ffi.NULL)
+    return native().ffi.gc(made, native().lib.wgpuCommandEncoderRelease)
+
+
+def compute_pass(encoder: Any, dispatches: Iterable[tuple[Any, Any, int, int]]) -> None:
+    """Adds a pass with these dispatches to an encoder."""
+    lib, ffi = native().lib, native().ffi
+    made = lib.wgpuCommandEncoderBeginComputePass(encoder, ffi.NULL)
+    end_pass(ffi.gc(made, lib.wgpuComputePassEncoderRelease), dispatches)
+
+
+def end_pass(inside: Any, dispatches: Iterable[tuple[Any, Any, int, int]]) -> None:
+    """Adds dispatches to a pass, by its handle, and ends it."""
+    lib, null, last = native().lib, native().ffi.NULL, None
+    set_pipeline = lib.wgpuComputePassEncoderSetPipeline
+    set_group = lib.wgpuComputePassEncoderSetBindGroup
+    dispatch = lib.wgpuComputePassEncoderDispatchWorkgroups
+    for pipeline, group, x, y in dispatches:
+        if pipeline is not last:
+            set_pipeline(inside, pipeline._internal)
+            last = pipeline
+        set_group(inside, 0, group._internal, 0, null)
+        dispatch(inside, x, y, 1)
+    lib.wgpuComputePassEncoderEnd(inside)
+
+
+def copy_bytes(encoder: Any, copies: Iterable[tuple[Any, int, Any, int, int]]) -> None:
+    """Adds copies between buffers, outside of any pass, to an encoder."""
+    copy = native().lib.wgpuCommandEncoderCopyBufferToBuffer
+    for source, start, target, to, size in copies:
+        copy(encoder, handle(source), start, handle(target), to, size)
 
 
 def finished(encoder: Any) -> Any:

@@ -24,11 +24,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from dmlgpu.errors import BindingError, DeviceError, DeviceLostError, OutOfMemoryError
-from dmlgpu.gpu.encoding import Copy, Dispatch, Encoding
+from dmlgpu.gpu.encoding import Encoding
 from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Lease, Storage
-from dmlgpu.gpu.objects import Encode, QuerySet
+from dmlgpu.gpu.objects import Copy, Dispatch, Encode, QuerySet
 from dmlgpu.gpu.private import submit_once
 
 BATCH_LIMIT = 256  # dispatches and copies recorded before they are submitted

@@ -79,6 +79,14 @@ class Transfers:
         # Small writes in the queue, and whether something was submitted while they were made.
         self._waiting: dict[ref[_Write], bool] = {}
 
+    def expect(self, buffer: Buffer) -> None:
+        """Makes ready what it takes to read a buffer that no copy may read: a shader.
+
+        Buffers made elsewhere may have no usage but STORAGE.
+        """
+        if self._copier is None and not can_be_copied(buffer):
+            self._copier = self._gpu.pipeline("copy of words", COPY_WORDS, "main", {})
+
     def staged(self, storage: Storage, offset: int, size: int) -> Reading:
         """A copy of bytes to the host, to be recorded; `fetch` waits for it once submitted."""
         buffer = storage.buffer
@@ -267,14 +275,10 @@ class Transfers:
             mapping.end()
 
     def _copied(self, storage: Storage, offset: int, size: int) -> Buffer:
-        """The bytes in a buffer that copies can read, moved there by a shader.
-
-        Buffers made elsewhere may have no usage but STORAGE.
-        """
+        """The bytes in a buffer that copies can read, moved there by a shader."""
         gpu, buffer = self._gpu, storage.buffer
         made = gpu.buffer(-(-size // 4) * 4, "a copy to read back")
-        if self._copier is None:
-            self._copier = gpu.pipeline("copy of words", COPY_WORDS, "main", {})
+        assert self._copier is not None  # such a buffer was expected
         step = gpu.max_binding // gpu.offset_alignment * gpu.offset_alignment
         for at in range(0, size, step):
             part = min(step, made.size - at)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.device import Device
+from dmlgpu.gpu.objects import BindGroup, Buffer, Pipeline
 from dmlgpu.gpu.recording import Call
 from dmlgpu.measure.timing import Pace, time_gpu
 from dmlgpu.runtime.reach import grid
@@ -35,10 +34,10 @@ class Kernel:
         self._name = name
         self._pipeline = device.context.gpu.pipeline(name, code, "main", {})
         self._grid = grid(-(-outputs // WG_SIZE), device.context.gpu.max_groups, name)
-        self._group: Any = None
+        self._group: BindGroup | None = None
         self._nbytes = 0
 
-    def bind(self, *ranges: tuple[Any, int]) -> None:
+    def bind(self, *ranges: tuple[Buffer, int]) -> None:
         """Binds (buffer, bytes) in order."""
         places = [(i, buffer, 0, size) for i, (buffer, size) in enumerate(ranges)]
         self._group = self._device.context.gpu.bind_group(self._pipeline, [], places)
@@ -46,12 +45,13 @@ class Kernel:
 
     def __call__(self) -> None:
         """Appends one dispatch to the device's recording."""
-        dispatch = (self._pipeline, self._group, *self._grid)
+        dispatch = (*self.parts, *self._grid)
         self._device.context.record(Call(self._name, (dispatch,), (), self._nbytes))
 
     @property
-    def parts(self) -> tuple[Any, Any]:
+    def parts(self) -> tuple[Pipeline, BindGroup]:
         """The pipeline and the bind group."""
+        assert self._group is not None, "bind comes first"
         return self._pipeline, self._group
 
 

@@ -289,9 +289,9 @@ class Executable:
                 words[i, :2] = (named[name].offset - start) // UNIT, named[name].size // 4
             uniforms.append((shader.ranges_binding, gpu.uniform(words.tobytes()), 0, words.nbytes))
         ranges = [
-            (slot.binding, dispatch.bindings[slot.name], *window(spans, access, slot))
-            for slot in shader.slots
-            if slot.name in named
+            (bound.binding, dispatch.bindings[bound.name], *window(spans, access, bound))
+            for bound in shader.bindings
+            if bound.name in named
         ]
         groups = grid(dispatch.workgroups, gpu.max_groups, self.operator.name)
         told = f"binding tensors of {', '.join(str(size) for *_, size in ranges)} bytes"

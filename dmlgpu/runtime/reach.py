@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dmlgpu.errors import DeviceError
 from dmlgpu.gpu.memory import Storage
-from dmlgpu.wgsl.assembly import Access, Slot
+from dmlgpu.wgsl.assembly import Access, StorageBinding
 
 UNIT = 16  # bytes
 
@@ -82,15 +82,15 @@ def reach(
 
 
 def window(
-    spans: Mapping[str, tuple[int, int]], access: Mapping[str, Access], slot: Slot
+    spans: Mapping[str, tuple[int, int]], access: Mapping[str, Access], bound: StorageBinding
 ) -> tuple[int, int]:
     """(offset, size) of one binding."""
-    start, end = spans[slot.name]
-    how = access[slot.name]
+    start, end = spans[bound.name]
+    how = access[bound.name]
     if how.windows == 1:
         return start, end - start
     step = UNIT << how.window_shift
-    first = start + slot.window * step
+    first = start + bound.window * step
     return first, min(step, end - first)
 
 

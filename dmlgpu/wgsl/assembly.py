@@ -47,7 +47,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class StorageBinding:
     """One storage binding of an assembled shader."""
 
     binding: int
@@ -61,7 +61,7 @@ class Shader:
 
     label: str
     text: str
-    slots: tuple[Slot, ...]
+    bindings: tuple[StorageBinding, ...]
     ranges: tuple[str, ...]  # names in the order of the `tensor_ranges` uniform
     ranges_binding: int
     params: tuple[Param, ...]
@@ -81,14 +81,14 @@ def assemble(
             f"{shader}.wgsl imports {sorted(imported)}; the plan fills {sorted(slots)}"
         )
     found = {m[2]: (i, m[1], m[3]) for i, line in enumerate(lines) if (m := _BIND.match(line))}
-    made: list[Slot] = []
+    made: list[StorageBinding] = []
     ranges = tuple(n for n in found if (h := access.get(n, Access())).offset or h.scalar)
     for name, (line, mode, element) in found.items():
         how = access.get(name, Access())
         text = ""
         if not how.alias:
             text = _bound(name, mode, element, how, len(made) + 1) + " "
-            made += [Slot(len(made) + 1 + w, name, w) for w in range(how.windows)]
+            made += [StorageBinding(len(made) + 1 + w, name, w) for w in range(how.windows)]
         target = how.alias or name
         held = "u32" if access.get(target, Access()).scalar else found[target][2]
         place = ranges.index(name) if name in ranges else 0
