@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +34,11 @@ def test_there_are_177_operators() -> None:
     assert len(names()) == len(set(names())) == 177
     values = [entry(name).value for name in names()]
     assert values == sorted(set(values))
+
+
+def test_the_catalogue_is_what_the_survey_of_the_documents_says() -> None:
+    tool = runpy.run_path(str(Path(__file__).parents[1] / "tools" / "catalogue.py"))
+    assert tool["MADE"].read_text(encoding="utf-8") == tool["made"]()
 
 
 @pytest.mark.parametrize("name", names())
@@ -88,15 +95,19 @@ def test_arrays_of_tensors_are_checked_one_by_one() -> None:
 
 
 def test_equal_sizes_are_checked_for_an_operator_that_is_not_built() -> None:
-    make = from_catalogue("ELEMENT_WISE_ADD")
-    dml.validate(make(a_tensor=f32(2, 3), b_tensor=f32(2, 3), output_tensor=f32(2, 3)))
-    message = r"^ELEMENT_WISE_ADD: b_tensor has sizes \(2, 4\); a_tensor has \(2, 3\), and the two"
+    name = "LOCAL_RESPONSE_NORMALIZATION"
+    assert name not in BY_NAME
+
+    def made(x: TensorDesc, y: TensorDesc) -> Any:
+        numbers = {"cross_channel": True, "local_size": 3, "alpha": 1e-4, "beta": 0.75, "bias": 1}
+        return from_catalogue(name)(input_tensor=x, output_tensor=y, **numbers)
+
+    dml.validate(made(f32(1, 2, 3, 4), f32(1, 2, 3, 4)), L.FL_1_0)
+    message = rf"^{name}: output_tensor has sizes \(1, 2, 3, 5\); input_tensor has \(1, 2, 3, 4\)"
     with pytest.raises(dml.InvalidDescError, match=message):
-        dml.validate(make(a_tensor=f32(2, 3), b_tensor=f32(2, 4), output_tensor=f32(2, 3)))
-    with pytest.raises(dml.UnsupportedError, match=r"^ELEMENT_WISE_ADD: a_tensor has 2 dimensions"):
-        dml.validate(
-            make(a_tensor=f32(2, 3), b_tensor=f32(2, 3), output_tensor=f32(2, 3)), L.FL_1_0
-        )
+        dml.validate(made(f32(1, 2, 3, 4), f32(1, 2, 3, 5)))
+    with pytest.raises(dml.InvalidDescError, match=rf"^{name}: input_tensor has 2 dimensions"):
+        dml.validate(made(f32(3, 4), f32(3, 4)))
 
 
 def test_an_operator_that_is_not_built_is_not_run() -> None:

@@ -1,22 +1,22 @@
 """Makes dmlgpu/desc/catalogue.json: what DirectML's documents say of its 177 operators, as data.
 
-    python tools/catalogue.py SURVEY.json
+    python tools/catalogue.py
 
-SURVEY.json is a reading of Microsoft's pages and headers, one entry per operator: fields of the
-struct, tables of tensor support, equal-size constraints, in-place execution. Where the pages are
-wrong or contradict each other, the survey carries a correction beside what it read; the file made
-here holds the corrected facts only, in the names that Python code uses.
+tools/survey.json is a reading of Microsoft's pages and headers, one entry per operator: fields of
+the struct, tables of tensor support, equal-size constraints, in-place execution. Where the pages
+are wrong or contradict each other, the survey carries a correction beside what it read; the file
+made here holds the corrected facts only, in the names that Python code uses.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
-MADE = Path(__file__).resolve().parents[1] / "dmlgpu" / "desc" / "catalogue.json"
+SURVEY = Path(__file__).with_name("survey.json")
+MADE = SURVEY.parents[1] / "dmlgpu" / "desc" / "catalogue.json"
 PROPERTIES = {"DataType": "data_type", "DimensionCount": "rank", "Sizes": "sizes"}
 # Pages that forget to demand one rank for all tensors of a list whose data types must agree.
 ONE_RANK = {
@@ -99,13 +99,12 @@ def converted(entry: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def main() -> None:
-    """Writes one operator per line."""
-    survey = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    lines = [json.dumps(converted(entry)) for entry in survey]
-    MADE.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
-    print(f"{MADE}: {len(lines)} operators")
+def made() -> str:
+    """The file's text, one operator per line."""
+    survey = json.loads(SURVEY.read_text(encoding="utf-8"))
+    return "[\n" + ",\n".join(json.dumps(converted(entry)) for entry in survey) + "\n]\n"
 
 
 if __name__ == "__main__":
-    main()
+    MADE.write_text(made(), encoding="utf-8")
+    print(f"{MADE} is made anew.")
