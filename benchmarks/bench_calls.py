@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlgpu as dml
-from benchmarks.calls import CALLS, Small, bare, fresh_buffers, in_turn
+from benchmarks.calls import CALLS, FEW, Small, bare, fresh_buffers, in_turn
 
 OPERATORS = ("slice1", "gather_nd", "cumulative_summation")
 FUNCTIONS = ("slice1", "index", "gather_nd", "cumulative_summation", "cumsum", "add", "sum", "take")
@@ -69,15 +70,24 @@ def bench_host_call_function(number: int, device: dml.Device, small: Small, benc
 @pytest.mark.parametrize("name", OPERATORS)
 def bench_host_call_fresh(name: str, device: dml.Device, small: Small, benchmark: Any) -> None:
     """Slower here: binding buffers for the first time costs more."""
-    desc, inputs, _ = {n: rest for n, *rest in small.operators()}[name]
+    desc, inputs, expected = {n: rest for n, *rest in small.operators()}[name]
+    before = perf_counter()
     seconds = benchmark.pedantic(fresh_buffers, (device, desc, inputs), rounds=1)
+    elapsed = perf_counter() - before
     benchmark.extra_info.update(us_per_call=seconds * 1e6)
-    assert seconds > 0
+    assert 1e-6 < seconds < elapsed / (3 * FEW)  # three rounds of five take no less than the median
+    fresh = [device.tensor(t.numpy()) for t in inputs]
+    found = device.compile(desc)(*fresh).numpy()
+    assert np.array_equal(found.reshape(expected.shape), expected)
 
 
 @pytest.mark.gpu
 def bench_host_call_bare(device: dml.Device, benchmark: Any) -> None:
     """The least a call can cost: slower here means a slower wgpu or a slower machine."""
-    (found,) = benchmark.pedantic(in_turn, ([bare(device)], 1), rounds=1)
+    asked = bare(device)
+    before = perf_counter()
+    (found,) = benchmark.pedantic(in_turn, ([asked], 1), rounds=1)
+    elapsed = perf_counter() - before
     benchmark.extra_info.update(us=found.us, us_busy=found.us_busy)
-    assert found.us > 0
+    assert found.name == asked.name
+    assert 0.3 < found.us < 1e6 * elapsed / CALLS  # three calls of wgpu-py, of 0.1 us at the least

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,28 +16,47 @@ from support.commands import is_one_sentence, run
 
 import dmlgpu as dml
 from dmlgpu.cli import bench, cases
+from dmlgpu.measure import roofline
 from dmlgpu.measure.roofline import copy_kernel, copy_rate
-from dmlgpu.measure.timing import Pace, time_gpu
+from dmlgpu.measure.timing import Pace, Timed, time_gpu
 
 ROOT = Path(__file__).resolve().parent.parent
 Capture = pytest.CaptureFixture[str]
+# Bytes that cases of 1 MiB read and write, as the shapes of their arrays say.
+MOVED = {
+    "rows reversed": 2 << 20,
+    "rows of 1024, shuffled": (2 << 20) + 1024,  # and an index of 4 bytes for each of 256 rows
+    "along rows of 64": 2 << 20,
+    "one long line": 2 << 20,
+    "two tables": 3 << 20,
+    "a row to every row": (2 << 20) + 4096,
+    "of a transposed table": 2 << 20,
+    "the sum of each row": (1 << 20) + 1024,
+    "the largest of each column": (1 << 20) + 4096,
+    "two tables side by side": 4 << 20,
+}
 
 
 @pytest.mark.gpu
 def test_the_report_as_json(capsys: Capture, device: dml.Device) -> None:
+    before = perf_counter()
     status, out, _ = run(capsys, "bench", "--size", "1", "--json")
+    elapsed_ms = 1e3 * (perf_counter() - before)
     assert status == 0
     found = json.loads(out)
     assert found["dmlgpu"] == dml.__version__
     assert dml.AdapterInfo(**found["adapter"]) == device.adapter
-    assert found["copy_gb_per_s"] > 0
     assert found["clock"] in ("gpu", "host")
     assert [row["task"] for row in found["rows"]] == [c.task for c in cases.bench_cases(1 << 20)]
     for row in found["rows"]:
         assert row["agrees"] is True
         assert row["input_bytes"] == 1 << 20
-        assert min(row["gpu_ms"], row["gb_per_s"], row["of_copy"], row["numpy_ms"]) > 0
+        assert row["of_copy"] == pytest.approx(row["gb_per_s"] / found["copy_gb_per_s"])
         assert row["numpy_ratio"] == pytest.approx(row["numpy_ms"] / row["gpu_ms"])
+        assert row["numpy_ms"] > 1e-3  # no core reads 1 MiB in a microsecond
+    moved = {row["task"]: row["gb_per_s"] * row["gpu_ms"] * 1e6 for row in found["rows"]}
+    assert {task: moved[task] for task in MOVED} == pytest.approx(MOVED)
+    assert sum(row["gpu_ms"] + row["numpy_ms"] for row in found["rows"]) < elapsed_ms
 
 
 @pytest.mark.gpu
@@ -116,7 +136,21 @@ def test_the_copy_copies(device: dml.Device) -> None:
     device.context.transfers.write(source.buffer, 0, np.arange(4096).astype(np.uint8))
     kernel()
     assert made.tobytes() == source.tobytes() == np.arange(4096).astype(np.uint8).tobytes()
-    assert copy_rate(device, 1 << 20) > 0
+
+
+@pytest.mark.gpu
+def test_the_rate_of_a_copy_is_that_of_the_best_look(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of 1 MiB reads as much as it writes: 2 MiB in 2 ms."""
+    looks = iter([0.004, 0.002, 0.008])
+
+    def timed(device: dml.Device, call: Any, pace: Pace) -> Timed:
+        return Timed.of([next(looks)], "wall")
+
+    monkeypatch.setattr(roofline, "time_gpu", timed)
+    assert copy_rate(device, 1 << 20) == pytest.approx(1_048_576_000)
+    assert next(looks, None) is None
 
 
 @pytest.mark.gpu

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from support.commands import is_one_sentence, run
 import dmlgpu as dml
 from dmlgpu.cli import cases, catalogue, demo, info, output
 from dmlgpu.gpu import adapters
+from dmlgpu.measure.timing import Pace, Timed
 from dmlgpu.ops import OPERATORS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -283,13 +285,21 @@ def test_demo_as_json(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, device: dml.Device
 ) -> None:
     few = cases.demo_cases()[2:4]
+    times = iter([0.0025, 0.001, 0.5, 0.04])  # of dmlgpu and of NumPy, in turn
+
+    def timed(call: Callable[[], Any], pace: Pace) -> Timed:
+        call()
+        return Timed.of([next(times)], "wall")
+
     monkeypatch.setattr(demo, "demo_cases", lambda: few)
+    monkeypatch.setattr(demo, "time_wall", timed)
     status, out, err = run(capsys, "demo", "--json", "--adapter", device.adapter.name)
     assert (status, err) == (0, "")
     found = json.loads(out)
     assert dml.AdapterInfo(**found["adapter"]) == device.adapter
     assert [row["operator"] for row in found["rows"]] == ["GATHER_ND", "GATHER_ND1"]
-    assert all(row["agrees"] and row["gpu_ms"] > 0 for row in found["rows"])
+    assert [row["agrees"] for row in found["rows"]] == [True, True]
+    assert [(row["gpu_ms"], row["numpy_ms"]) for row in found["rows"]] == [(2.5, 1), (500, 40)]
 
 
 @pytest.mark.parametrize("command", ["info", "demo", "bench"])

@@ -14,24 +14,26 @@ from dmlgpu.plan.dispatch import Copy, Dispatch, eight
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import COPY_BYTES as BYTES
 from dmlgpu.plan.move import COPY_RUNS as RUNS
-from dmlgpu.plan.move import CPU_WG_SIZE, LONG_ROW, RUN, WG_SIZE
+from dmlgpu.plan.move import LONG_ROW
 from dmlgpu.plan.rows import divisors
 from dmlgpu.plan.tile import tile_of
 from dmlgpu.wgsl.source import expanded
 
 SOFTWARE = ADAPTERS["software"]
-MANY = 64 * RUN * WG_SIZE  # units
 
 
-@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize(
+    ("bits", "units", "workgroups"), [(8, 192, 1), (16, 384, 2), (32, 768, 3), (64, 1536, 6)]
+)
 @pytest.mark.parametrize("adapter", ["least", "discrete"])
-def test_a_whole_copy_is_one_loop_of_16_byte_units(bits: int, adapter: str) -> None:
-    """On a GPU each invocation takes one of them."""
+def test_a_whole_copy_is_one_loop_of_16_byte_units(
+    bits: int, units: int, workgroups: int, adapter: str
+) -> None:
+    """On a GPU each invocation takes one of them: of 3,072 elements here."""
     dispatch = one(copy(TensorDesc(T[f"UINT{bits}"], (2, 3, 512))), ADAPTERS[adapter])
-    units = 2 * 3 * 512 * bits // 128
     assert dispatch.shader == "move/packed"
     assert dispatch.constants == {"WG_SIZE": 256, "BITS": 128, "AT_ONCE": 1, "REPEATS": 1}
-    assert dispatch.workgroups == -(-units // 256)
+    assert dispatch.workgroups == workgroups
     assert dispatch.params["count"] == units
     assert dispatch.params["sizes"] == eight([units])
     assert "load_input(from0)" in dispatch.code
@@ -50,15 +52,17 @@ def test_a_gpu_writes_two_units_where_little_is_read(
     assert (constants["AT_ONCE"], constants["REPEATS"]) == (at_once, repeats)
 
 
-@pytest.mark.parametrize(("units", "run"), [(MANY - 1, 1), (MANY, RUN), (MANY + 1, RUN)])
-def test_a_cpu_takes_many_units_in_runs(units: int, run: int) -> None:
-    """A run for each of 64 workgroups, where no other kernel serves: every third element."""
+@pytest.mark.parametrize(
+    ("units", "run", "workgroups"), [(262_143, 1, 1024), (262_144, 16, 64), (262_145, 16, 65)]
+)
+def test_a_cpu_takes_many_units_in_runs(units: int, run: int, workgroups: int) -> None:
+    """Where that leaves 64 workgroups of 256, and no other kernel serves: every third element."""
     desc = copy(TensorDesc(T.UINT8, (48 * units - 2,)), steps=(3,))
     dispatch = one(desc, SOFTWARE)
     assert dispatch.slots == {"move": "dense"}
     assert dispatch.constants["RUN"] == run
     assert dispatch.params["count"] == units
-    assert dispatch.workgroups == -(-units // (run * WG_SIZE))
+    assert dispatch.workgroups == workgroups
 
 
 LONG = 16 * LONG_ROW  # bytes of the shortest row that is a loop of its own
@@ -98,35 +102,38 @@ def kernel_of(dispatch: Dispatch) -> str:
 
 
 @pytest.mark.parametrize(
-    ("units", "rows_", "share", "team"),
+    ("units", "rows_", "run", "team", "pieces", "workgroups"),
     [
-        (LONG_ROW, 3, 8, 2),  # as few as are worth a loop
-        (255, 1, 8, 8),
-        (64, 1024, 32, 2),
-        (64, 2048, 64, 1),
-        (100, 1 << 16, 64, 1),
-        (128, 1 << 16, 64, 2),
-        (1 << 20, 1, 64, 8),
+        (LONG_ROW, 3, 16, 2, 3, 1),  # as few as are worth a loop
+        (255, 1, 64, 8, 4, 1),
+        (64, 1024, 64, 2, 1024, 32),
+        (64, 2048, 64, 1, 2048, 32),
+        (100, 1 << 16, 64, 1, 2 << 16, 2048),
+        (128, 1 << 16, 128, 2, 1 << 16, 2048),
+        (1 << 20, 1, 512, 8, 2048, 256),
     ],
 )
 def test_long_rows_are_cut_into_pieces_for_teams(
-    units: int, rows_: int, share: int, team: int
+    units: int, rows_: int, run: int, team: int, pieces: int, workgroups: int
 ) -> None:
-    """A share each for some thousand invocations; those of a team walk the same piece."""
+    """A share each for some thousand invocations; those of a team walk the same piece.
+
+    The pieces of a row have all of it, and none of them is empty. A workgroup has 64 invocations.
+    """
     desc = copy(TensorDesc(T.UINT32, (rows_, 4 * units)), steps=(1, -1))
     dispatch = one(desc, SOFTWARE)
-    pieces = rows_ * -(-units // (share * team))
     assert dispatch.params["count"] == pieces
+    assert (pieces // rows_ - 1) * run < units <= pieces // rows_ * run
     assert dispatch.constants == {
-        "WG_SIZE": CPU_WG_SIZE,
+        "WG_SIZE": 64,
         "RANK": 1 if rows_ == 1 else 2,
         "BITS": 32,
         "STEP": -1,
         "EDGES": 0,
         "ALIGNED": 1,
     }
-    assert (dispatch.params["run"], dispatch.params["team"]) == (share * team, team)
-    assert dispatch.workgroups == -(-pieces * team // CPU_WG_SIZE)
+    assert (dispatch.params["run"], dispatch.params["team"]) == (run, team)
+    assert dispatch.workgroups == workgroups
 
 
 @pytest.mark.parametrize(
@@ -172,51 +179,60 @@ def test_gathers_of_long_rows_start_where_the_tuples_say() -> None:
 
 
 @pytest.mark.parametrize(("units", "chunk"), [(1, 1), (2, 2), (3, 1), (4, 4), (6, 2), (8, 4)])
-@pytest.mark.parametrize(("pieces", "run"), [(5, 1), (4095, 1), (4096, 2), (1 << 20, 16)])
-def test_short_rows_are_taken_whole(units: int, chunk: int, pieces: int, run: int) -> None:
+@pytest.mark.parametrize(
+    ("pieces", "run", "workgroups"), [(5, 1, 1), (4095, 1, 64), (4096, 2, 32), (1 << 20, 16, 1024)]
+)
+def test_short_rows_are_taken_whole(
+    units: int, chunk: int, pieces: int, run: int, workgroups: int
+) -> None:
     desc = rows(TensorDesc(T.FLOAT32, (900, 4 * units)), (pieces, 1), T.INT64)
     dispatch = one(desc, SOFTWARE)
     assert dispatch.slots["move"] == "short"
     assert dispatch.params["count"] == pieces
-    assert dispatch.constants == {"WG_SIZE": CPU_WG_SIZE, "CHUNK": chunk, "TUPLE": 1}
+    assert dispatch.constants == {"WG_SIZE": 64, "CHUNK": chunk, "TUPLE": 1}
     assert (dispatch.params["run"], dispatch.params["team"]) == (run, 8)
-    assert dispatch.workgroups == -(-pieces // (run * CPU_WG_SIZE))
-
-
-@pytest.mark.parametrize(("pieces", "run"), [(3, 1), (1 << 14, 2), (1 << 22, 16)])
-def test_scalars_are_gathered_a_unit_at_a_time(pieces: int, run: int) -> None:
-    desc = rows(TensorDesc(T.FLOAT32, (90, 70)), (pieces, 2), T.UINT32)
-    dispatch = one(desc, SOFTWARE)
-    units = -(-pieces // 4)
-    assert dispatch.slots["move"] == "tuples"
-    assert dispatch.params["count"] == units
-    assert dispatch.constants == {"WG_SIZE": CPU_WG_SIZE, "BITS": 32, "TUPLE": 2}
-    assert (dispatch.params["run"], dispatch.params["team"]) == (run, 8)
-    assert dispatch.workgroups == -(-units // (run * CPU_WG_SIZE))
+    assert dispatch.workgroups == workgroups
 
 
 @pytest.mark.parametrize(
-    ("sizes", "strides", "kernel", "made"),
+    ("pieces", "units", "run", "workgroups"),
+    [(3, 1, 1, 1), (5, 2, 1, 1), (1 << 14, 4096, 2, 32), (1 << 22, 1 << 20, 16, 1024)],
+)
+def test_scalars_are_gathered_a_unit_at_a_time(
+    pieces: int, units: int, run: int, workgroups: int
+) -> None:
+    desc = rows(TensorDesc(T.FLOAT32, (90, 70)), (pieces, 2), T.UINT32)
+    dispatch = one(desc, SOFTWARE)
+    assert dispatch.slots["move"] == "tuples"
+    assert dispatch.params["count"] == units
+    assert dispatch.constants == {"WG_SIZE": 64, "BITS": 32, "TUPLE": 2}
+    assert (dispatch.params["run"], dispatch.params["team"]) == (run, 8)
+    assert dispatch.workgroups == workgroups
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "kernel", "made", "workgroups"),
     [
-        ((64, 64), None, "packed", 64 * 64),
-        ((64, 64), (100, 1), "packed", 63 * 100 + 64),  # padded rows
-        ((64, 64), (101, 1), "packed", 63 * 101 + 64),  # rows that start within a unit
-        ((64, 63), (64, 1), "packed", 64 * 64),  # rows that end within a unit
-        ((64, 64), (1000, 1), "sparse", 64 * 64),  # mostly gaps
-        ((64, 64), (128, 2), "sparse", 64 * 64),  # no run of neighbours
-        ((2, 3), (2, 3), "sparse", 2 * 3),  # rows interleave
+        ((64, 64), None, "packed", 1024, 4),
+        ((64, 64), (100, 1), "packed", 1591, 7),  # padded rows: 6,364 words
+        ((64, 64), (101, 1), "packed", 1607, 7),  # rows that start within a unit: 6,427 words
+        ((64, 63), (64, 1), "packed", 1024, 4),  # rows that end within a unit
+        ((64, 64), (1000, 1), "sparse", 4096, 16),  # mostly gaps
+        ((64, 64), (128, 2), "sparse", 4096, 16),  # no run of neighbours
+        ((2, 3), (2, 3), "sparse", 6, 1),  # rows interleave
     ],
     ids=["packed", "padded", "101", "63", "far apart", "every second", "interleaved"],
 )
 def test_the_layout_of_the_output_picks_the_kernel(
-    sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str, made: int
+    sizes: tuple[int, ...], strides: tuple[int, ...] | None, kernel: str, made: int, workgroups: int
 ) -> None:
-    """What lies between the elements is made, too, or else each is stored by itself."""
+    """What lies between the elements is made, too, or else each is stored by itself.
+
+    An invocation makes a unit of four words or stores an element; a workgroup has 256 of them.
+    """
     dispatch = one(copy(TensorDesc(T.UINT32, sizes), strides=strides))
     assert kernel_of(dispatch) == kernel
-    each = 4 if kernel == "packed" else 1
-    assert dispatch.params["count"] == -(-made // each)
-    assert dispatch.workgroups == -(-made // (each * WG_SIZE))
+    assert (dispatch.params["count"], dispatch.workgroups) == (made, workgroups)
 
 
 @pytest.mark.parametrize(
@@ -351,27 +367,35 @@ def test_tiles_that_follow_one_another_are_neighbours(
 
 
 @pytest.mark.parametrize(
-    ("times", "row", "made", "repeats"),
-    [(1000, 64, 1000, 4), (1000, 54, 864, 4), (3, 64, 4, 3), (2, 50, 7, 1), (7, 56, 7, 4)],
+    ("times", "row", "units", "made", "repeats"),
+    [
+        (1000, 64, 4000, 1000, 4),
+        (1000, 54, 3375, 864, 4),
+        (3, 64, 12, 4, 3),
+        (2, 50, 7, 7, 1),
+        (7, 56, 25, 7, 4),
+    ],
 )
-def test_what_is_repeated_is_made_once(times: int, row: int, made: int, repeats: int) -> None:
-    """In whole units, and as often as an invocation stores one."""
+def test_what_is_repeated_is_made_once(
+    times: int, row: int, units: int, made: int, repeats: int
+) -> None:
+    """In whole units, and as often as an invocation stores one: all of them are stored."""
     dispatch = one(copy(TensorDesc(T.UINT8, (times, row), (0, 1))))
     assert (dispatch.params["made"], dispatch.constants["REPEATS"]) == (made, repeats)
-    assert dispatch.params["count"] == -(-times * row // 16)
+    assert dispatch.params["count"] == units <= made * repeats
 
 
 @pytest.mark.parametrize(
-    ("times", "row", "made", "repeats"),
-    [(12, 64, 60, 4), (12, 56, 70, 3), (7, 64, 140, 1), (3, 56, 53, 1)],
+    ("times", "row", "units", "made", "repeats"),
+    [(12, 64, 240, 60, 4), (12, 56, 210, 70, 3), (7, 64, 140, 140, 1), (3, 56, 53, 53, 1)],
 )
 def test_what_is_repeated_within_others_is_made_once(
-    times: int, row: int, made: int, repeats: int
+    times: int, row: int, units: int, made: int, repeats: int
 ) -> None:
     """Where it is whole units and is made again and again without a rest."""
     dispatch = one(copy(TensorDesc(T.UINT8, (5, times, row), (row, 0, 1))))
     assert (dispatch.params["made"], dispatch.constants["REPEATS"]) == (made, repeats)
-    assert dispatch.params["count"] == -(-5 * times * row // 16)
+    assert dispatch.params["count"] == units == made * repeats
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from math import prod
 from typing import Any
@@ -12,9 +13,8 @@ from support.plans import ADAPTERS, copy, descriptions, every_plan, one, plan, r
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
-from dmlgpu.plan.dispatch import Adapter, eight
+from dmlgpu.plan.dispatch import Adapter, Dispatch, eight
 from dmlgpu.plan.loops import Dim, count, extent, fold, is_nested, widen
-from dmlgpu.plan.scan import BATCHES, COLUMNS_BATCH
 from dmlgpu.runtime.reach import grid
 from dmlgpu.wgsl.assembly import Shader, assemble, binds
 from dmlgpu.wgsl.params import pack_params
@@ -34,7 +34,7 @@ def test_every_dispatch_fits_its_shader() -> None:
             pack_params(shader.label, shader.params, dispatch.params)
             assert all(f"override {name}:" in shader.text for name in dispatch.constants)
             assert f"\nfn {dispatch.entry}(" in shader.text
-            assert set(dispatch.bindings) <= {slot.name for slot in shader.slots}
+            assert set(dispatch.bindings) <= {bound.name for bound in shader.bindings}
             assert set(dispatch.bindings.values()) <= {
                 *tensors,
                 *made.scratch,
@@ -43,11 +43,49 @@ def test_every_dispatch_fits_its_shader() -> None:
             }
 
 
-def test_no_shader_depends_on_the_tensors_sizes() -> None:
-    """A new shape must not need a new pipeline: sizes are parameters, not constants."""
-    short, long = (one(copy(TensorDesc(T.FLOAT32, (n, 100)), steps=(1, -1))) for n in (3, 3000))
-    assert (short.shader, short.slots, short.constants) == (long.shader, long.slots, long.constants)
-    assert short.params != long.params
+def table(n: int, data_type: T = T.FLOAT32) -> TensorDesc:
+    """Rows of 100."""
+    return TensorDesc(data_type, (n, 100))
+
+
+ROWS: dict[str, Callable[[int], Any]] = {
+    "copy": lambda n: copy(table(n)),
+    "window": lambda n: copy(table(n), offsets=(0, 1), windows=(n, 98)),
+    "reversed": lambda n: copy(table(n), steps=(1, -1)),
+    "reversed bytes": lambda n: copy(table(n, T.UINT8), steps=(1, -1)),
+    "rows gathered from more": lambda n: rows(table(n), (7, 1), T.INT32),
+    "more rows gathered": lambda n: rows(table(50), (n, 1), T.INT64),
+    "more elements gathered": lambda n: rows(table(50), (n, 2), T.INT32),
+    "joined": lambda n: dml.JoinDesc(
+        input_tensors=(table(n), table(n)), output_tensor=TensorDesc(T.FLOAT32, (n, 200)), axis=1
+    ),
+    "running sum": lambda n: running("sum", table(n), 1),
+    "sum": lambda n: dml.ElementWiseAddDesc(
+        a_tensor=table(n), b_tensor=table(n), output_tensor=table(n)
+    ),
+    "a row to every row": lambda n: dml.ElementWiseAddDesc(
+        a_tensor=table(n),
+        b_tensor=TensorDesc(T.FLOAT32, (n, 100), (0, 1)),
+        output_tensor=table(n),
+    ),
+    "cast": lambda n: dml.CastDesc(input_tensor=table(n), output_tensor=table(n, T.FLOAT16)),
+}
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
+@pytest.mark.parametrize("made", ROWS.values(), ids=ROWS)
+def test_more_rows_of_one_length_need_no_other_pipeline(
+    made: Callable[[int], Any], adapter: Adapter
+) -> None:
+    """Of moves, element-wise work and scans along rows: the number of rows is a parameter.
+
+    Tiles, reductions and scans across rows do have sizes in their text (decision 14). How many
+    pipelines these may take is held in test_small_shapes.py.
+    """
+    found = [plan(made(n), adapter).dispatches for n in (3, 301, 3000)]
+    kernels = [[(d.shader, d.slots, d.constants, d.code, d.entry) for d in ds] for ds in found]
+    assert kernels == kernels[:1] * 3
+    assert len({repr([sorted(d.params.items()) for d in ds]) for ds in found}) == 3
 
 
 @pytest.mark.parametrize(
@@ -126,12 +164,13 @@ def test_widening(
     assert widen(bits, dims, offset) == widened
 
 
-@pytest.mark.parametrize("bits", [8, 16, 32, 64])
-def test_widening_stops_where_it_is_told(bits: int) -> None:
+@pytest.mark.parametrize(
+    ("bits", "wide", "size", "grouped"),
+    [(8, 32, 16, 4), (16, 32, 32, 2), (32, 32, 64, 1), (64, 64, 64, 1)],
+)
+def test_widening_stops_where_it_is_told(bits: int, wide: int, size: int, grouped: int) -> None:
     """Elements that are written one by one gain nothing beyond a word."""
-    wide = max(bits, 32)
-    made = (wide, (Dim(64 * bits // wide, 1, 1),), wide // bits)
-    assert widen(bits, (Dim(64, 1, 1),), 0, most=32) == made
+    assert widen(bits, (Dim(64, 1, 1),), 0, most=32) == (wide, (Dim(size, 1, 1),), grouped)
 
 
 def test_every_start_limits_widening() -> None:
@@ -164,17 +203,25 @@ def test_a_gather_decodes_its_index_type(index_type: T) -> None:
     assert dispatch.params["count"] == 5 * 32 * 4 // 16
 
 
-@pytest.mark.parametrize(("last", "scale"), [(32, 4), (33, 1), (34, 1)])
-def test_a_gather_steps_in_units_where_all_blocks_are_whole(last: int, scale: int) -> None:
-    """Blocks of 33 and 34 words start within a unit: they move by the word."""
+@pytest.mark.parametrize(
+    ("last", "bits", "row", "block", "units"),
+    [(32, 128, 8, 64, 40), (33, 32, 33, 264, 42), (34, 32, 34, 272, 43)],
+)
+def test_a_gather_steps_in_units_where_all_blocks_are_whole(
+    last: int, bits: int, row: int, block: int, units: int
+) -> None:
+    """Blocks of 33 and 34 words start within a unit: they move by the word.
+
+    Five of them fill 41.25 and 42.5 units of the output.
+    """
     dispatch = one(rows(TensorDesc(T.FLOAT32, (100, 8, last)), (5, 2), T.INT32))
-    assert dispatch.constants["BITS"] == 32 * scale
+    assert dispatch.constants["BITS"] == bits
     params = dispatch.params
-    assert params["sizes"] == eight([5, last // scale])
-    assert params["gather_strides"] == eight([8 * last // scale, last // scale])
+    assert params["sizes"] == eight([5, row])
+    assert params["gather_strides"] == eight([block, row])
     assert params["strides1"] == eight([2, 0])
     assert params["index_step"] == 1
-    assert params["count"] == -(-5 * last * 4 // 16)
+    assert params["count"] == units
 
 
 def test_batches_step_through_the_input() -> None:
@@ -223,13 +270,36 @@ def test_no_loop_on_a_software_adapter_passes_65535_steps() -> None:
     """Mesa 22.3's lavapipe leaves a loop after 65,535 iterations."""
     for desc in descriptions():
         for dispatch in plan(desc, ADAPTERS["software"]).dispatches:
-            units = dispatch.params.get("segment_units", 0)
-            if dispatch.shader == "scan/columns":
-                steps = dispatch.params["axis_size"]
-                assert isinstance(steps, int)
-                units = -(-steps // (BATCHES * COLUMNS_BATCH))
-            assert isinstance(units, int)
-            assert units <= 65_535
+            assert reach(dispatch)[0] <= 65_535 * reach(dispatch)[1]
+
+
+def reach(dispatch: Dispatch) -> tuple[int, int]:
+    """How far the loop of a scan goes on a software adapter, and how far in one turn."""
+    far, turn = dispatch.params.get("segment_units", 0), 1
+    if dispatch.shader == "scan/columns":
+        far, turn = dispatch.params["axis_size"], 4 * dispatch.constants["BATCH"] or 1
+    assert isinstance(far, int)
+    return far, turn
+
+
+@pytest.mark.parametrize(
+    ("steps", "turn"),
+    [
+        (65_535, 1),  # the loop takes a step at a time as long as it can
+        (65_536, 8),
+        (524_280, 8),  # 65,535 turns
+    ],
+)
+def test_columns_on_a_software_adapter_take_more_steps_in_a_turn(steps: int, turn: int) -> None:
+    dispatch = one(running("sum", TensorDesc(T.FLOAT32, (steps, 64)), 0), ADAPTERS["software"])
+    assert dispatch.shader == "scan/columns"
+    assert reach(dispatch) == (steps, turn)
+
+
+def test_columns_that_would_take_more_turns_are_cut() -> None:
+    made = plan(running("sum", TensorDesc(T.FLOAT32, (524_281, 64)), 0), ADAPTERS["software"])
+    assert {dispatch.shader for dispatch in made.dispatches} == {"scan/walk"}
+    assert all(reach(dispatch)[0] <= 65_535 for dispatch in made.dispatches)
 
 
 def test_scratch_is_written_before_it_is_read() -> None:

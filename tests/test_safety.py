@@ -32,7 +32,7 @@ FORBIDDEN = {
 ALLOWED = {
     "bench.py": {"subprocess"},  # the project's own benchmarks
     "workers.py": {"subprocess"},  # nvidia-smi, which tells a Dask worker how large its GPU is
-    "adapters.py": {"ctypes"},  # the C library's on_exit, in a forked child
+    "adapters.py": {"ctypes"},  # one more reference to what a forked child inherits
     "arguments.py": {"marshal"},  # arguments as bytes to compare, which nothing reads
 }
 
