@@ -67,6 +67,8 @@ CONDITION = Operand("c", dtype="uint8", values="mask")
 SHIFTS = Operand("y", values="filled", below=lambda s: 3)
 ROW = Operand("y", lambda s: (1, s[1]), seen="np.broadcast_to(a, s)")
 TURNED = Operand("y", lambda s: s[::-1], seen="a.T")
+ACROSS = Operand("x", lambda s: s[::-1], seen="a.T")
+PALETTE = Operand("x", lambda s: (256, 3))
 STATE = Operand("x", lambda s: (6,), "uint32", "range")
 OFF_ON = Operand("y", lambda s: (1, 2), values="range")
 LENGTHS = Operand("y", lambda s: (s[0], 1), "uint32", "filled", below=lambda s: s[1])
@@ -90,6 +92,8 @@ def quarter(shape: Shape) -> Shape:
 ALONG, ALONG_32 = (Operand("i", dtype=t, values="turned") for t in ("int64", "uint32"))
 EVERY_ROW = order("uint32", lambda s: (s[0], 1))
 BATCHED = places("int32", lambda s: (s[0], s[1], 1), lambda s: s[1])
+COLOURS = places("uint32", lambda s: s[:1], lambda s: 256)
+FEW = order("uint32", lambda s: (s[0] // 64, 1))
 LABELS = places("int64", lambda s: (s[0], 1), lambda s: s[1])
 
 
@@ -131,13 +135,21 @@ def reduced(name: str, shapes: Shapes, function: str, axes: tuple[int, ...], how
     return Workload(name, "REDUCE", shapes, types, numpy, torch, attributes=asked, within=4)
 
 
-def scanned(name: str, shapes: Shapes, axis: int, *, product: bool = False) -> Workload:
+def scanned(
+    name: str,
+    shapes: Shapes,
+    axis: int,
+    x: Operand = X,
+    dtypes: tuple[str, ...] = SUMMED,
+    *,
+    product: bool = False,
+) -> Workload:
     """A running sum or product."""
     operator = "CUMULATIVE_PRODUCT" if product else "CUMULATIVE_SUMMATION"
     how = f"cum{'prod' if product else 'sum'}(x, {axis}, dtype=t)"
-    inputs = (FACTORS,) if product else (X,)
+    inputs = (FACTORS,) if product else (x,)
     asked = {"axis": axis}
-    return Workload(name, operator, shapes, SUMMED, f"np.{how}", inputs=inputs, attributes=asked)
+    return Workload(name, operator, shapes, dtypes, f"np.{how}", inputs=inputs, attributes=asked)
 
 
 def cast(to: str, *dtypes: str) -> Workload:
@@ -195,6 +207,8 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
         sliced("reverse last axis", BLOCK, MOVED, "..., ::-1", "torch.flip(x, [-1])"),
         sliced("slice rows, odd offset", ODD, U8, ":, 3:-4", "x[:, 3:-4].contiguous()"),
         sliced("one channel of 4", RGBA_LAST, MOVED, "..., 3:", "x[..., 3:].contiguous()"),
+        sliced("crop 32 of 64 channels", {"bandwidth": (64, 256, 256, 64)}, F32,
+               ":, 1:-1, 1:-1, 16:48", "x[:, 1:-1, 1:-1, 16:48].contiguous()"),
         sliced("reverse rows of pixels", RGB_LAST, U8, ":, :, ::-1", "torch.flip(x, [2])"),
         turned("transpose", SQUARE, MOVED, 1, 0),
         turned("NCHW to NHWC, 3 channels", RGB, PIXELS, 0, 2, 3, 1),
@@ -257,6 +271,8 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
         scanned("cumsum rows of 64", SHORT, 1),
         scanned("cumsum rows of 1001", RAGGED, 1),
         scanned("cumsum one line", LINE, 0),
+        scanned("cumsum of a transpose", {"bandwidth": LARGE["bandwidth"]}, 1, ACROSS, FLOATS),
+        scanned("cumsum of 19 columns", {"bandwidth": (1 << 23, 19)}, 0, X, F32),
         scanned("cumprod last axis", ROWS, 1, product=True),
         scanned("cumprod axis 0", ROWS, 0, product=True),
         scanned("cumprod one line", LINE, 0, product=True),
@@ -418,6 +434,12 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
         Workload("take along the last axis", "GATHER", WIDE, F32, "np.take(x, i, 1)",
                  ("torch.index_select(x, 1, i)", "x[:, i]"),
                  inputs=(X, order("int64", lambda s: s[1:])), attributes={"axis": 1}),
+        Workload("gather pixels of 3 bytes", "GATHER_ND", {"bandwidth": (89478400, 3)}, U8,
+                 "np.take(x, i[:, 0], 0)", ("torch.index_select(x, 0, i[:, 0])", "x[i[:, 0]]"),
+                 inputs=(X, places("uint32", lambda s: (s[0] // 4, 1), lambda s: s[0]))),
+        Workload("look up colours of 3 bytes", "GATHER", {"bandwidth": (1 << 27, 3)}, U8,
+                 "np.take(x, i, 0)", ("torch.index_select(x, 0, i)", "x[i]"),
+                 inputs=(PALETTE, COLOURS), attributes={"axis": 0}),
         Workload("gather elements of rows", "GATHER_ELEMENTS", WIDE, MOVED,
                  "np.take_along_axis(x, i, 1)", "torch.gather(x, 1, i)",
                  inputs=(X, ALONG), attributes={"axis": 1}, piece=1),
@@ -428,6 +450,10 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
                  "(r := x.copy(), r.__setitem__(columns, u))[0]",
                  ("x.index_copy(0, i[:, 0], u)", "(r := x.clone(), r.__setitem__(columns, u))[0]"),
                  inputs=(X, EVERY_ROW, Operand("u"))),
+        Workload("scatter a few elements", "SCATTER_ND", {"bandwidth": LINE["bandwidth"]}, F32,
+                 "(r := x.copy(), r.__setitem__(columns, u))[0]",
+                 "(r := x.clone(), r.__setitem__(columns, u))[0]",
+                 inputs=(X, FEW, Operand("u", lambda s: (s[0] // 64,)))),
         Workload("scatter elements of rows", "SCATTER_ELEMENTS", WIDE, F32,
                  "(r := x.copy(), np.put_along_axis(r, i, u, 1))[0]", "x.scatter(1, i, u)", NOWHERE,
                  inputs=(X, ALONG, Operand("u")), attributes={"axis": 1}),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.plans import ADAPTERS
 
 import dmlgpu as dml
-from dmlgpu.ops import BY_NAME
+from dmlgpu.ops import BY_NAME, operator_of
+from dmlgpu.plan import move, scan
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))  # the benchmarks are not installed
 data: Any = import_module("benchmarks.data")
@@ -27,6 +31,7 @@ workload: Any = import_module("benchmarks.workload")
 
 WORKLOADS = table.WORKLOADS
 FEW = 1 << 14  # elements of a small case
+SHADERS = Path(__file__).resolve().parents[1] / "shaders"
 
 
 def small(asked: Any, dtype: str = "") -> Any:
@@ -54,6 +59,56 @@ def test_every_operator_has_a_row() -> None:
     assert named - set(BY_NAME) == {""}, "what is not built is left out; programs have no operator"
     names = [w.name for w in WORKLOADS]
     assert len(names) == len(set(names))
+
+
+# Each kernel but the plain ones, which are there to be right, says which row it is faster on.
+PLAIN = {"walk", "sparse", "dense"}
+# What no row needs: the doctor's questions, the check of indices on debug devices, and outputs that
+# others have laid out with gaps.
+WITHOUT_A_ROW = {"move/index_check", "move/sparse"}
+
+
+def test_the_tables_of_choices_name_rows() -> None:
+    names = "|".join(re.escape(w.name) for w in WORKLOADS)
+    types = "|".join(sorted({dtype for w in WORKLOADS for dtype in w.dtypes}))
+    row = re.compile(rf"({names}) ({types}) ({'|'.join(workload.SIZES)})[,:]")
+    for _, kernel, why in (*move.CHOICES, *scan.CHOICES):
+        assert kernel in PLAIN or row.match(why), why
+
+
+def sources(dispatch: Any) -> set[str]:
+    """The files that a dispatch's shader is made of."""
+    found, left = set(), [dispatch.shader]
+    while left:
+        name = left.pop()
+        if name in found:
+            continue
+        found.add(name)
+        folder = name.split("/")[0]
+        text = (SHADERS / f"{name}.wgsl").read_text(encoding="utf-8")
+        for asked in re.findall(r"^#import (\S+)", text, re.MULTILINE):
+            asked = dispatch.slots.get(asked, asked)
+            left.append(asked if "/" in asked else f"{folder}/{asked}")
+    return found
+
+
+def test_every_kernel_has_a_row() -> None:
+    """A kernel that the benchmark never runs, whatever the adapter, earns its place nowhere."""
+    used: set[str] = set()
+    for facts in ADAPTERS.values():
+        adapter = replace(facts, max_binding=1 << 31)
+        for case in table.cases():
+            one = problem.Problem.of(case, "cpu" if facts.is_cpu else "discrete")
+            if one.operator is None:
+                continue
+            for dispatch in operator_of(one.desc).work(one.desc).plan(adapter).dispatches:
+                used |= sources(dispatch) - used
+    kernels = {
+        path.relative_to(SHADERS).with_suffix("").as_posix()
+        for path in SHADERS.rglob("*.wgsl")
+        if "@compute" in path.read_text(encoding="utf-8") and path.parent.name != "doctor"
+    }
+    assert kernels - used == WITHOUT_A_ROW
 
 
 def test_the_list_names_every_operator(capsys: pytest.CaptureFixture[str]) -> None:

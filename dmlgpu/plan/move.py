@@ -14,7 +14,7 @@ from math import prod
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Copy, Dispatch, Plan, Value, eight
 from dmlgpu.plan.loops import Dim, closed, count, extent, fold, is_nested, order_of, resized, widen
-from dmlgpu.plan.packed import INDICES, Gather, Repeats
+from dmlgpu.plan.packed import INDICES, READ_AGAIN, Gather, Repeats
 from dmlgpu.plan.packed import dispatch as packed
 from dmlgpu.plan.parts import Part, Walk, in_turn, joined, split
 from dmlgpu.plan.tile import tile_of
@@ -295,6 +295,14 @@ class Layout:
         return self.dims[-1].size * self.bits <= SHORT_RUN
 
     @property
+    def picks_afar(self) -> bool:
+        """Whether index tuples pick from more than caches hold."""
+        if self.gather is None:
+            return False
+        picked = zip(self.gather.sizes, self.gather.strides, strict=True)
+        return max(n * abs(step) for n, step in picked) * self.bits // 8 >= READ_AGAIN
+
+    @property
     def is_stepped(self) -> bool:
         """Whether neighbours of a run are so near in the source that units of it are rearranged."""
         return self.dims[-1].source in (1, -1, 2)
@@ -369,7 +377,7 @@ CHOICES: tuple[Choice, ...] = (
     (
         lambda m: not m.is_dense,
         "sparse",
-        "writes only its own elements, in an output of any layout",
+        "any output, of which it writes only the elements",
     ),
     (
         lambda m: (
@@ -380,19 +388,19 @@ CHOICES: tuple[Choice, ...] = (
         "transpose float32 bandwidth: whole sectors on both sides, where dense is 0.12 of a copy",
     ),
     (
-        lambda m: not (m.on_cpu or m.gather is None or m.bits == 128) and m.is_short,
+        lambda m: not (m.on_cpu or m.bits == 128) and m.is_short and m.picks_afar,
         "words",
-        "neighbours read neighbours of a piece: of 3 bytes 0.53 ms, and 0.72 by packed units",
+        "gather pixels of 3 bytes uint8 bandwidth: 0.53 ms, packed 0.72; a palette 0.57 and 0.30",
     ),
     (
         lambda m: not m.on_cpu,
         "packed",
-        "slice window uint8 bandwidth: 0.130 ms; dense 0.138. enlarge float32 0.33; tiles 0.38",
+        "slice window uint8 bandwidth: 0.13 ms, dense 0.99; one channel of 4 0.31 and 3.5",
     ),
     (
         lambda m: not m.in_windows and m.by_tuples and m.tuples_fill_units,
         "tuples",
-        "gather scalars float16 on lavapipe 25.0: 1.7 times as fast as dense; uint8 3.7 times",
+        "gather scalars float16 bandwidth, lavapipe 25.0: 34 ms, dense 41; uint8 3.7 times as fast",
     ),
     (
         lambda m: (
@@ -401,18 +409,27 @@ CHOICES: tuple[Choice, ...] = (
             and m.dims[-1].size * m.bits >= 128 * LONG_ROW
         ),
         "rows",
-        "slice window uint8 on lavapipe 25.0: 1.6 times as fast as dense; reversed float32 1.5",
+        "slice window uint8 bandwidth, lavapipe 25.0: 8.9 ms, dense 15.2",
     ),
     (
         lambda m: not (m.in_windows or m.by_tuples) and m.bits == 128 and _two(m),
         "short",
-        "gather rows of 16 float32 on lavapipe 25.0: 1.6 times as fast as units",
+        "gather rows of 16 float32 bandwidth, lavapipe 25.0: 12.4 ms, units 14.7",
     ),
-    (lambda m: m.bits == 128, "units", "whole units on both sides need no rearranging"),
     (
-        lambda m: m.is_short and not (m.is_stepped or m.gather or m.in_windows),
+        lambda m: m.bits == 128,
+        "units",
+        "crop 32 of 64 channels float32 bandwidth, lavapipe 25.0: 5.2 ms, rows 6.6",
+    ),
+    (
+        lambda m: (
+            m.is_short
+            and not (m.is_stepped or m.gather or m.in_windows)
+            and (m.bits < 32 or not m.adapter.wide_integers)  # lavapipe has those
+        ),
         "words",
-        "every element is looked up by itself: dense would load a unit for each",
+        "NCHW to NHWC, 3 channels uint8 bandwidth, lavapipe 25.0: 139 ms, dense 182; SwiftShader "
+        "246 and 1897, and float32 127 and 188; float32 on lavapipe 25.0 61 and 36",
     ),
     (lambda m: True, "dense", "any output that has its elements side by side, in whole units"),
 )

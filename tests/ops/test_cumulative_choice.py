@@ -10,8 +10,6 @@ import pytest
 from support.plans import ADAPTERS, descriptions, every_plan, plan, running
 
 import dmlgpu as dml
-from benchmarks.workload import SIZES
-from benchmarks.workloads import SUMMED, TABLE
 from dmlgpu import DataType as T
 from dmlgpu.plan import scan
 from dmlgpu.plan.dispatch import Adapter, Plan
@@ -115,14 +113,6 @@ def test_without_subgroups_or_progress_long_columns_are_walked() -> None:
     assert chosen == {"walk"}
     by_steps = {n: scan.choose(problem((n, 4096), 0), PATIENT) for n in (1024, 1025)}
     assert by_steps == {1024: "columns", 1025: "walk"}
-
-
-def test_the_table_names_benchmark_rows() -> None:
-    """Each kernel but the plain one says which row it is faster on."""
-    names = "|".join(workload.name for workload in TABLE["scans"])
-    row = re.compile(rf"({names}) ({'|'.join(SUMMED)}) ({'|'.join(SIZES)})[,:]")
-    for _, kernel, why in scan.CHOICES:
-        assert kernel == "walk" or row.match(why), why
 
 
 @pytest.mark.parametrize(
@@ -296,6 +286,7 @@ def test_each_adapter_gets_the_scans_it_can_run() -> None:
 def test_what_an_adapter_can_changes_the_arithmetic_and_nothing_else(
     fact: str, types: list[T], slot: str, snippet: str, adapter: Adapter
 ) -> None:
+    """But for copies of software adapters, of which drivers with and without them differ."""
     for desc in descriptions():
         without = plan(desc, replace(adapter, **{fact: False}))
         having = plan(desc, replace(adapter, **{fact: True}))
@@ -304,7 +295,8 @@ def test_what_an_adapter_can_changes_the_arithmetic_and_nothing_else(
             is_product = isinstance(desc, dml.CumulativeProductDesc)
             if not last.shader.startswith("move/") and (slot == "num" or is_product):
                 assert last.slots[slot] == snippet
-        assert _with_own_arithmetic(having) == _with_own_arithmetic(without)
+        if not (adapter.is_cpu and "move/copy" in {d.shader for d in having.dispatches}):
+            assert _with_own_arithmetic(having) == _with_own_arithmetic(without)
 
 
 def _with_own_arithmetic(made: Plan) -> Plan:
