@@ -100,7 +100,8 @@ def add_explain(commands: Commands) -> None:
 
 
 def _add_operator(names: Any, operator: Operator[Any]) -> None:
-    told = _add_target(names, operator.name.lower(), f"the dispatches of {operator.name}")
+    meaning = (operator.desc.__doc__ or "").partition("\n")[0].partition(": ")[2]
+    told = _add_target(names, operator.name.lower(), meaning.rstrip(".").replace("%", "%%"))
     told.set_defaults(described=partial(_described, operator))
     add_options(told, operator)
     add_level(told)

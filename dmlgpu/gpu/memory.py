@@ -19,7 +19,7 @@ from dmlgpu.gpu.foreign import check, unwatch, watch
 from dmlgpu.gpu.objects import Buffer
 
 FRESH = 1 << 16  # bytes of the smallest
-UNIT = 256  # bytes; keeps every buffer a multiple of 16 so that shaders may use whole vec4s
+GRANULE = 256  # bytes; keeps every buffer a multiple of 16 so that shaders may use whole vec4s
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,8 +305,8 @@ class Pool:
 
 def size_class(size: int) -> int:
     """`size` rounded up: to units when small, to an eighth of its power of two, to MiB when big."""
-    if size <= 16 * UNIT:
-        step = UNIT
+    if size <= 16 * GRANULE:
+        step = GRANULE
     elif size < 64 << 20:
         step = 1 << (size.bit_length() - 4)
     else:

@@ -24,7 +24,7 @@ from math import gcd, lcm, prod
 from dmlgpu.desc.tensor import TensorDesc, packed_strides
 from dmlgpu.plan.dispatch import BANKS, VECTOR, Adapter
 from dmlgpu.plan.traffic import SECTOR
-from dmlgpu.plan.values import UNIT, Loop, Operand, Reading, folded
+from dmlgpu.plan.values import UNIT_BITS, Loop, Operand, Reading, folded
 
 WG_SIZE = 256
 LARGE_WG_SIZE = 512  # along few lines, so that fewer workgroups meet
@@ -37,7 +37,7 @@ CPU_ROUNDS = 1024
 # in other pages, and nobody fetches them ahead.
 CPU_LONG = 8  # loads of each that are worth a part of the result
 CPU_STEPS = 16  # of a line, at least
-CPU_LEFT = 8  # times as many words are read as are left of them
+CPU_LEFT = 8  # words that are read for each that is left for the next pass, at least
 CPU_NEAR = 2048  # bytes of a row that the next one is not far behind, so that there may be many
 CPU_TERMS = 64  # values that are combined without a loop
 CPU_HALVES = 16  # of halves, which take several values each to be converted
@@ -47,10 +47,10 @@ AT_ONCE = 8  # loads that an invocation has under way before it combines any
 AT_ONCE_OF_UNITS = 4  # of 16 bytes each
 CPU_AT_ONCE = 1  # of a CPU adapter, where loads are not waited for
 GROUPS = 512  # large workgroups that a large GPU has at once
-CPU_ENOUGH = 64
+CPU_ENOUGH = 64  # vectors that keep all cores busy
 HELD_UNITS = 4  # of whole lines that an invocation reduces by itself
 FOLDED = 64  # units of short rows that are taken as one
-SIDES = 8  # positions side by side are a multiple of it
+SIDES = 8  # a workgroup has a multiple of so many positions side by side: so shapes share kernels
 FEW = 32  # neighbours below which a row is too short for a whole subgroup
 ROW_BYTES = 128  # of a row that is read at once without its neighbours
 PLAIN_LOADS = 128  # of an invocation, at most, in a kernel that is not made for one shape
@@ -125,7 +125,7 @@ class Shape:
         left = -(-self.length // lanes) - self.rounds * self.at_once
         if self.on_cpu or not left:
             return left
-        is_light = self.is_plain or self.columns * self.group <= UNIT // 32
+        is_light = self.is_plain or self.columns * self.group <= UNIT_BITS // 32
         wanted = self.at_once if is_light else 1 << (left - 1).bit_length()
         return max(left, min(self.at_once, wanted))
 
@@ -199,8 +199,8 @@ class Shape:
             return self._on_cpu(steps, terms)
         if self.is_plain:
             return self._plainly()
-        at_once = AT_ONCE_OF_UNITS if loaded >= UNIT // 8 else AT_ONCE
-        at_once = max(1, min(at_once, AT_ONCE_OF_UNITS * UNIT // 8 // loaded))
+        at_once = AT_ONCE_OF_UNITS if loaded >= UNIT_BITS // 8 else AT_ONCE
+        at_once = max(1, min(at_once, AT_ONCE_OF_UNITS * UNIT_BITS // 8 // loaded))
         spots, along, tile = 1, self.kind == "along", self.kind == "tile"
         if not along:
             while spots * 2 * self.length <= at_once and spots * 2 * self.wg <= self.threads:
@@ -244,7 +244,7 @@ class Shape:
         # All at once, or many more: a few that come late would run alone.
         blocks = -(-self.threads // per_group)
         groups = GROUPS * LARGE_WG_SIZE // self.wg
-        if loaded > UNIT // 8:
+        if loaded > UNIT_BITS // 8:
             groups *= 2  # more than a unit in each load: they do not run at once anyway
         elif is_heavy:
             groups = groups * 3 // 4
@@ -340,7 +340,7 @@ def shape_of(
     words = 1 << (words - 1).bit_length()  # workgroup memory aligns what it holds
     sorted_axes, is_ordered = _in_memory(layout, output, axes, operands, placed)
     beside, pieces, short = _innermost(sorted_axes)
-    unit = UNIT // layout.data_type.bits
+    unit = UNIT_BITS // layout.data_type.bits
     thin = not (adapter.is_cpu or placed) and _is_thin(sorted_axes, beside, pieces, short, unit)
     if pieces == 1 or thin:
         short = 0
@@ -504,7 +504,7 @@ def _along(
     length = made.length // inner.size * run_units if run else -(-made.length // group)
     made = replace(made, reading=reading, group=group, reduces=reduces)
     made = replace(made, run=run, run_units=run_units, ragged=ragged)
-    loaded = max(4, group * UNIT // unit // 8)
+    loaded = max(4, group * UNIT_BITS // unit // 8)
     return replace(made, length=length).divided(loaded, adapter, is_heavy=run > 0)
 
 
@@ -524,7 +524,7 @@ def _across(
     *outer, inner = _by_layout(held)
     strides = [d.steps[LAYOUT] for d in (*outer, *_by_layout(rest))]
     aligned = inner.steps[LAYOUT] == 1 and not any(d % unit for d in strides if d)
-    bits = UNIT // unit
+    bits = UNIT_BITS // unit
     columns, group, granule = 1, 1, made.pieces * made.apart
     tile = made.kind == "tile"
     if made.thin:
@@ -606,7 +606,7 @@ def _thin(
     threads = made.lines // beside
     made = replace(made, reading=reading, columns=beside, group=group, apart=beside)
     made = replace(made, threads=threads, length=length)
-    return made.divided(size * UNIT // unit // 8, adapter, beside=1)
+    return made.divided(size * UNIT_BITS // unit // 8, adapter, beside=1)
 
 
 def _windowed(
@@ -673,7 +673,7 @@ def _windowed(
     rounds = -(-length // (lanes * at_once))
     segments = max(1, groups // blocks)
     if blocks > groups:
-        segments = -(-rounds * at_once * UNIT // 8 // ROUND_BYTES)
+        segments = -(-rounds * at_once * UNIT_BITS // 8 // ROUND_BYTES)
     return replace(
         made,
         kind="window",

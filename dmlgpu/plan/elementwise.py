@@ -16,7 +16,7 @@ from dmlgpu.plan.rows import DIVISION, divisors
 from dmlgpu.plan.spans import Spans, converting, is_brief
 from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import (
-    UNIT,
+    UNIT_BITS,
     Expression,
     Loop,
     Operand,
@@ -93,7 +93,7 @@ class ElementWise:
         loops = _fold(self._loops())
         if moved := self._moved(loops, adapter):
             return moved
-        most = UNIT
+        most = UNIT_BITS
         if self.lookups:
             texts = (text for _, e in self.outputs for text in (e.result, e.steps))
             count = sum(text.count(f"{name}_at(") for text in texts for name in self.lookups)
@@ -232,7 +232,7 @@ class ElementWise:
         for t, o in enumerate(self.operands):
             data_type, steps = o.tensor.data_type, [loop.steps[t] for loop in loops]
             operands.append(replace(o, tensor=TensorDesc(data_type, sizes, steps)))
-            is_row = steps[-2:] == [0, 1] and o.bits < 32 and sizes[-1] * o.bits >= UNIT
+            is_row = steps[-2:] == [0, 1] and o.bits < 32 and sizes[-1] * o.bits >= UNIT_BITS
             if not is_row or not o.field or o.start or o.doubled:
                 continue
             rows = [n if s else 1 for n, s in zip(sizes[:-1], steps[:-1], strict=True)]
@@ -668,11 +668,11 @@ def _shape(
     # a conversion of FLOAT32 to FLOAT16 ran at 0.80 of the limit with half units, at 1.01 with
     # whole ones; comparisons of two inputs fell from 1.05 to 0.50 that way, and of every second
     # element, which are loaded one by one.
-    wide = UNIT // max(widths)
+    wide = UNIT_BITS // max(widths)
     group = wide
     alone = len(moving) == 1 + outputs and loops[-1].steps[moving[0]] == 1
     if not adapter.is_cpu and alone and max(o.bits for o in made) < widths[0]:
-        group = min(UNIT // min(widths), MOST_UNITS * wide)
+        group = min(UNIT_BITS // min(widths), MOST_UNITS * wide)
     group = max(least, min(most, group))
     count = prod(loop.size for loop in loops)
     packed = all(
@@ -695,8 +695,8 @@ def _shape(
 
 def _stores(made: Sequence[Operand], group: int) -> tuple[str, ...]:
     """How groups of outputs are written."""
-    bits = [group * o.bits % UNIT for o in made]
-    ways = {0: "units", UNIT // 2: "halves"}
+    bits = [group * o.bits % UNIT_BITS for o in made]
+    ways = {0: "units", UNIT_BITS // 2: "halves"}
     return tuple("merge" if n % 32 else ways.get(n, "words") for n in bits)
 
 

@@ -16,7 +16,7 @@ from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight, of_eight
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.mapped import Rule, mapped
-from dmlgpu.plan.values import UNIT, element_at, param_lines, words_of
+from dmlgpu.plan.values import UNIT_BITS, element_at, param_lines, words_of
 
 WG_SIZE = 256
 LONG_RUN = 8192  # bits of a run, from which on few units hold two of them
@@ -63,14 +63,14 @@ class Framed:
 
     def plan(self, adapter: Adapter) -> Plan:
         """One dispatch: of units where there are rows of them, else element by element."""
-        unit = UNIT // self.source[1].data_type.bits
+        unit = UNIT_BITS // self.source[1].data_type.bits
         found = _rows(self.loops, self.axes, unit)
         return Plan((self._dispatch(*found),)) if found else self.elements.plan(adapter)
 
     def _dispatch(self, sizes: Sequence[int], axes: Sequence[Axis]) -> Dispatch:
         """One invocation for each unit. The innermost axis is the last."""
         bits = self.source[1].data_type.bits
-        count = -(-prod(sizes) * bits // UNIT)
+        count = -(-prod(sizes) * bits // UNIT_BITS)
         params: dict[str, Value] = {
             "count": count,
             "row": sizes[-1],
@@ -225,7 +225,7 @@ def _row(sizes: Sequence[int], axes: Sequence[Axis]) -> list[str]:
 
 def _elements(sizes: Sequence[int], inner: Axis, i: int, bits: int) -> list[str]:
     """A unit of elements that are looked up one by one, all before the first is used."""
-    every = range(UNIT // bits)
+    every = range(UNIT_BITS // bits)
     step = f"{inner.steps[-1]}u"
     lines = [
         "fn elements(row: Row, next: Row, x: u32, left: u32) -> vec4<u32> {",

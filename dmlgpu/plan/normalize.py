@@ -16,7 +16,7 @@ from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.reduce import Reduction
 from dmlgpu.plan.values import (
-    UNIT,
+    UNIT_BITS,
     Expression,
     Loop,
     Operand,
@@ -109,7 +109,7 @@ class ByLine:
         """One dispatch, where lines are units side by side in both tensors, and not too many."""
         source, output = self.source.effective_strides, self.output.effective_strides
         sizes, bits = self.source.sizes, self.source.data_type.bits
-        unit = UNIT // bits
+        unit = UNIT_BITS // bits
         step = 1
         for d in sorted(self.axes, reverse=True):
             if sizes[d] > 1 and (source[d] != step or output[d] != step):
@@ -122,10 +122,10 @@ class ByLine:
             return None
         units = step // unit
         lanes = 1
-        while lanes * (MOST_BITS // 4) < units * UNIT and lanes < WG_SIZE:
+        while lanes * (MOST_BITS // 4) < units * UNIT_BITS and lanes < WG_SIZE:
             lanes *= 2
         held = -(-units // lanes)
-        if held * UNIT > MOST_BITS:
+        if held * UNIT_BITS > MOST_BITS:
             return None
         loops = [Loop(sizes[d], (source[d], output[d])) for d in kept]
         loops.sort(key=lambda loop: -loop.steps[1])
@@ -183,7 +183,7 @@ class ByLine:
             lines.append(f"  if (lane + {k * lanes}u < units) {{")
             results = [self._result(k, j, lanes, unit) for j in range(unit)]
             lines += _encoded(self.source.data_type, results)
-            words = words_of(UNIT // unit, [f"y{j}" for j in range(unit)])
+            words = words_of(UNIT_BITS // unit, [f"y{j}" for j in range(unit)])
             lines.append(f"    store_made(to + {k * lanes}u, vec4<u32>({', '.join(words)}));")
             lines.append("  }")
         return [*lines, "}"]

@@ -19,7 +19,7 @@ from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value, eight, funnel, of_eight
 from dmlgpu.plan.loops import Dim, closed, count, extent
 from dmlgpu.plan.rows import DIVISION, Rows, divisors
-from dmlgpu.plan.values import UNIT, element_at, param_lines, word_type, words_of
+from dmlgpu.plan.values import UNIT_BITS, element_at, param_lines, word_type, words_of
 
 WG_SIZE = 256
 GATHER_WG_SIZE = 128  # and two units for each invocation, as measured
@@ -98,7 +98,7 @@ def dispatch(
     units = -(-extent(dims) * bits // unit)
     dims = closed(dims)
     again = Repeats.of(bits, dims, units)
-    is_more = gather or unit < UNIT or any(map(_stays, dims))
+    is_more = gather or unit < UNIT_BITS or any(map(_stays, dims))
     at_once = 2 if again.times == 1 and is_more else 1
     wg = GATHER_WG_SIZE if gather else WG_SIZE
     sizes, last = [d.size for d in dims], dims[-1]
@@ -127,11 +127,11 @@ def dispatch(
         groups, shared = prod(sizes[: turning + 1]) * pieces, _IN_TURN.replace("GROUP", str(group))
     loads = 4 * abs(last.source) + 1  # of a unit that is shifted out of words
     is_turning = not (in_one or gather) and last.source != 0 and last.size < TURNING * group
-    is_near = unit == UNIT and abs(last.source) <= STEPS
+    is_near = unit == UNIT_BITS and abs(last.source) <= STEPS
     is_shifted = bits < 32 and last.size >= group and is_near
     is_shifted = is_shifted and not (is_turning and group < 2 * loads)
     in_units = is_shifted and not gather and in_one and _starts_units(bits, dims, base)
-    bound = "vec4<u32>" if bits == UNIT or in_units else word_type(bits)
+    bound = "vec4<u32>" if bits == UNIT_BITS or in_units else word_type(bits)
     lines = [
         *param_lines(params),
         f"#bind read input: {bound}",
@@ -152,13 +152,13 @@ def dispatch(
     return Dispatch("move/packed", groups, params, bindings, {}, constants, code="\n".join(lines))
 
 
-_UNITS = {32: "u32", 64: "vec2<u32>", UNIT: "vec4<u32>"}
+_UNITS = {32: "u32", 64: "vec2<u32>", UNIT_BITS: "vec4<u32>"}
 
 
 def _unit(bits: int, dims: tuple[Dim, ...], gather: Gather | None) -> int:
     """Bits that an invocation makes at a time."""
     is_apart = abs(dims[-1].source) >= APART and not gather and not any(map(_stays, dims))
-    return max(bits, 32) if is_apart else UNIT
+    return max(bits, 32) if is_apart else UNIT_BITS
 
 
 _IN_ORDER = """\
@@ -187,7 +187,7 @@ def _in_turn(bits: int, dims: tuple[Dim, ...], sizes: Sequence[int], gather: Gat
         if not 1 < sizes[d] <= MOST_IN_TURN:
             continue
         if gather:
-            is_row = d == len(dims) - 2 and bits == UNIT and dim.tuple_
+            is_row = d == len(dims) - 2 and bits == UNIT_BITS and dim.tuple_
             if is_row and dims[-1].size * bits // 8 >= IN_TURN:
                 return d
         elif not dim.source:
@@ -222,15 +222,15 @@ class Repeats:
         """The outermost loop that stays and whose steps come in whole units, a few at a time."""
         for d, dim in enumerate(dims[:-1]):
             step = dim.out * bits
-            whole = UNIT // gcd(step, UNIT)
+            whole = UNIT_BITS // gcd(step, UNIT_BITS)
             steps = -(-dim.size // (MOST_REPEATS * whole)) * whole
             if d:  # others go on behind it
                 shares = (dim.size // n for n in range(MOST_REPEATS, 0, -1) if dim.size % n == 0)
                 steps = next((n for n in shares if n % whole == 0), dim.size)
             if not _stays(dim) or steps >= dim.size:
                 continue
-            if d == 0 or dims[d - 1].out * bits % UNIT == 0:
-                apart, outer = steps * step // UNIT, count(dims[:d])
+            if d == 0 or dims[d - 1].out * bits % UNIT_BITS == 0:
+                apart, outer = steps * step // UNIT_BITS, count(dims[:d])
                 made = min(units, outer * apart)
                 return cls(d, steps, -(-dim.size // steps), made, apart)
         return cls(0, dims[0].size, 1, units, units)
@@ -248,7 +248,7 @@ class Repeats:
 
 def _elements(bits: int, rows: Rows) -> list[str]:
     """Statements that return a unit of elements, read one by one or once for a row."""
-    if bits == UNIT:
+    if bits == UNIT_BITS:
         return ["  return load_input(from0);"]
     every, step = range(rows.group), rows.steps[0]
     places = {f"e{k}": rows.address(0, k, "from") for k in every} if step else {}
@@ -280,8 +280,8 @@ def _joined(bits: int, rows: Rows) -> list[str]:
 def _starts_units(bits: int, dims: tuple[Dim, ...], base: int) -> bool:
     """Whether what a unit is shifted out of begins with a unit of the source, in every row."""
     *outer, last = dims
-    starts = [base + min(0, (UNIT // bits - 1) * last.source), *(d.source for d in outer)]
-    return last.source != 0 and not any(start * bits % UNIT for start in starts)
+    starts = [base + min(0, (UNIT_BITS // bits - 1) * last.source), *(d.source for d in outer)]
+    return last.source != 0 and not any(start * bits % UNIT_BITS for start in starts)
 
 
 def _row(bits: int, step: int, *, in_units: bool, wide: bool) -> list[str]:
@@ -289,7 +289,7 @@ def _row(bits: int, step: int, *, in_units: bool, wide: bool) -> list[str]:
 
     Element addresses wrap at 2^32, so word addresses must wrap where those do.
     """
-    group, per_word = UNIT // bits, 32 // bits
+    group, per_word = UNIT_BITS // bits, 32 // bits
     if not step:
         ones = sum(1 << at for at in range(0, 32, bits))
         made = [f"{element_at(bits, 'load_input', 'e')}.x * {ones}u"]

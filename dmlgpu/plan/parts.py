@@ -14,7 +14,7 @@ from math import gcd, lcm
 
 from dmlgpu.plan.dispatch import Plan
 
-UNIT = 16  # bytes: a binding starts on a multiple of it, and should end on one
+UNIT_BYTES = 16  # bytes: a binding starts on a multiple of it, and should end on one
 ALIGNMENT = 256  # bytes: every adapter lets a binding start on a multiple of it
 MOST_PARTS = 4096
 
@@ -61,7 +61,7 @@ def split(
 ) -> tuple[Part, ...] | None:
     """Parts over the first `loops` loops with at most `most` bytes of each tensor, or None."""
     room = room_in(most)
-    for alignment in (ALIGNMENT, UNIT):
+    for alignment in (ALIGNMENT, UNIT_BYTES):
         parts: list[Part] = []
         try:
             for first, cut in _cut(tuple(sizes), walks, room, loops, alignment, 0):
@@ -76,7 +76,7 @@ def split(
 
 def room_in(most: int) -> int:
     """Bytes of a tensor that fit a binding of `most` bytes wherever they begin and end."""
-    return most - ALIGNMENT - UNIT
+    return most - ALIGNMENT - UNIT_BYTES
 
 
 class _NoWayError(Exception):
@@ -128,9 +128,9 @@ def part_of(first: tuple[int, ...], sizes: tuple[int, ...], walks: Sequence[Walk
     for walk in walks:
         start = walk.start + sum(f * s for f, s in zip(first, walk.steps, strict=True))
         low, high = walk.reach(sizes)
-        down_to = ALIGNMENT if walk.based else UNIT
+        down_to = ALIGNMENT if walk.based else UNIT_BYTES
         begin = (start + low) * walk.bits // 8 // down_to * down_to
-        end = -(-(start + high + 1) * walk.bits // 8 // UNIT) * UNIT
+        end = -(-(start + high + 1) * walk.bits // 8 // UNIT_BYTES) * UNIT_BYTES
         spans[walk.field] = (begin, end)
         starts[walk.field] = start - 8 * begin // walk.bits
     return Part(first, sizes, spans, starts)

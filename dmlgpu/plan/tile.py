@@ -25,7 +25,7 @@ from dmlgpu.plan.traffic import SECTOR
 
 WG_SIZE = 256  # and fewer where a tile has fewer blocks
 SUBGROUP = 32  # invocations of which a workgroup has a multiple
-UNIT = 128  # bits that an invocation writes
+UNIT_BITS = 128  # bits that an invocation writes
 EDGE = 1024  # bits of a run that keep both sides in whole sectors
 TILE = 65536  # bits of a tile: of larger ones too few are under way; half of it may do for words
 PER_LANE = 8  # words of a tile for each invocation
@@ -66,7 +66,7 @@ class Tile:
     @property
     def unit(self) -> int:
         """Elements of a unit."""
-        return UNIT // self.bits
+        return UNIT_BITS // self.bits
 
     @cached_property
     def rest(self) -> tuple[int, ...]:
@@ -230,7 +230,7 @@ class Tile:
     @property
     def group(self) -> int:
         """Words of a unit that are held apart, each in a plane, so that banks differ."""
-        return UNIT // 32 if self.in_units else 1
+        return UNIT_BITS // 32 if self.in_units else 1
 
     @cached_property
     def run_words(self) -> int:
@@ -323,7 +323,9 @@ def tile_of(bits: int, dims: tuple[Dim, ...], storage: int) -> Tile:
 
 def _fitting(bits: int, dims: tuple[Dim, ...], most: int, room: int, at_once: int) -> Tile:
     """A tile of at most so many bits, and words of workgroup memory."""
-    whole = closed(dims, UNIT // bits)  # gaps between runs that begin within units are moved, too
+    whole = closed(
+        dims, UNIT_BITS // bits
+    )  # gaps between runs that begin within units are moved, too
     made = _in_blocks(bits, whole, _box(most // bits, bits, whole), extent(dims), at_once)
     if made.work > OVERLAP and bits < 32 and not made.in_units:
         long = _in_blocks(bits, whole, _box(most // bits, bits, whole, 2), extent(dims), at_once)
@@ -393,7 +395,7 @@ def _box(most: int, bits: int, dims: tuple[Dim, ...], stretch: int = 1) -> tuple
     for d, dim in enumerate(dims):
         if dim.source == 0 and dim.size * prod(box) <= REPEATS:
             box[d] = dim.size
-    unit, long, short = UNIT // bits, EDGE * stretch // bits, EDGE // stretch**2 // bits
+    unit, long, short = UNIT_BITS // bits, EDGE * stretch // bits, EDGE // stretch**2 // bits
     out, source = [d.out for d in dims], [d.source for d in dims]
     for steps, edge, enough in ((out, long, long), (source, short, 1 + short // 2)):
         span = 1

@@ -21,7 +21,7 @@ from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.dispatch import Value, eight, funnel
 from dmlgpu.plan.rows import Rows, quotient
 
-UNIT = 128  # bits of the widest load or store
+UNIT_BITS = 128  # bits of the widest load or store
 CLASSES = {
     DataType.FLOAT16: "f32",
     DataType.FLOAT32: "f32",
@@ -491,7 +491,7 @@ class Reading:
             picked = f"select(v{t}_{row}, v{t}_{row + 1}, {beyond})" if beyond else f"v{t}_{row}"
             return [*lines, f"  let {value} = {picked};"]
         elif access == "units":
-            per = UNIT // bits
+            per = UNIT_BITS // bits
             unit = f"u{t}_{element // per}"
             if before // per != element // per:
                 lines.append(f"  let {unit} = {load}(at{t}_ / {per}u + {element // per}u);")
@@ -531,16 +531,16 @@ def _access(loops: Sequence[Loop], t: int, operand: Operand, group: int, runs: b
     if loops[-1].steps[t] == 0:
         return "splat"
     if group > 1 and group * bits % 32 == 0 and in_groups(loops, t, operand.start, group):
-        if group * bits == UNIT // 2:
+        if group * bits == UNIT_BITS // 2:
             return "half"
-        return "units" if group * bits % UNIT == 0 else "words"
+        return "units" if group * bits % UNIT_BITS == 0 else "words"
     if runs and bits == 8 and group % 4 == 0:  # wider ones are fast enough one by one
         step = loops[-1].steps[t]
         ends = [operand.start, group * step, *(d.steps[t] for d in loops[:-1])]
         if step == 1:
             return "run"
         if 1 < step <= 4 and not any(n * bits % 32 for n in ends):
-            return f"{'words' if any(n * bits % UNIT for n in ends) else 'units'}/{step}"
+            return f"{'words' if any(n * bits % UNIT_BITS for n in ends) else 'units'}/{step}"
     return "words" if group == 1 and bits >= 32 else "each"
 
 

@@ -27,7 +27,7 @@ from dmlgpu.plan.dispatch import Dispatch, Plan
 from dmlgpu.plan.index_values import REPORT, IndexValues
 from dmlgpu.plan.operator import Operator
 from dmlgpu.runtime.context import Context
-from dmlgpu.runtime.reach import UNIT, Range, grid, reach, window
+from dmlgpu.runtime.reach import UNIT_BYTES, Range, grid, reach, window
 from dmlgpu.runtime.region import Region
 from dmlgpu.wgsl.assembly import binds
 from dmlgpu.wgsl.params import pack_params
@@ -89,11 +89,11 @@ class Executable:
         for i, (name, size) in enumerate(plan.scratch.items()):
             lease = self.context.scratch(i, size)
             held.append(lease)
-            places[name] = Range(lease.storage, 0, -(-size // UNIT) * UNIT, True)
+            places[name] = Range(lease.storage, 0, -(-size // UNIT_BYTES) * UNIT_BYTES, True)
         for name, size in plan.shared.items():
             lease = self.context.scratch(name, size)
             held.append(lease)
-            size = min(lease.storage.size, self.context.gpu.max_binding // UNIT * UNIT)
+            size = min(lease.storage.size, self.context.gpu.max_binding // UNIT_BYTES * UNIT_BYTES)
             places[name] = Range(lease.storage, 0, size, True)
         dispatches: tuple[tuple[Pipeline, BindGroup, int, int], ...] = ()
         copies: tuple[tuple[Buffer, int, Buffer, int, int], ...] = ()
@@ -147,7 +147,7 @@ class Executable:
             name: Range(r.storage, r.offset, d.total_tensor_size_in_bytes, r.whole)
             for (name, d), r in zip(self.inputs.items(), inputs, strict=True)
         }
-        places[REPORT] = Range(report.storage, offset, UNIT, True)
+        places[REPORT] = Range(report.storage, offset, UNIT_BYTES, True)
         checks = self.index_values.dispatches()
         dispatches = self._dispatched(checks, -len(checks), places)
         return replace(
@@ -286,7 +286,7 @@ class Executable:
             words = np.zeros((len(shader.ranges), 4), np.uint32)
             for i, name in enumerate(shader.ranges):
                 start = spans[access[name].alias or name][0]
-                words[i, :2] = (named[name].offset - start) // UNIT, named[name].size // 4
+                words[i, :2] = (named[name].offset - start) // UNIT_BYTES, named[name].size // 4
             uniforms.append((shader.ranges_binding, gpu.uniform(words.tobytes()), 0, words.nbytes))
         ranges = [
             (bound.binding, dispatch.bindings[bound.name], *window(spans, access, bound))

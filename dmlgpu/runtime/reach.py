@@ -9,7 +9,7 @@ from dmlgpu.errors import DeviceError
 from dmlgpu.gpu.memory import Storage
 from dmlgpu.wgsl.assembly import Access, StorageBinding
 
-UNIT = 16  # bytes
+UNIT_BYTES = 16  # bytes
 
 
 class Range(NamedTuple):
@@ -23,7 +23,7 @@ class Range(NamedTuple):
     @property
     def padded(self) -> int:
         """The size, rounded up to 16 bytes where nothing else can lie there."""
-        return -(-self.size // UNIT) * UNIT if self.whole else self.size
+        return -(-self.size // UNIT_BYTES) * UNIT_BYTES if self.whole else self.size
 
     def part(self, span: tuple[int, int] | None) -> Range:
         """Some of the bytes; those behind the last are not there."""
@@ -58,17 +58,17 @@ def reach(
     # Bindings that hold a tensor whose last 16 bytes are not all its own. Whatever shares one with
     # it is reached word by word: an array of vectors would end before those bytes, or write over
     # them.
-    cut_short = {owner[name] for name, r in named.items() if r.size % UNIT and not r.whole}
+    cut_short = {owner[name] for name, r in named.items() if r.size % UNIT_BYTES and not r.whole}
     access: dict[str, Access] = {}
     for name, r in named.items():
         target = owner[name]
         start, end = spans[target]
         scalar = modes[name][1] != "u32" and target in cut_short
-        units = -(-(end - start) // UNIT)
+        units = -(-(end - start) // UNIT_BYTES)
         windows = 1
         shift = 0
         if end - start > max_binding:
-            shift = (max_binding // UNIT).bit_length() - 1
+            shift = (max_binding // UNIT_BYTES).bit_length() - 1
             windows = -(-units // (1 << shift))
         access[name] = Access(
             alias="" if target == name else target,
@@ -89,7 +89,7 @@ def window(
     how = access[bound.name]
     if how.windows == 1:
         return start, end - start
-    step = UNIT << how.window_shift
+    step = UNIT_BYTES << how.window_shift
     first = start + bound.window * step
     return first, min(step, end - first)
 
