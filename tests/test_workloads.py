@@ -68,12 +68,15 @@ PLAIN = {"walk", "sparse", "dense"}
 WITHOUT_A_ROW = {"move/index_check", "move/sparse"}
 
 
-def test_the_tables_of_choices_name_rows() -> None:
+def test_choices_of_kernels_name_rows() -> None:
     names = "|".join(re.escape(w.name) for w in WORKLOADS)
     types = "|".join(sorted({dtype for w in WORKLOADS for dtype in w.dtypes}))
     row = re.compile(rf"({names}) ({types}) ({'|'.join(workload.SIZES)})[,:]")
     for _, kernel, why in (*move.CHOICES, *scan.CHOICES):
         assert kernel in PLAIN or row.match(why), why
+    for module in Path(move.__file__).parent.glob("*.py"):  # choices of two, beside the condition
+        for why in re.findall(r"# Row: (.*)", module.read_text(encoding="utf-8")):
+            assert row.match(why), why
 
 
 def sources(dispatch: Any) -> set[str]:

@@ -308,6 +308,7 @@ class ElementWise:
             groups = shape.spans.workgroups
         if self.line:
             groups, wg_size = loops[0].size, self.line.workgroup(loops[-1].size // shape.group)
+        # Row: add a transposed operand float32 bandwidth: 0.98 of a copy; moves without tiles 0.12.
         if tile:
             kernel, slots, wg_size = (
                 "elementwise/tiles",

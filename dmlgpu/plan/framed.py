@@ -43,6 +43,7 @@ class Axis:
         return self.start < 0 or last >= self.size
 
 
+# Row: pad by 1 uint8 bandwidth: 0.94 of a copy, 0.34 as element-wise work.
 @dataclass(frozen=True, slots=True)
 class Framed:
     """An output that is `otherwise` where its loops leave the source, and else a copy of it.

@@ -45,6 +45,7 @@ FEW = 8  # pieces of a line are sorted by themselves where they are at least so 
 WORD_PLACES = 1 << 16  # places that fit a word together with a key of 16 bits
 MOST_ITEMS = 1 << 28  # of lines that are sorted together by digits; scratch memory holds them twice
 MOST_SUBGROUPS = 16  # whose counts sort/rank.wgsl has room for
+# Row: sort one line float32 bandwidth: 4.0 ms with votes of subgroups, 7.8 without.
 SCATTERS = ("sort/scatter", "sort/ranked_scatter")
 ITEMS = ("items", "sorted")  # scratch memory, read and written in turn
 COUNTS, OFFSETS = "counts", "offsets"
@@ -167,11 +168,13 @@ class Sort:
         params["out_plane"] = segments * wanted
         params["room"] = room.bit_length() - 1
         params["run"] = min(room, max(PER_LANE, _room(wanted))).bit_length() - 1
+        # Row: top 16 of 4096 float32 bandwidth: 0.80 ms, all of it sorted 8.4.
         if wanted <= PICKED and _can_pick(adapter, room) and self._item[1] < 3:
             made = self._dispatch("sort/pick", segments, params, PICK_LANES, piece, target)
             return replace(made, constants={**made.constants, "PER": room // PICK_LANES})
         ranked = _ranked(adapter, self._item[1], room // RADIX_PER_LANE)
         fits = room // RADIX_PER_LANE == ranked.get("WG_SIZE")
+        # Row: sort rows of 4096 float32 bandwidth: 1.03 ms by digits, 1.53 by merges.
         if fits and room >= RANK_FROM.get(self._item[1], tile + 1):
             lanes = ranked["WG_SIZE"]
             made = self._dispatch("sort/ranked_lines", segments, params, lanes, piece, target)
