@@ -207,6 +207,9 @@ def gathers() -> Iterator[Case]:
         inner = rng.integers(0, 6, (50, 5, 1)).astype(index)
         picked = np.take_along_axis(x, inner.astype(np.int64), 1)
         yield _gather(f"batches of {name}", x, inner, picked, (3, 3), batch=1)
+    large = np.resize(np.arange(251, dtype=np.uint8), (5_600_000, 3))  # more than caches hold
+    spread = rng.integers(0, len(large), (300, 1)).astype(np.uint32)
+    yield _gather("pixels of 16 MiB", large, spread, large[spread[:, 0]], (2, 2))
     x = np.arange(9, dtype=np.float32).reshape(9, 1)
     far = np.array([[-1], [-9], [-10], [8], [9], [2**62], [-(2**62)]], np.int64)
     yield _gather("out of range", x, far, x[[8, 0, 0, 8, 8, 8, 0]], (2, 2))

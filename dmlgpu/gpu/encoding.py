@@ -40,7 +40,7 @@ class Encoding:
         self._dispatches += dispatches
         if copies:
             self._end()
-            copy_bytes(self._encoder, copies)
+            self._copy(copies)
 
     def add_timed(
         self, dispatches: Sequence[Dispatch], copies: Sequence[Copy], queries: QuerySet, first: int
@@ -54,7 +54,7 @@ class Encoding:
             return
         # Copies happen outside any pass: they go between two passes, each with one timestamp.
         self._pass((), begin)
-        copy_bytes(self._encoder, copies)
+        self._copy(copies)
         self._pass((), end)
 
     def add_other(self, encode: Encode) -> None:
@@ -85,3 +85,6 @@ class Encoding:
             encoder = shown(self._device, self._encoder)
             timed = encoder.begin_compute_pass(timestamp_writes=stamps)  # lives as long as its name
             end_pass(handle(timed), dispatches)
+
+    def _copy(self, copies: Sequence[Copy]) -> None:
+        copy_bytes(self._encoder, copies)

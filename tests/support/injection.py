@@ -81,11 +81,13 @@ def injected(
 ) -> Iterator[Injection]:
     """Acts before (or after) the `at`-th of the calls named in `points`."""
     injection = Injection(at, act, after=after, lasting=lasting)
-    before = [(cls, name, vars(cls).get(name)) for cls, names in points.items() for name in names]
-    for cls, name, _ in before:
-        where = getattr(cls, "__name__", "wgpu-native")
-        setattr(cls, name, injection.wrap(f"{where}.{name}", getattr(cls, name)))
+    before = []
     try:
+        for cls, name in ((cls, name) for cls, names in points.items() for name in names):
+            where = getattr(cls, "__name__", "wgpu-native")
+            wrapped = injection.wrap(f"{where}.{name}", getattr(cls, name))
+            before.append((cls, name, vars(cls).get(name)))
+            setattr(cls, name, wrapped)
         yield injection
     finally:
         for cls, name, own in before:
