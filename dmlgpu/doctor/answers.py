@@ -24,6 +24,7 @@ from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc
 from dmlgpu.plan.dispatch import Plan
 from dmlgpu.plan.operator import Operator
+from dmlgpu.plan.packed import READ_AGAIN
 
 Array = npt.NDArray[Any]
 
@@ -207,7 +208,9 @@ def gathers() -> Iterator[Case]:
         inner = rng.integers(0, 6, (50, 5, 1)).astype(index)
         picked = np.take_along_axis(x, inner.astype(np.int64), 1)
         yield _gather(f"batches of {name}", x, inner, picked, (3, 3), batch=1)
-    large = np.resize(np.arange(251, dtype=np.uint8), (5_600_000, 3))  # more than caches hold
+    large = np.resize(
+        np.arange(251, dtype=np.uint8), (READ_AGAIN // 3 + 1, 3)
+    )  # too much for caches
     spread = rng.integers(0, len(large), (300, 1)).astype(np.uint32)
     yield _gather("pixels of 16 MiB", large, spread, large[spread[:, 0]], (2, 2))
     x = np.arange(9, dtype=np.float32).reshape(9, 1)

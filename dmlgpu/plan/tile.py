@@ -22,10 +22,10 @@ from math import gcd, prod
 from dmlgpu.desc.cached import cached_property
 from dmlgpu.plan.loops import Dim, closed, count, extent, order_of
 from dmlgpu.plan.traffic import SECTOR
+from dmlgpu.plan.values import UNIT_BITS
 
 WG_SIZE = 256  # and fewer where a tile has fewer blocks
 SUBGROUP = 32  # invocations of which a workgroup has a multiple
-UNIT_BITS = 128  # bits that an invocation writes
 EDGE = 1024  # bits of a run that keep both sides in whole sectors
 TILE = 65536  # bits of a tile: of larger ones too few are under way; half of it may do for words
 PER_LANE = 8  # words of a tile for each invocation

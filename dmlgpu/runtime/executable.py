@@ -26,8 +26,9 @@ from dmlgpu.gpu.recording import Call
 from dmlgpu.plan.dispatch import Dispatch, Plan
 from dmlgpu.plan.index_values import REPORT, IndexValues
 from dmlgpu.plan.operator import Operator
+from dmlgpu.plan.parts import UNIT_BYTES
 from dmlgpu.runtime.context import Context
-from dmlgpu.runtime.reach import UNIT_BYTES, Range, grid, reach, window
+from dmlgpu.runtime.reach import Range, grid, reach, window
 from dmlgpu.runtime.region import Region
 from dmlgpu.wgsl.assembly import binds
 from dmlgpu.wgsl.params import pack_params

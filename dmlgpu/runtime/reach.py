@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from dmlgpu.errors import DeviceError
 from dmlgpu.gpu.memory import Storage
+from dmlgpu.plan.parts import UNIT_BYTES
 from dmlgpu.wgsl.assembly import Access, StorageBinding
-
-UNIT_BYTES = 16  # bytes
 
 
 class Range(NamedTuple):

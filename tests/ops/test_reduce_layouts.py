@@ -291,6 +291,12 @@ def test_workgroups_of_a_line_meet(gpu: dml.Device) -> None:
     assert not held.numpy().any()
 
 
+def summed(data_type: T, sizes: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """The sum of a packed tensor."""
+    made = tuple(1 if d in axes else n for d, n in enumerate(sizes))
+    return reduction(dml.TensorDesc(data_type, sizes), dml.TensorDesc(data_type, made), axes, F.SUM)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize(("sizes", "axes"), MET, ids=str)
 def test_what_is_late_is_reduced_once_more_with_the_same_bits(
@@ -299,10 +305,7 @@ def test_what_is_late_is_reduced_once_more_with_the_same_bits(
     """Values whose sums depend on the order; as if no word ever arrived, and as they come."""
     for data_type in (T.FLOAT32, T.FLOAT16):
         x = np.random.default_rng(23).normal(0, 1, sizes).astype(data_type.numpy)
-        made = tuple(1 if d in axes else n for d, n in enumerate(sizes))
-        desc = reduction(
-            dml.TensorDesc(data_type, sizes), dml.TensorDesc(data_type, made), axes, F.SUM
-        )
+        desc = summed(data_type, sizes, axes)
         given, expected = gpu.tensor(x), b""
         for looks in (meeting.LOOKS, 0, meeting.LOOKS):
             monkeypatch.setattr(meeting, "LOOKS", looks)
@@ -317,10 +320,7 @@ def test_what_is_late_is_reduced_once_more_with_the_same_bits(
 def test_nobody_waits_where_others_may_stand_still() -> None:
     """So DMLGPU_WAITING_KERNELS=0, or an adapter that fails the probe, takes several passes."""
     for sizes, axes in MET:
-        made = tuple(1 if d in axes else n for d, n in enumerate(sizes))
-        desc = reduction(
-            dml.TensorDesc(T.FLOAT32, sizes), dml.TensorDesc(T.FLOAT32, made), axes, F.SUM
-        )
+        desc = summed(T.FLOAT32, sizes, axes)
         planned = operator_of(desc).work(desc).plan(replace(GPU, forward_progress=False))
         assert not planned.waits
         assert len(planned.dispatches) > 1
