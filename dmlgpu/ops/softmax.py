@@ -104,14 +104,18 @@ def hardmax(d: _Last | _Axes) -> ByLine:
     )
 
 
+TOTAL = "select(w1, f32_nan(), math_is_inf(w0))"  # inf - inf is among what is added up
 softmax = partial(
-    exponentials, "f32_div(1.0, a)", "v * s1", "f32_div(math_exp(f32_sub(x, w0)), w1)"
+    exponentials,
+    "f32_div(1.0, a)",
+    "v * s1",
+    f"math_exp(f32_sub(x, w0)) * f32_quotient(1.0, {TOTAL})",
 )
 log_softmax = partial(
     exponentials,
     "math_log(a)",
     "f32_sub(f32_sub(x, s0), s1)",
-    "f32_sub(f32_sub(x, w0), math_log(w1))",
+    f"f32_sub(f32_sub(x, w0), math_log({TOTAL}))",
 )
 
 

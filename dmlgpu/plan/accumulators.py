@@ -296,17 +296,18 @@ def log_sum_exp(data_type: DataType) -> Accumulator:
     """The largest element, and the sum of the exponentials relative to it."""
     declarations = (
         "struct LogSum { most: f32, sum: f32 }\n"
-        "fn rescaled(a: LogSum, most: f32) -> f32 {\n"
-        "  if (a.sum == 0.0) { return 0.0; }\n"
-        "  if (a.most == most) { return a.sum; }\n"
-        "  return a.sum * math_exp(a.most - most);\n"
-        "}\n"
+        # The lesser of two sums shrinks by e^-apart: to nothing that shows from 87 on, and where it
+        # is the sum of nothing. The sum keeps NaN, and max need not.
         "fn joined(a: LogSum, b: LogSum) -> LogSum {\n"
-        "  let most = max(a.most, b.most);\n"
-        "  return LogSum(most, rescaled(a, most) + rescaled(b, most));\n"
+        "  let apart = select(f32_abs(a.most - b.most), 0.0, a.most == b.most);\n"
+        "  let falls = math_exp_bounded(-min(apart, 87.0));\n"
+        "  let factor = select(falls, apart, f32_is_nan(apart));\n"
+        "  let is_less = a.most < b.most;\n"
+        "  let sum = select(a.sum, b.sum, is_less) + select(b.sum, a.sum, is_less) * factor;\n"
+        "  return LogSum(max(a.most, b.most), sum);\n"
         "}\n"
         "fn result(a: LogSum) -> f32 {\n"
-        "  if (math_is_inf(a.most)) { return a.most; }\n"
+        "  if (math_is_inf(a.most)) { return select(a.most, a.sum, f32_is_nan(a.sum)); }\n"
         "  return a.most + math_log(a.sum);\n"
         "}"
     )

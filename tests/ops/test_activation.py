@@ -1,4 +1,4 @@
-"""Activations of integers, by feature level, and fused into other operators."""
+"""Activations of integers, by feature level, fused into other operators, and of special values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.layouts import as_gpu
 
 import dmlgpu as dml
 
@@ -70,3 +71,40 @@ def test_the_bias_of_shrink_saturates_to_the_type(
     moved = np.where(a > 1, a - by, np.where(a.astype(float) < -1, a + by, 0)).astype(dtype)
     found = dml.activation_shrink(device.tensor(a), bias=bias, threshold=1.0)
     assert found.tolist() == moved.tolist()
+
+
+def special_lines(size: int) -> Any:
+    """Lines of FLOAT32 whose exponentials overflow, vanish or mean nothing."""
+    plain = np.random.default_rng(size).standard_normal(size).astype(np.float32)
+    lines = np.stack([plain, plain * 200, plain * np.float32(1e30), *[plain] * 3, *[plain] * 3])
+    lines[3, size // 2] = np.nan
+    lines[4, size // 3] = np.inf
+    lines[5, : size // 2] = -np.inf
+    lines[6:] = -np.inf
+    lines[7, -1] = np.nan
+    lines[8, 0] = 3
+    return lines
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kernels", ["the adapter's", "a GPU's"])
+@pytest.mark.parametrize("size", [1, 7, 4096, 70_001])
+def test_lines_with_infinities_and_nan(device: dml.Device, size: int, kernels: str) -> None:
+    """As NumPy's formulas say, whichever kernels run: what is infinite makes a line NaN."""
+    lines = special_lines(size)
+    wide = lines.astype(np.float64)
+    with np.errstate(all="ignore"):
+        most = wide.max(1, keepdims=True)
+        shifted = wide - most
+        total = np.exp(shifted).sum(1, keepdims=True)
+        sums = np.where(np.isinf(most), most, most + np.log(total))
+        wanted = np.exp(shifted) / total, shifted - np.log(total), sums
+    with as_gpu(device) if kernels == "a GPU's" else dml.Device(device.adapter) as made:
+        x = made.tensor(lines)
+        found = (
+            dml.activation_softmax1(x, axes=(1,)),
+            dml.activation_log_softmax1(x, axes=(1,)),
+            dml.reduce(x, function=dml.ReduceFunction.LOG_SUM_EXP, axes=(1,)),
+        )
+        for got, right in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(got.numpy(), right, rtol=2e-6, atol=1e-6)
