@@ -75,6 +75,7 @@ from dmlgpu.numpy.manipulation import (
 )
 from dmlgpu.numpy.protocols import array_function as array_function
 from dmlgpu.numpy.protocols import array_ufunc as array_ufunc
+from dmlgpu.numpy.protocols import instead_of as _instead_of
 from dmlgpu.numpy.sorting import (
     argsort as argsort,
     searchsorted as searchsorted,
@@ -215,6 +216,13 @@ def of_version(version: str | None) -> _Any:
             f"api_version is {version!r}; it must be one of " + ", ".join(_VERSIONS)
         )
     return _sys.modules[__name__]
+
+
+def __getattr__(name: str) -> _Any:
+    """Says what to call instead of a name of NumPy's that the standard does not have."""
+    known = _instead_of(name)
+    why = f", for its names are those of the array API standard; {known}" if known else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
 
 
 __all__ = sorted(

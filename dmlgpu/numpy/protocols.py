@@ -104,6 +104,13 @@ def _method(
     return made
 
 
+def instead_of(name: str) -> str:
+    """What does the work of a name of NumPy's that the standard does not have; "" for others."""
+    if name in UFUNCS or name in FUNCTIONS_OF_NUMPY:
+        return f"np.{name}(x) takes tensors"
+    return str(_refused(f"np.{name}", name)) if callable(getattr(np, name, None)) else ""
+
+
 def _refused(told: str, name: str) -> InvalidTypeError:
     why = f" (it waits for {WAITING[name]})" if name in WAITING else ""
     return InvalidTypeError(
