@@ -17,9 +17,10 @@ from dmlgpu.array.functions import FUNCTIONS
 from dmlgpu.array.promotion import promoted
 from dmlgpu.desc import views
 from dmlgpu.device import Device
-from dmlgpu.errors import AxisError, InvalidTypeError, UnsupportedError
+from dmlgpu.errors import AxisError, InvalidIndexError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import creation, indexing, manipulation, sorting, statistics
+from dmlgpu.numpy.composed import COMPOSED
 from dmlgpu.numpy.like import CREATION
 from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS
 from dmlgpu.numpy.waiting import WAITING
@@ -271,6 +272,32 @@ def _sorted(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return made
 
 
+def _partitioned(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A whole order is a partition at every place."""
+
+    def made(
+        a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None
+    ) -> Tensor:
+        x = creation.asarray(a)
+        count = x.size if axis is None else x.shape[views.axis_of("partition", axis, x.ndim)]
+        if any(not -count <= k < count for k in np.atleast_1d(kth).tolist()):
+            raise InvalidIndexError(f"np.partition: kth is {kth}; there are {count} elements")
+        return _sorted(function)(x, axis, order=order)
+
+    return made
+
+
+def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if not isinstance(dst, Tensor):
+        raise InvalidTypeError("np.copyto: dst must be a Tensor; np.asarray(x) gives an array")
+    kind = np.result_type(src.dtype if isinstance(src, Tensor) else src)
+    if hasattr(src, "dtype") and not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
+        raise InvalidTypeError(
+            f"np.copyto: {kind} is not cast to {dst.dtype} by the rule {casting!r}"
+        )
+    dst[...] = src if where is True else dst.device.select(where, src, dst).astype(dst.dtype)
+
+
 def _unique(
     ar: Any,
     return_index: bool = False,
@@ -359,8 +386,10 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "atleast_1d": _each_at_least(1),
     "atleast_2d": _each_at_least(2),
     "atleast_3d": _each_at_least(3),
+    "allclose": lambda *args, **named: bool(_isclose(*args, **named).all()),
     "amax": _of_method("max"),
     "amin": _of_method("min"),
+    "argpartition": _partitioned(sorting.argsort),
     "argsort": _sorted(sorting.argsort),
     "around": _of_method("round"),
     "array_equal": _array_equal,
@@ -370,6 +399,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "column_stack": _column_stack,
     "compress": _named("condition a axis", indexing.compress),
     "concatenate": _named("arrays axis", manipulation.concat),
+    "copyto": _copyto,
     "count_nonzero": _named("a axis keepdims", statistics.count_nonzero),
     "cumulative_prod": statistics.cumulative_prod,
     "cumulative_sum": statistics.cumulative_sum,
@@ -382,6 +412,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "extract": lambda condition, arr: indexing.compress(
         (condition if isinstance(condition, Tensor) else np.asarray(condition)).reshape(-1), arr
     ),
+    "fix": lambda x: device_of(x).elementwise("trunc", x),
     "flatnonzero": _named("a", indexing.flatnonzero),
     "flip": _named("m axis", manipulation.flip),
     "fliplr": lambda m: creation.asarray(m).flip(1),
@@ -390,6 +421,8 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "hsplit": _split_along(1),
     "hstack": _stacked(1, 1),
     "isclose": _isclose,
+    "isneginf": lambda x: creation.asarray(x) == float("-inf"),
+    "isposinf": lambda x: creation.asarray(x) == float("inf"),
     "matrix_transpose": manipulation.matrix_transpose,
     "meshgrid": _meshgrid,
     "moveaxis": _named("a source destination", manipulation.moveaxis),
@@ -397,6 +430,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "ones_like": _like(creation.ones_like),
     "outer": _outer,
     "pad": _pad,
+    "partition": _partitioned(sorting.sort),
     "permute_dims": manipulation.permute_dims,
     "put": _put,
     "put_along_axis": _named("arr indices values axis", indexing.put_along_axis),
@@ -427,6 +461,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "vstack": _stacked(2, 0),
     "where": statistics.where,
     "zeros_like": _like(creation.zeros_like),
+    **COMPOSED,
     **NAN_FUNCTIONS,
 }
 

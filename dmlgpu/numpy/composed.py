@@ -1,0 +1,502 @@
+"""NumPy's functions that are a few steps of others: order statistics, counts, sets, diagonals.
+
+They are reached as `np.median(x)`. Where a shape depends on values, as the length of `np.bincount`
+does, those values are read back: a few numbers, never a whole array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dmlgpu.array.promotion import BOOL, FLOAT32, promoted
+from dmlgpu.desc import views
+from dmlgpu.errors import InvalidDescError, UnsupportedError
+from dmlgpu.functions import device_of
+from dmlgpu.numpy import manipulation, sorting, statistics
+from dmlgpu.numpy.creation import asarray
+from dmlgpu.tensor import Tensor
+
+Axis = int | Sequence[int] | None
+
+
+def _floats(x: Tensor) -> Tensor:
+    """The same numbers as floats; those of integers have 32 bits."""
+    return x if x.dtype.kind == "f" else x.astype(FLOAT32)
+
+
+def _together(*given: Any) -> list[Tensor]:
+    """Tensors of one device and one type."""
+    device = device_of(*given)
+    tensors = [asarray(x, device=device) for x in given]
+    common = promoted([x.dtype for x in tensors])
+    return [x.astype(common, copy=False) for x in tensors]
+
+
+# Averages and order statistics
+
+
+def ptp(a: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The largest less the smallest."""
+    x = asarray(a)
+    return x.max(axis, keepdims) - x.min(axis, keepdims)
+
+
+def average(
+    a: Any,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """The mean, or the sum of products with weights over the sum of weights."""
+    x = asarray(a)
+    if weights is None:
+        made = x.mean(axis, keepdims=keepdims)
+        count = x.size // max(1, made.size)
+        scale = x.device.full(made.shape, made.dtype, count) if returned else None
+    else:
+        x, w = _together(_floats(x), weights)
+        if w.shape != x.shape:
+            if not isinstance(axis, int):
+                raise InvalidDescError(
+                    f"np.average: weights have the shape {w.shape} and the array has {x.shape};"
+                    " only along one axis may they differ"
+                )
+            at = views.axis_of("average", axis, x.ndim)
+            if w.shape != (x.shape[at],):
+                raise InvalidDescError(
+                    f"np.average: weights have the shape {w.shape}; along axis {at} they must have"
+                    f" ({x.shape[at]},)"
+                )
+            w = w.reshape([-1 if d == at else 1 for d in range(x.ndim)]).broadcast_to(x.shape)
+        scale = w.sum(axis, None, keepdims)
+        made = (x * w).sum(axis, None, keepdims) / scale
+    return (made, scale) if returned else made
+
+
+def _lines(name: str, x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, tuple[int, ...]]:
+    """The elements along axes as the last dimension, and the shape of one result of each line."""
+    axes = range(x.ndim) if axis is None else (axis if isinstance(axis, Sequence) else (axis,))
+    reduced = sorted({views.axis_of(name, d, x.ndim) for d in axes})
+    kept = [d for d in range(x.ndim) if d not in reduced]
+    shape = tuple(1 if d in reduced else n for d, n in enumerate(x.shape))
+    lines = manipulation.permute_dims(x, (*kept, *reduced)) if x.ndim else x
+    lines = lines.reshape((*(x.shape[d] for d in kept), prod(x.shape[d] for d in reduced)))
+    return lines, shape if keepdims else tuple(x.shape[d] for d in kept)
+
+
+METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _between(n: int, part: float, method: str) -> tuple[int, int, float]:
+    """The places of two elements of a line in order, and the share of the second in a quantile."""
+    at = part * (n - 1)
+    low, high = int(np.floor(at)), int(np.ceil(at))
+    share = at - low
+    if method != "linear":
+        near = int(np.rint(at))
+        low, high = {"lower": (low, low), "higher": (high, high), "nearest": (near, near)}.get(
+            method, (low, high)
+        )
+        share = 0.5 if method == "midpoint" else 0.0
+    return low, high, share
+
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    per: float = 1,
+    told: str = "quantile",
+) -> Tensor:
+    """What the share `q` of the elements of each line is below; NaN where the line has one."""
+    if method not in METHODS:
+        raise UnsupportedError(
+            f"np.{told}: method is {method!r}; on the GPU it is one of {METHODS}"
+        )
+    wanted = np.asarray(q, np.float64) / per
+    if not np.all((wanted >= 0) & (wanted <= 1)):
+        raise InvalidDescError(f"np.{told}: q must be from 0 to {per:g}")
+    x = _floats(asarray(a))
+    lines, shape = _lines(told, x, axis, keepdims)
+    count = lines.shape[-1]
+    if not count:
+        raise InvalidDescError(f"np.{told}: there is no element to be found along the axes")
+    ordered = sorting.sort(lines)
+    last = ordered[..., -1]  # NaN, where there is one: it is above everything
+    found = []
+    for part in wanted.reshape(-1):
+        low, high, share = _between(count, float(part), method)
+        one = ordered[..., low]
+        if share and low != high:
+            # From the nearer of the two, as NumPy reckons.
+            other = ordered[..., high]
+            apart = other - one
+            one = one + apart * share if share < 0.5 else other - apart * (1 - share)
+        found.append(x.device.select(x.device.elementwise("isnan", last), last, one))
+    made = [one.astype(x.dtype, copy=False).reshape(shape) for one in found]
+    if wanted.ndim == 0:
+        return made[0]
+    if not made:
+        return Tensor.without_elements(x.device, (*wanted.shape, *shape), x.dtype)
+    return manipulation.stack(made).reshape((*wanted.shape, *shape))
+
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Tensor:
+    """The same for a share in hundredths."""
+    return quantile(a, q, axis, method=method, keepdims=keepdims, per=100, told="percentile")
+
+
+def median(
+    a: Any, axis: Axis = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Tensor:
+    """The element in the middle of each line in order, or the mean of the two there."""
+    return quantile(a, 0.5, axis, keepdims=keepdims, told="median")
+
+
+def nanmean(a: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The mean of what is not NaN."""
+    return _of_numbers(_floats(asarray(a)), axis, keepdims)[0]
+
+
+def nanvar(a: Any, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Tensor:
+    """The variance of what is not NaN."""
+    x = _floats(asarray(a))
+    middle, count = _of_numbers(x, axis, True)
+    square = (x - middle) ** 2
+    total = statistics.sum(_or(x, square, 0.0), axis=axis, keepdims=keepdims)
+    count = count.reshape(total.shape) - ddof
+    # No number less than `ddof` is divided by: such a line has no variance.
+    return total / x.device.select(count > 0, count, float("nan"))
+
+
+def nanstd(a: Any, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Tensor:
+    """The standard deviation of what is not NaN."""
+    variance = nanvar(a, axis, ddof, keepdims)
+    return variance.device.elementwise("sqrt", variance)
+
+
+def _or(x: Tensor, made: Tensor, number: float) -> Tensor:
+    """What was made of x, or a number where x is NaN."""
+    return x.device.select(x.device.elementwise("isnan", x), number, made)
+
+
+def _of_numbers(x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, Tensor]:
+    """The mean of what is not NaN, and how many elements that are."""
+    numbers = (x == x).astype(FLOAT32)
+    count = numbers.sum(axis, None, keepdims)
+    total = _or(x, x, 0.0).sum(axis, None, keepdims)
+    return (total / count).astype(x.dtype, copy=False), count
+
+
+# Counts
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Tensor:
+    """How often each of the numbers 0, 1, ... is there, or the sums of their weights."""
+    values = asarray(x, device=device_of(x, weights))
+    if values.ndim != 1 or values.dtype.kind not in "iu":
+        raise InvalidDescError("np.bincount: x must have one dimension and integers")
+    least, most = 0, -1
+    if values.size:
+        least, most = (int(v) for v in (values.min(), values.max()))
+    if least < 0 or minlength < 0:
+        raise InvalidDescError("np.bincount: x and minlength must not be negative")
+    bounds = np.arange(max(most + 1, minlength) + 1).astype(values.dtype)
+    return _counted(values, bounds, weights, last="left")
+
+
+def _counted(values: Tensor, bounds: Any, weights: Any, last: str) -> Tensor:
+    """Elements from each bound up to the next, or the sums of their weights.
+
+    The last bound counts as the others do, or "right": with what is equal to it.
+    """
+    device = values.device
+    edges = asarray(bounds, device=device)
+    if weights is None:
+        ordered, sums = sorting.sort(values), None
+    else:
+        ordered, places = sorting.sort(values), sorting.argsort(values)
+        given = _floats(asarray(weights, device=device)).reshape(-1)
+        if given.size != values.size:
+            raise InvalidDescError(
+                f"{given.size} weights are given for {values.size} elements; there must be as many"
+            )
+        sums = statistics.cumulative_sum(given.take(places, 0), include_initial=True)
+    at = sorting.searchsorted(ordered, edges)
+    if last == "right":
+        end = sorting.searchsorted(ordered, edges[-1:], side="right")
+        at = manipulation.concat([at[:-1], end])
+    return manipulation.diff(at if sums is None else sums.take(at, 0))
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Tensor, Tensor]:
+    """Counts of elements in bins, or the sums of their weights, and the edges of the bins."""
+    x = asarray(a, device=device_of(a, weights)).reshape(-1)
+    if isinstance(bins, str):
+        raise UnsupportedError(f"np.histogram: bins is {bins!r}; it must be a number or edges here")
+    if x.dtype == BOOL:
+        x = x.astype(np.uint8)
+    known = np.asarray(bins.numpy() if isinstance(bins, Tensor) else bins)
+    if known.ndim == 0 and range is None:
+        ends = [v.item() for v in (x.min(), x.max())] if x.size else [0.0, 1.0]
+    else:
+        ends = [0.0, 1.0] if range is None else list(range)
+    kind = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
+    edges = np.histogram_bin_edges(np.asarray(ends, kind), known if known.ndim else bins, range)
+    if x.dtype.kind == "f":
+        made = _counted(x, edges.astype(x.dtype), weights, last="right")
+    else:  # an integer is not below an edge if it is not below the next integer
+        limits = np.iinfo(x.dtype)
+        whole = np.ceil(edges)
+        whole[-1] = np.floor(edges[-1])
+        made = _counted(x, _clamped(whole, limits), weights, last="right")
+    shown = asarray(edges.astype(np.float32), device=x.device)
+    if density:
+        widths = asarray(np.diff(edges).astype(np.float32), device=x.device)
+        made = made.astype(FLOAT32, copy=False) / (made.sum().astype(FLOAT32) * widths)
+    return made, shown
+
+
+def _clamped(edges: Any, limits: Any) -> Any:
+    """Edges as integers of a type; those beyond it stand at its ends."""
+    inside = [min(max(int(edge), limits.min), limits.max) for edge in edges.tolist()]
+    return np.asarray(inside, limits.dtype)
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
+    """The number of the bin of each element, as int32."""
+    device = device_of(x, bins)
+    edges = asarray(bins, device=device)
+    if edges.ndim != 1:
+        raise InvalidDescError("np.digitize: bins must have one dimension")
+    values, side = asarray(x, device=device), "left" if right else "right"
+    if edges.size < 2 or not bool(edges[0] > edges[-1]):
+        return sorting.searchsorted(edges, values, side=side)
+    return edges.size - sorting.searchsorted(edges.flip(0), values, side=side)
+
+
+# Sets
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Any = None,
+) -> Tensor:
+    """Whether each element is among others."""
+    x, others = _together(element, test_elements)
+    if not (others.size and x.size):
+        return x.device.full(x.shape, BOOL, bool(invert))
+    ordered = sorting.sort(others.reshape(-1))
+    at = sorting.searchsorted(ordered, x)
+    last = ordered.size - 1
+    found = ordered.take(x.device.elementwise("minimum", at, last).reshape(-1), 0).reshape(x.shape)
+    return found != x if invert else found == x
+
+
+def union1d(ar1: Any, ar2: Any) -> Tensor:
+    """All elements of two arrays, in order and each once."""
+    return sorting.Runs(_flat(ar1, ar2), equal_nan=True).values()
+
+
+def _flat(*given: Any) -> Tensor:
+    return manipulation.concat([x.reshape(-1) for x in _together(*given)])
+
+
+def _among(ar1: Any, ar2: Any, *, are: bool) -> Tensor:
+    """Elements of the first array that are, or are not, in the second, in order and each once."""
+    x, others = _together(ar1, ar2)
+    values = sorting.Runs(x, equal_nan=True).values()
+    return values.compress(isin(values, others, invert=not are), 0) if values.size else values
+
+
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
+    """What two arrays have in common."""
+    return _among(ar1, ar2, are=True)
+
+
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
+    """What the first array has and the second has not."""
+    return _among(ar1, ar2, are=False)
+
+
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
+    """What only one of two arrays has."""
+    return sorting.sort(_flat(_among(ar1, ar2, are=False), _among(ar2, ar1, are=False)))
+
+
+# Diagonals
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """The elements whose places along two axes differ by an offset, as the last dimension."""
+    x = asarray(a)
+    if x.ndim < 2:
+        raise InvalidDescError("np.diagonal: an array of two dimensions at least is needed")
+    first, second = (views.axis_of("diagonal", d, x.ndim) for d in (axis1, axis2))
+    if first == second:
+        raise InvalidDescError("np.diagonal: axis1 and axis2 are the same axis")
+    moved = manipulation.moveaxis(x, (first, second), (-2, -1))
+    *outer, rows, columns = moved.shape
+    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    if not count:
+        return Tensor.without_elements(x.device, (*outer, 0), x.dtype)
+    return moved.reshape((*outer, rows * columns))[..., _along(offset, count, columns)]
+
+
+def _along(offset: int, count: int, columns: int) -> slice:
+    """The places of a diagonal in the rows of a matrix, one behind the other."""
+    start = offset if offset >= 0 else -offset * columns
+    return slice(start, start + (count - 1) * (columns + 1) + 1, columns + 1)
+
+
+def diag(v: Any, k: int = 0) -> Tensor:
+    """A diagonal of a matrix, or the matrix that has it."""
+    x = asarray(v)
+    if x.ndim == 2:
+        return diagonal(x, k)
+    if x.ndim != 1:
+        raise InvalidDescError(f"np.diag: v has {x.ndim} dimensions; it must have one or two")
+    side = x.size + abs(k)
+    made = x.device.full((side * side,), x.dtype, 0)
+    if x.size:
+        made[_along(k, x.size, side)] = x
+    return made.reshape((side, side))
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+    """The sum of a diagonal."""
+    return diagonal(a, offset, axis1, axis2).sum(-1, dtype)
+
+
+# Choices and curves
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
+    """Of each place, the choice whose condition is the first that is True there."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise InvalidDescError(
+            f"np.select: {len(condlist)} conditions and {len(choicelist)} choices are given;"
+            " there must be as many of both, and one at least"
+        )
+    device = device_of(*condlist, *choicelist)
+    made: Any = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        made = device.select(condition, choice, made)
+    result: Tensor = made
+    return result
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
+) -> Tensor:
+    """Numbers in the place of NaN and of infinities: the largest there are, if none is given."""
+    a = asarray(x)
+    if a.dtype.kind != "f" or not a.size:
+        return a.copy()
+    run, info = a.device.elementwise, np.finfo(a.dtype)
+    low = float(info.min) if neginf is None else neginf
+    high = float(info.max) if posinf is None else posinf
+    made = a.device.select(a == float("inf"), high, a.device.select(a == float("-inf"), low, a))
+    return a.device.select(run("isnan", a), nan, made)
+
+
+def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
+    """The array turned by quarters in the plane of two axes, from the first to the second."""
+    x = asarray(m)
+    first, second = (views.axis_of("rot90", d, x.ndim) for d in axes)
+    if first == second:
+        raise InvalidDescError("np.rot90: the two axes are the same")
+    if k % 4 == 0:
+        return x.copy()
+    if k % 4 == 2:
+        return x.flip((first, second))
+    turned = x.swapaxes(first, second)
+    return x.flip(second).swapaxes(first, second) if k % 4 == 1 else turned.flip(second)
+
+
+def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
+    """The integral along an axis by trapezoids."""
+    values = _floats(asarray(y, device=device_of(y, x)))
+    at = views.axis_of("trapezoid", axis, values.ndim)
+    ahead, behind = (
+        values[tuple(part if d == at else slice(None) for d in range(values.ndim))]
+        for part in (slice(1, None), slice(None, -1))
+    )
+    widths: Any = dx
+    if x is not None:
+        points = asarray(x, device=values.device)
+        widths = manipulation.diff(points, axis=at if points.ndim > 1 else 0)
+        if points.ndim == 1:
+            widths = widths.reshape([-1 if d == at else 1 for d in range(values.ndim)])
+    made: Tensor = (widths * (ahead + behind) / 2.0).sum(at)
+    return made
+
+
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Tensor:
+    """The line through the points (xp, fp), of which xp rises, at the places x."""
+    if period is not None:
+        raise UnsupportedError("np.interp: a tensor takes no argument period")
+    at, points, heights = (_floats(v) for v in _together(x, xp, fp))
+    if points.ndim != 1 or points.shape != heights.shape or not points.size:
+        raise InvalidDescError(
+            f"np.interp: xp has the shape {points.shape} and fp {heights.shape}; both must have one"
+            " dimension and as many elements, one at least"
+        )
+    device, flat, last = at.device, at.reshape(-1), points.size - 1
+    if not flat.size:
+        return at
+    above = device.elementwise("minimum", sorting.searchsorted(points, flat, side="right"), last)
+    below = device.elementwise("maximum", above - 1, 0)
+    start, height = points.take(below, 0), heights.take(below, 0)
+    width = points.take(above, 0) - start
+    share = device.select(width > 0, (flat - start) / width, 0.0)
+    made = height + (heights.take(above, 0) - height) * share
+    made = device.select(flat < points[0], heights[0] if left is None else left, made)
+    made = device.select(flat >= points[-1], heights[-1], made)
+    made = device.select(flat > points[-1], heights[-1] if right is None else right, made)
+    made = device.select(device.elementwise("isnan", flat), flat, made)
+    return made.reshape(at.shape)
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+    """Two arrays one behind the other; without an axis both are flattened."""
+    device = device_of(arr, values)
+    x, more = (asarray(v, device=device) for v in (arr, values))
+    if axis is None:
+        x, more, axis = x.reshape(-1), more.reshape(-1), 0
+    return manipulation.concat([x, more], axis=axis)
+
+
+COMPOSED: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        *(append, average, bincount, diag, diagonal, digitize, histogram, interp, intersect1d),
+        *(isin, median, nan_to_num, nanmean, nanstd, nanvar, percentile, ptp, quantile, rot90),
+        *(select, setdiff1d, setxor1d, trace, trapezoid, union1d),
+    )
+}

@@ -1,0 +1,255 @@
+"""NumPy's functions that are made of others, on tensors: as NumPy's own, in value and shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlgpu as dml
+
+pytestmark = pytest.mark.gpu
+
+RNG = np.random.default_rng(3)
+PLAIN = RNG.standard_normal((5, 4, 6)).astype(np.float32)
+HOLED = PLAIN.copy()
+HOLED[0, 1, 2] = HOLED[3, 0, 0] = np.nan
+EMPTY = np.zeros((3, 0), np.float32)
+WHOLE = RNG.integers(0, 9, (7, 5)).astype(np.int32)
+SIGNED = RNG.integers(-100, 100, 300).astype(np.int8)
+HALVES = RNG.integers(-8, 8, (6, 8)).astype(np.float16)
+LINE = np.sort(RNG.standard_normal(11).astype(np.float32))
+
+
+def both(device: dml.Device, function: Any, *arrays: Any) -> tuple[Any, Any]:
+    """What a function makes of tensors, and of arrays."""
+    return function(*(device.tensor(a) for a in arrays)), function(*arrays)
+
+
+def same(got: Any, wanted: Any) -> None:
+    if isinstance(wanted, tuple):
+        assert len(got) == len(wanted)
+        for mine, theirs in zip(got, wanted, strict=True):
+            same(mine, theirs)
+        return
+    if isinstance(wanted, bool):
+        assert got is wanted
+        return
+    assert isinstance(got, dml.Tensor)
+    wanted = np.asarray(wanted)
+    assert got.shape == wanted.shape
+    tolerance = 2e-3 if got.dtype == np.float16 else 2e-6
+    np.testing.assert_allclose(got.numpy(), wanted, tolerance, tolerance)
+
+
+ORDERED: list[Any] = [
+    np.median,
+    lambda x: np.median(x, axis=0),
+    lambda x: np.median(x, axis=(0, -1), keepdims=True),
+    lambda x: np.median(x, axis=1, keepdims=True),
+    lambda x: np.quantile(x, 0.3),
+    lambda x: np.quantile(x, [0, 0.25, 0.5, 1], axis=1),
+    lambda x: np.quantile(x, [[0.1, 0.9]], axis=-1, keepdims=True),
+    lambda x: np.percentile(x, 30, axis=0),
+    lambda x: np.percentile(x, [5, 95]),
+    *(
+        lambda x, how=how: np.quantile(x, [0.1, 0.37, 0.6], axis=0, method=how)
+        for how in ("lower", "higher", "midpoint", "nearest")
+    ),
+    np.ptp,
+    lambda x: np.ptp(x, axis=1, keepdims=True),
+    np.average,
+    lambda x: np.average(x, axis=1, returned=True),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ORDERED)))
+@pytest.mark.parametrize("a", [PLAIN, HOLED, WHOLE, HALVES], ids=["plain", "NaN", "ints", "halves"])
+def test_order_statistics(device: dml.Device, a: Any, number: int) -> None:
+    same(*both(device, ORDERED[number], a))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 2)])
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_means_and_variances_without_nan(device: dml.Device, axis: Any, ddof: int) -> None:
+    for a in (PLAIN, HOLED):
+        same(*both(device, lambda x: np.nanmean(x, axis=axis, keepdims=True), a))
+        same(*both(device, lambda x: np.nanvar(x, axis=axis, ddof=ddof), a))
+        same(*both(device, lambda x: np.nanstd(x, axis=axis, ddof=ddof), a))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_lines_of_nan_alone_have_no_mean(device: dml.Device) -> None:
+    a = np.array([[np.nan, np.nan], [1, np.nan]], np.float32)
+    same(*both(device, lambda x: np.nanmean(x, axis=1), a))
+    same(*both(device, lambda x: np.nanvar(x, axis=1, ddof=1), a))
+
+
+def test_averages_with_weights(device: dml.Device) -> None:
+    weights = np.array([1, 2, 3, 4], np.float32)
+    same(*both(device, lambda x, w: np.average(x, 1, w), PLAIN, weights))
+    same(*both(device, lambda x, w: np.average(x, 1, w, True), PLAIN, weights))
+    same(*both(device, lambda x, w: np.average(x, None, w), PLAIN, np.abs(PLAIN)))
+    with pytest.raises(ValueError, match=r"weights have the shape \(4,\)"):
+        np.average(device.tensor(PLAIN), weights=weights)
+    with pytest.raises(ValueError, match=r"along axis 0 they must have \(5,\)"):
+        np.average(device.tensor(PLAIN), 0, weights)
+
+
+COUNTED: list[Any] = [
+    (np.bincount, WHOLE.ravel()),
+    (lambda x: np.bincount(x, minlength=20), WHOLE.ravel().astype(np.uint8)),
+    (lambda x, w: np.bincount(x, w), WHOLE.ravel(), RNG.random(35).astype(np.float32)),
+    (np.bincount, np.array([], np.int64)),
+    (np.histogram, PLAIN),
+    (np.histogram, WHOLE),
+    (np.histogram, SIGNED),
+    (np.histogram, np.full(5, 2, np.float32)),
+    (np.histogram, np.array([], np.float32)),
+    (np.histogram, np.array([True, False, True])),
+    (lambda x: np.histogram(x, 7, (-1, 1.5)), PLAIN),
+    (lambda x: np.histogram(x, 7, (-50, 1000)), SIGNED),
+    (lambda x: np.histogram(x, [-1, 0, 0.5, 2]), PLAIN),
+    (lambda x: np.histogram(x, [0.5, 2, 3.5, 5]), WHOLE),
+    (lambda x: np.histogram(x, 5, density=True), PLAIN),
+    (lambda x, w: np.histogram(x, 5, weights=w), PLAIN, np.abs(PLAIN)),
+    (lambda x, b: np.digitize(x, b), PLAIN, LINE),
+    (lambda x, b: np.digitize(x, b, right=True), LINE, LINE),
+    (lambda x, b: np.digitize(x, b), LINE, LINE[::-1].copy()),
+    (lambda x, b: np.digitize(x, b, right=True), LINE, LINE[::-1].copy()),
+]
+
+
+@pytest.mark.filterwarnings("ignore:Converting input from bool")
+@pytest.mark.parametrize("number", range(len(COUNTED)))
+def test_counts(device: dml.Device, number: int) -> None:
+    function, *arrays = COUNTED[number]
+    same(*both(device, function, *arrays))
+
+
+SETS = (
+    (WHOLE, np.array([2, 3, 50], np.int64)),
+    (PLAIN, PLAIN[1]),
+    (np.array([1, np.nan, 2], np.float32), np.array([np.nan, 2], np.float32)),
+    (WHOLE, np.array([], np.int32)),
+    (np.array([], np.int32), WHOLE),
+)
+
+
+@pytest.mark.parametrize("number", range(len(SETS)))
+def test_sets(device: dml.Device, number: int) -> None:
+    for function in (
+        np.isin,
+        lambda a, b: np.isin(a, b, invert=True),
+        np.union1d,
+        np.intersect1d,
+        np.setdiff1d,
+        np.setxor1d,
+    ):
+        if number == 2 and function is np.setxor1d:
+            continue  # to NumPy's each NaN is an element of its own
+        same(*both(device, function, *SETS[number]))
+
+
+@pytest.mark.parametrize("offset", [0, 1, -2, 3, 9, -9])
+def test_diagonals(device: dml.Device, offset: int) -> None:
+    same(*both(device, lambda x: np.diagonal(x, offset), WHOLE))
+    same(*both(device, lambda x: np.diagonal(x, offset, 2, 0), PLAIN))
+    same(*both(device, lambda x: np.diag(x, offset), WHOLE))
+    same(*both(device, lambda x: np.trace(x, offset), WHOLE))
+    same(*both(device, lambda x: np.trace(x, offset, 1, 2), PLAIN))
+    if abs(offset) < 4:
+        same(*both(device, lambda x: np.diag(x, offset), LINE))
+
+
+OTHERS: list[Any] = [
+    *((lambda x, k=k: np.rot90(x, k), PLAIN) for k in range(-1, 5)),
+    (lambda x: np.rot90(x, 1, (2, 0)), PLAIN),
+    (np.trapezoid, PLAIN),
+    (lambda x: np.trapezoid(x, dx=0.5, axis=0), WHOLE),
+    (lambda y, x: np.trapezoid(y, x, axis=0), PLAIN, LINE[:5]),
+    (lambda y, x: np.trapezoid(y, x), PLAIN, np.sort(PLAIN)),
+    (np.nan_to_num, np.array([np.nan, np.inf, -np.inf, 2], np.float32)),
+    (lambda x: np.nan_to_num(x, nan=7, posinf=8, neginf=9), np.array([np.nan, np.inf, -np.inf])),
+    (np.nan_to_num, WHOLE),
+    (lambda x, y: np.select([x > 1, x > 0], [x, y], -1), PLAIN, HOLED),
+    (lambda x, p, f: np.interp(x, p, f), PLAIN, LINE, LINE**2),
+    (lambda x, p, f: np.interp(x, p, f, left=-5, right=9), HOLED, LINE, LINE**2),
+    (lambda x, p, f: np.interp(x, p, f), LINE, LINE, LINE**2),
+    (lambda x, y: np.append(x, y), PLAIN, WHOLE),
+    (lambda x, y: np.append(x, y, axis=1), PLAIN, PLAIN),
+    (np.isposinf, np.array([np.inf, -np.inf, np.nan, 1], np.float32)),
+    (np.isneginf, np.array([np.inf, -np.inf, np.nan, 1], np.float32)),
+    (np.fix, PLAIN * 5),
+    (lambda x, y: np.allclose(x, y), PLAIN, PLAIN + np.float32(1e-7)),
+    (lambda x, y: np.allclose(x, y), HOLED, HOLED),
+    (lambda x, y: np.allclose(x, y, equal_nan=True), HOLED, HOLED),
+    (lambda x: np.partition(x, 3)[..., 3], PLAIN),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OTHERS)))
+def test_choices_and_curves(device: dml.Device, number: int) -> None:
+    function, *arrays = OTHERS[number]
+    arrays = [a.astype(np.float32) if a.dtype == np.float64 else a for a in arrays]
+    same(*both(device, function, *arrays))
+
+
+def test_partitions_by_place(device: dml.Device) -> None:
+    x = device.tensor(PLAIN)
+    places = np.argpartition(x, (1, 2), axis=0)
+    assert np.array_equal(np.take_along_axis(x, places, 0).numpy(), np.sort(PLAIN, 0))
+    with pytest.raises(IndexError, match="kth is 6; there are 6 elements"):
+        np.partition(x, 6)
+
+
+def test_copying_into_a_tensor(device: dml.Device) -> None:
+    x = device.tensor(PLAIN)
+    np.copyto(x, 3)
+    assert (x == 3).all()
+    np.copyto(x, device.tensor(HOLED), where=device.tensor(PLAIN > 0))
+    assert np.array_equal(x.numpy(), np.where(PLAIN > 0, HOLED, np.float32(3)), equal_nan=True)
+    with pytest.raises(TypeError, match="float32 is not cast to int32 by the rule 'same_kind'"):
+        np.copyto(device.tensor(WHOLE), device.tensor(PLAIN[0, 0, 0]))
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x: np.quantile(x, 1.5), "q must be from 0 to 1"),
+        (lambda x: np.percentile(x, -1), "q must be from 0 to 100"),
+        (lambda x: np.quantile(x, 0.5, method="weibull"), "method is 'weibull'"),
+        (lambda x: np.median(x[:0]), "no element to be found"),
+        (lambda x: np.bincount(x), "one dimension and integers"),
+        (lambda x: np.bincount((x.reshape(-1) - 100).astype(np.int32)), "must not be negative"),
+        (lambda x: np.histogram(x, "auto"), "must be a number or edges here"),
+        (lambda x: np.interp(x, x, x), "both must have one dimension"),
+        (lambda x: np.diagonal(x[0, 0]), "two dimensions at least"),
+        (lambda x: np.select([x > 0], []), "there must be as many of both"),
+    ],
+)
+def test_what_they_refuse(device: dml.Device, function: Any, words: str) -> None:
+    with pytest.raises(dml.DmlError, match=words):
+        function(device.tensor(PLAIN))
+
+
+def test_they_stay_on_the_gpu(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is read back, but for a few numbers that make a shape."""
+    x, line = device.tensor(PLAIN), device.tensor(LINE)
+    read: list[int] = []
+    elements = dml.Tensor.elements
+    monkeypatch.setattr(
+        dml.Tensor, "elements", lambda t, *args: read.append(t.nbytes) or elements(t, *args)
+    )
+    for made in (
+        *(np.median(x, axis=0), np.quantile(x, [0.1, 0.9]), np.nanstd(x), np.isin(x, x[0])),
+        *(np.interp(x, line, line), np.diagonal(x), np.trapezoid(x), np.nan_to_num(x)),
+        *(np.average(x, 2), np.select([x > 0], [x]), np.rot90(x), np.digitize(x, line)),
+    ):
+        assert made.shape is not None
+    assert read == [1]  # digitize looks whether edges fall
+    np.histogram(x)
+    assert sum(read) <= 16
+    assert x.tolist()
+    assert sum(read) > x.nbytes
