@@ -20,6 +20,14 @@ REASONS = {
         "pieces of 64 bytes from anywhere: a bare gather of them takes as long, and one written in "
         "CUDA 0.373 ms"
     ),
+    (
+        "gather pixels of 3 bytes",
+        "uint8",
+    ): "each pixel is read from a sector of 32 bytes of its own",
+    ("scatter a few elements", "float32"): (
+        "4 Mi places anywhere are gone to three times, so that the last update of each stays; "
+        "PyTorch leaves open which"
+    ),
     ("slice stride 2, last two axes", "uint8"): (
         "a copy of as many bytes, 201 MB, takes 51 us: starting and ending cost 4 us of them"
     ),

@@ -181,7 +181,6 @@ OTHERS: list[Any] = [
     (lambda x, y: np.append(x, y, axis=1), PLAIN, PLAIN),
     (np.isposinf, np.array([np.inf, -np.inf, np.nan, 1], np.float32)),
     (np.isneginf, np.array([np.inf, -np.inf, np.nan, 1], np.float32)),
-    (np.fix, PLAIN * 5),
     (lambda x, y: np.allclose(x, y), PLAIN, PLAIN + np.float32(1e-7)),
     (lambda x, y: np.allclose(x, y), HOLED, HOLED),
     (lambda x, y: np.allclose(x, y, equal_nan=True), HOLED, HOLED),

@@ -412,7 +412,6 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "extract": lambda condition, arr: indexing.compress(
         (condition if isinstance(condition, Tensor) else np.asarray(condition)).reshape(-1), arr
     ),
-    "fix": lambda x: device_of(x).elementwise("trunc", x),
     "flatnonzero": _named("a", indexing.flatnonzero),
     "flip": _named("m axis", manipulation.flip),
     "fliplr": lambda m: creation.asarray(m).flip(1),
