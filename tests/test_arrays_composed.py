@@ -18,6 +18,7 @@ HOLED[0, 1, 2] = HOLED[3, 0, 0] = np.nan
 EMPTY = np.zeros((3, 0), np.float32)
 WHOLE = RNG.integers(0, 9, (7, 5)).astype(np.int32)
 SIGNED = RNG.integers(-100, 100, 300).astype(np.int8)
+WIDE = np.array([[1, np.inf, -np.inf, 3], [np.inf, np.inf, 2, -1]], np.float32)
 HALVES = RNG.integers(-8, 8, (6, 8)).astype(np.float16)
 LINE = np.sort(RNG.standard_normal(11).astype(np.float32))
 
@@ -68,6 +69,12 @@ ORDERED: list[Any] = [
 @pytest.mark.parametrize("a", [PLAIN, HOLED, WHOLE, HALVES], ids=["plain", "NaN", "ints", "halves"])
 def test_order_statistics(device: dml.Device, a: Any, number: int) -> None:
     same(*both(device, ORDERED[number], a))
+
+
+def test_medians_beside_infinities(device: dml.Device) -> None:
+    for axis in (None, 0, 1):
+        same(*both(device, lambda x, axis=axis: np.median(x, axis), WIDE))
+    same(*both(device, lambda x: np.quantile(x, [0, 0.3, 1], method="nearest"), WIDE))
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, (0, 2)])

@@ -7,6 +7,7 @@ does, those values are read back: a few numbers, never a whole array.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -90,84 +91,84 @@ def _lines(name: str, x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, tu
     return lines, shape if keepdims else tuple(x.shape[d] for d in kept)
 
 
-METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+METHODS = ("linear", "lower", "higher", "midpoint", "nearest")  # NumPy has others, too
 
 
-def _between(n: int, part: float, method: str) -> tuple[int, int, float]:
-    """The places of two elements of a line in order, and the share of the second in a quantile."""
-    at = part * (n - 1)
+def _at_share(method: str, ordered: Tensor, share: float) -> Tensor:
+    """What the share of a line in order is below, as NumPy's method of that name has it."""
+    at = share * (ordered.shape[-1] - 1)
     low, high = int(np.floor(at)), int(np.ceil(at))
-    share = at - low
-    if method != "linear":
-        near = int(np.rint(at))
-        low, high = {"lower": (low, low), "higher": (high, high), "nearest": (near, near)}.get(
-            method, (low, high)
-        )
-        share = 0.5 if method == "midpoint" else 0.0
-    return low, high, share
+    if method in ("lower", "higher", "nearest"):
+        return ordered[..., {"lower": low, "higher": high}.get(method, int(np.rint(at)))]
+    first = ordered[..., low]
+    if low == high:
+        return first
+    last = ordered[..., high]
+    part = 0.5 if method == "midpoint" else at - low
+    apart = last - first  # from the nearer of the two, as NumPy reckons
+    return first + apart * part if part < 0.5 else last - apart * (1 - part)
 
 
-def quantile(
+def _in_the_middle(ordered: Tensor, share: float) -> Tensor:
+    """The element in the middle of a line in order, or the mean of the two there."""
+    count = ordered.shape[-1]
+    first, last = ordered[..., (count - 1) // 2], ordered[..., count // 2]
+    return first if count % 2 else (first + last) / 2
+
+
+def _in_order(
+    told: str,
     a: Any,
-    q: Any,
-    axis: Axis = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    per: float = 1,
-    told: str = "quantile",
+    shares: Any,
+    axis: Axis,
+    keepdims: bool,
+    find: Callable[[Tensor, float], Tensor],
 ) -> Tensor:
-    """What the share `q` of the elements of each line is below; NaN where the line has one."""
-    if method not in METHODS:
-        raise UnsupportedError(
-            f"np.{told}: method is {method!r}; on the GPU it is one of {METHODS}"
-        )
-    wanted = np.asarray(q, np.float64) / per
-    if not np.all((wanted >= 0) & (wanted <= 1)):
-        raise InvalidDescError(f"np.{told}: q must be from 0 to {per:g}")
+    """What is found in the order of each line for each share; NaN where the line has one."""
     x = _floats(asarray(a))
     lines, shape = _lines(told, x, axis, keepdims)
-    count = lines.shape[-1]
-    if not count:
+    if not lines.shape[-1]:
         raise InvalidDescError(f"np.{told}: there is no element to be found along the axes")
     ordered = sorting.sort(lines)
     last = ordered[..., -1]  # NaN, where there is one: it is above everything
-    found = []
-    for part in wanted.reshape(-1):
-        low, high, share = _between(count, float(part), method)
-        one = ordered[..., low]
-        if share and low != high:
-            # From the nearer of the two, as NumPy reckons.
-            other = ordered[..., high]
-            apart = other - one
-            one = one + apart * share if share < 0.5 else other - apart * (1 - share)
-        found.append(x.device.select(x.device.elementwise("isnan", last), last, one))
-    made = [one.astype(x.dtype, copy=False).reshape(shape) for one in found]
-    if wanted.ndim == 0:
+    is_nan = x.device.elementwise("isnan", last)
+    made = [x.device.select(is_nan, last, find(ordered, float(n))) for n in shares.reshape(-1)]
+    made = [one.astype(x.dtype, copy=False).reshape(shape) for one in made]
+    if shares.ndim == 0:
         return made[0]
     if not made:
-        return Tensor.without_elements(x.device, (*wanted.shape, *shape), x.dtype)
-    return manipulation.stack(made).reshape((*wanted.shape, *shape))
+        return Tensor.without_elements(x.device, (*shares.shape, *shape), x.dtype)
+    return manipulation.stack(made).reshape((*shares.shape, *shape))
 
 
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Axis = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-) -> Tensor:
-    """The same for a share in hundredths."""
-    return quantile(a, q, axis, method=method, keepdims=keepdims, per=100, told="percentile")
+def _quantile(told: str, per: int) -> Callable[..., Tensor]:
+    """The function of shares of which `per` are all."""
+
+    def function(
+        a: Any,
+        q: Any,
+        axis: Axis = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+    ) -> Tensor:
+        if method not in METHODS:
+            raise UnsupportedError(
+                f"np.{told}: method is {method!r}; on the GPU it is one of {METHODS}"
+            )
+        shares = np.asarray(q, np.float64) / per
+        if not np.all((shares >= 0) & (shares <= 1)):
+            raise InvalidDescError(f"np.{told}: q must be from 0 to {per}")
+        return _in_order(told, a, shares, axis, keepdims, partial(_at_share, method))
+
+    return function
 
 
 def median(
     a: Any, axis: Axis = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Tensor:
     """The element in the middle of each line in order, or the mean of the two there."""
-    return quantile(a, 0.5, axis, keepdims=keepdims, told="median")
+    return _in_order("median", a, np.float64(0.5), axis, keepdims, _in_the_middle)
 
 
 def nanmean(a: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -496,7 +497,7 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(append, average, bincount, diag, diagonal, digitize, histogram, interp, intersect1d),
-        *(isin, median, nan_to_num, nanmean, nanstd, nanvar, percentile, ptp, quantile, rot90),
-        *(select, setdiff1d, setxor1d, trace, trapezoid, union1d),
+        *(isin, median, nan_to_num, nanmean, nanstd, nanvar, ptp, rot90, select, setdiff1d),
+        *(setxor1d, trace, trapezoid, union1d),
     )
-}
+} | {"percentile": _quantile("percentile", 100), "quantile": _quantile("quantile", 1)}

@@ -11,6 +11,9 @@ Value = int | float | tuple[int, ...]  # of a parameter; tuples have eight entri
 
 SMALL = 1 << 18  # bytes that a GPU moves in less time than it takes to begin
 VECTOR = 8  # invocations that a software driver runs at once
+# Looks of an invocation at what other workgroups have not published yet: milliseconds, where that
+# takes microseconds.
+LOOKS = 1 << 14
 BANKS = 32  # of workgroup memory, from each of which a word is reached at once
 
 

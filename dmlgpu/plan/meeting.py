@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 
 from dmlgpu.plan.accumulators import Accumulator, paired, tree
+from dmlgpu.plan.dispatch import LOOKS
 from dmlgpu.plan.division import Shape
 
 PARTIALS = "partials"  # the shared memory: a count for each block of lines, then the words
@@ -25,7 +26,6 @@ PARTIALS = "partials"  # the shared memory: a count for each block of lines, the
 MOST_WORDS = 1 << 11
 MOST_BOUND = 6  # bindings of inputs, of the eight that every adapter has
 AT_ONCE = 8  # partial results of a line that an invocation takes together, at most
-LOOKS = 1 << 14  # at words that are not there yet, by each invocation: milliseconds
 FLAG, BITS = "0x80000000u", "0x7fffffffu"
 
 

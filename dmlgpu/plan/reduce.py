@@ -18,7 +18,7 @@ from math import prod
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan import accumulators, meeting
 from dmlgpu.plan.accumulators import Accumulator
-from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
+from dmlgpu.plan.dispatch import LOOKS, Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.division import Shape, shape_of
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.move import Move
@@ -186,7 +186,7 @@ class Reduction:
         if shape.meets:
             bindings[meeting.PARTIALS] = meeting.PARTIALS
             params["blocks"] = shape.blocks
-            constants["LOOKS"] = meeting.LOOKS
+            constants["LOOKS"] = LOOKS
         halves = [made] if made else []
         if shape.reading is None:
             bindings["source"] = source

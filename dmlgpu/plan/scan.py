@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan import box_code, boxes
-from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan
+from dmlgpu.plan.dispatch import LOOKS, Adapter, Dispatch, Plan
 from dmlgpu.plan.lines import (
     PIECES,
     Scan,
@@ -37,7 +37,6 @@ MAX_LOOP = 65535  # turns after which some software drivers end every loop
 PARTIALS = 64  # partials that end on what a binding may start on
 
 # Numbers that were tuned, on an NVIDIA H200 where nothing else is said.
-SPINS = 1 << 14  # looks at what is not published yet: milliseconds, where a tile takes microseconds
 WALK_WG = 64
 WALK_UNITS = 1024  # most units that one invocation walks
 WALKERS = 32768  # invocations that fill a GPU
@@ -453,7 +452,7 @@ def _columns_chain(scan: Scan, _: Adapter) -> Plan:
         "tiles_down": down,
         "places": places,
     }
-    constants = {"WG_SIZE": tiles.wg_size, "STEPS": tiles.steps, "BLOCK": block, "SPINS": SPINS}
+    constants = {"WG_SIZE": tiles.wg_size, "STEPS": tiles.steps, "BLOCK": block, "LOOKS": LOOKS}
     constants |= {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"
@@ -480,7 +479,7 @@ def _stream(scan: Scan, adapter: Adapter) -> Plan:
     slots, constants = _in_subgroups(scan, adapter)
     is_held = lines * tiles <= HELD_TILES or not Shape(scan, adapter).in_units
     ahead = 0 if is_held else STREAM_AHEAD[scan.bits]
-    constants |= {"WG_SIZE": GROUP_WG, "AHEAD": ahead, "FAN": STREAM_FAN, "SPINS": SPINS}
+    constants |= {"WG_SIZE": GROUP_WG, "AHEAD": ahead, "FAN": STREAM_FAN, "LOOKS": LOOKS}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     groups = lines * tiles + ahead
     run = Dispatch("scan/stream", groups, params, bindings, slots, constants)

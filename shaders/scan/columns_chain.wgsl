@@ -112,7 +112,7 @@ fn above_computed(spot: Spot, across: u32, down: u32, place: u32, blocks: u32, n
     above = seen.value;
     if (spot.index == 0u) { atomicStore(&wg_late, 0u); }
     workgroupBarrier();
-    if (!seen.here || SPINS == 0u) { note_late(); }
+    if (!seen.here || LOOKS == 0u) { note_late(); }
     if (!anyone_late()) { break; }
     known--;
   }

@@ -6,7 +6,7 @@
 // Needs num and fold.
 #param places: u32 // of all that is published
 #bind atomic status: u32
-override SPINS: u32 = 16384; // 0: act as if nothing were published in time, for tests
+override LOOKS: u32 = 16384; // 0: act as if nothing were published in time, for tests
 const PIECES = 2u * NUM_WORDS;
 const COUNT_BITS = 20u;
 const SHARES = 2048u; // to be wiped in turn, each twice before a flag comes again
@@ -39,7 +39,7 @@ fn number_of(ticket: u32, invocation: u32, invocations: u32) -> u32 {
   let call = ticket >> COUNT_BITS;
   let number = ticket - (call << COUNT_BITS);
   flag = (call + 1u) << 16u;
-  looks_left = SPINS;
+  looks_left = LOOKS;
   caught_up = false;
   if (number == 0u) {
     let words = arrayLength(&status) - 4u;
@@ -80,11 +80,11 @@ fn published(place: u32) -> Published {
 }
 
 // Waiting for a value that another workgroup publishes. WebGPU does not promise that the other one
-// goes on meanwhile, and some drivers end a loop that takes long, so an invocation looks SPINS times
+// goes on meanwhile, and some drivers end a loop that takes long, so an invocation looks LOOKS times
 // in all its life, and once more at each value. The caller checks `here`, never that the loop ended.
 fn wait_for(place: u32) -> Published {
   var seen = Published(false, identity());
-  if (SPINS > 0u || caught_up) { seen = published(place); }
+  if (LOOKS > 0u || caught_up) { seen = published(place); }
   while (!seen.here && looks_left > 0u) {
     seen = published(place);
     looks_left--;
@@ -103,7 +103,7 @@ fn anyone_late() -> bool { return workgroupUniformLoad(&wg_late) != 0u; }
 fn look_together(place: u32, invocation: u32) -> Published {
   if (invocation == 0u) {
     let seen = published(place);
-    wg_here = select(0u, 1u, seen.here && SPINS > 0u);
+    wg_here = select(0u, 1u, seen.here && LOOKS > 0u);
     wg_value = seen.value;
   }
   let here = workgroupUniformLoad(&wg_here) != 0u;

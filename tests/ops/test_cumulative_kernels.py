@@ -397,9 +397,9 @@ def test_what_is_late_is_computed_with_the_same_bits(
     rng = np.random.default_rng(11)
     given = opened.tensor(rng.normal(0, 100, case.shape).astype(case.dtype))
     in_time = compiled(case, opened, monkeypatch)
-    monkeypatch.setattr(scan, "SPINS", 0)
+    monkeypatch.setattr(scan, "LOOKS", 0)
     late = compiled(case, opened, monkeypatch)
-    assert late.plan.dispatches[0].constants["SPINS"] == 0
+    assert late.plan.dispatches[0].constants["LOOKS"] == 0
     expected = in_time(given).tobytes()
     assert late(given).tobytes() == expected
     assert in_time(given).tobytes() == expected

@@ -19,8 +19,8 @@ from dmlgpu import DataType as T
 from dmlgpu import ReduceFunction as F
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import accumulators, division, meeting
-from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.plan import accumulators, division, reduce
+from dmlgpu.plan.dispatch import LOOKS, Adapter
 from dmlgpu.runtime import forward_progress
 
 GPU = Adapter(
@@ -307,8 +307,8 @@ def test_what_is_late_is_reduced_once_more_with_the_same_bits(
         x = np.random.default_rng(23).normal(0, 1, sizes).astype(data_type.numpy)
         desc = summed(data_type, sizes, axes)
         given, expected = gpu.tensor(x), b""
-        for looks in (meeting.LOOKS, 0, meeting.LOOKS):
-            monkeypatch.setattr(meeting, "LOOKS", looks)
+        for looks in (LOOKS, 0, LOOKS):
+            monkeypatch.setattr(reduce, "LOOKS", looks)
             op = CompiledOperator(gpu, operator_of(desc), desc)
             (only,) = op.plan.dispatches
             assert only.constants["LOOKS"] == looks
