@@ -20,10 +20,9 @@ REASONS = {
         "pieces of 64 bytes from anywhere: a bare gather of them takes as long, and one written in "
         "CUDA 0.373 ms"
     ),
-    (
-        "gather pixels of 3 bytes",
-        "uint8",
-    ): "each pixel is read from a sector of 32 bytes of its own",
+    ("gather pixels of 3 bytes", "uint8"): (
+        "each pixel is read from a sector of 32 bytes of its own"
+    ),
     ("scatter a few elements", "float32"): (
         "4 Mi places anywhere are gone to three times, so that the last update of each stays; "
         "PyTorch leaves open which"

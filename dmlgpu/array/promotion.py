@@ -136,6 +136,11 @@ def can_cast(source: DType, target: DType) -> bool:
     return bool(np.can_cast(source, target))
 
 
+def floating(dtype: DType) -> DType:
+    """The type of fractions of such numbers: float32 of what is no float."""
+    return dtype if dtype.kind == "f" else FLOAT32
+
+
 def wide_sum(dtype: DType) -> DType:
     """The type of sums and products: integers below 32 bits and bool are widened to 32."""
     if dtype == BOOL or (dtype.kind == "i" and dtype.itemsize < 4):

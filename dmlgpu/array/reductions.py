@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from dmlgpu.array.promotion import BOOL, FLOAT32, INT32, DType, check_computes, wide_sum
+from dmlgpu.array.promotion import BOOL, FLOAT32, INT32, DType, check_computes, floating, wide_sum
 from dmlgpu.desc import views
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.errors import InvalidDescError
@@ -20,10 +20,6 @@ SPREADS = ("var", "std")  # squared deviations from averages, which are found fi
 
 def _same(dtype: DType) -> DType:
     return dtype
-
-
-def _floating(dtype: DType) -> DType:
-    return dtype if dtype.kind == "f" else FLOAT32
 
 
 def _place(data_type: DataType, largest: bool) -> Accumulator:
@@ -59,12 +55,12 @@ FUNCTIONS: dict[str, Function] = {
     "argmax": Function(lambda kind: _place(kind, True), None, _same, lambda _: INT32),
     "argmin": Function(lambda kind: _place(kind, False), None, _same, lambda _: INT32),
     "max": Function(_extreme(True), None),
-    "mean": Function(accumulators.average, NAN, _floating, _floating),
+    "mean": Function(accumulators.average, NAN, floating, floating),
     "min": Function(_extreme(False), None),
     "prod": Function(accumulators.product, 1, wide_sum, wide_sum),
-    "std": Function(_spread("math_sqrt(f32_div(a, divisor))"), NAN, lambda _: FLOAT32, _floating),
+    "std": Function(_spread("math_sqrt(f32_div(a, divisor))"), NAN, lambda _: FLOAT32, floating),
     "sum": Function(accumulators.total, 0, wide_sum, wide_sum),
-    "var": Function(_spread("f32_div(a, divisor)"), NAN, lambda _: FLOAT32, _floating),
+    "var": Function(_spread("f32_div(a, divisor)"), NAN, lambda _: FLOAT32, floating),
 }
 
 
@@ -101,7 +97,7 @@ class Reduced:
         made = function.result(dtype) if wanted is None else wanted
         computed = function.computed(dtype if wanted is None else wanted)
         if name == "mean" and wanted is not None:
-            made = _floating(wanted)
+            made = floating(wanted)
         if computed != BOOL:
             check_computes(name, dtype if name in SPREADS else computed)
         kept = [1 if a in axes else n for a, n in enumerate(shape) if keepdims or a not in axes]

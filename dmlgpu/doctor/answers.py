@@ -208,9 +208,8 @@ def gathers() -> Iterator[Case]:
         inner = rng.integers(0, 6, (50, 5, 1)).astype(index)
         picked = np.take_along_axis(x, inner.astype(np.int64), 1)
         yield _gather(f"batches of {name}", x, inner, picked, (3, 3), batch=1)
-    large = np.resize(
-        np.arange(251, dtype=np.uint8), (READ_AGAIN // 3 + 1, 3)
-    )  # too much for caches
+    # More than caches hold.
+    large = np.resize(np.arange(251, dtype=np.uint8), (READ_AGAIN // 3 + 1, 3))
     spread = rng.integers(0, len(large), (300, 1)).astype(np.uint32)
     yield _gather("pixels of 16 MiB", large, spread, large[spread[:, 0]], (2, 2))
     x = np.arange(9, dtype=np.float32).reshape(9, 1)

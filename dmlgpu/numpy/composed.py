@@ -13,20 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from dmlgpu import ordering
 from dmlgpu.array.promotion import BOOL, FLOAT32, promoted
 from dmlgpu.desc import views
 from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import manipulation, sorting, statistics
 from dmlgpu.numpy.creation import asarray
+from dmlgpu.numpy.nan_functions import floats
 from dmlgpu.tensor import Tensor
 
 Axis = int | Sequence[int] | None
-
-
-def _floats(x: Tensor) -> Tensor:
-    """The same numbers as floats; those of integers have 32 bits."""
-    return x if x.dtype.kind == "f" else x.astype(FLOAT32)
 
 
 def _together(*given: Any) -> list[Tensor]:
@@ -35,6 +32,11 @@ def _together(*given: Any) -> list[Tensor]:
     tensors = [asarray(x, device=device) for x in given]
     common = promoted([x.dtype for x in tensors])
     return [x.astype(common, copy=False) for x in tensors]
+
+
+def _on_axis(line: Tensor, axis: int, rank: int) -> Tensor:
+    """A line as an array of so many dimensions that goes along one of them."""
+    return line.reshape([-1 if d == axis else 1 for d in range(rank)])
 
 
 # Averages and order statistics
@@ -61,7 +63,7 @@ def average(
         count = x.size // max(1, made.size)
         scale = x.device.full(made.shape, made.dtype, count) if returned else None
     else:
-        x, w = _together(_floats(x), weights)
+        x, w = _together(floats(x), weights)
         if w.shape != x.shape:
             if not isinstance(axis, int):
                 raise InvalidDescError(
@@ -74,7 +76,7 @@ def average(
                     f"np.average: weights have the shape {w.shape}; along axis {at} they must have"
                     f" ({x.shape[at]},)"
                 )
-            w = w.reshape([-1 if d == at else 1 for d in range(x.ndim)]).broadcast_to(x.shape)
+            w = _on_axis(w, at, x.ndim).broadcast_to(x.shape)
         scale = w.sum(axis, None, keepdims)
         made = (x * w).sum(axis, None, keepdims) / scale
     return (made, scale) if returned else made
@@ -82,8 +84,7 @@ def average(
 
 def _lines(name: str, x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, tuple[int, ...]]:
     """The elements along axes as the last dimension, and the shape of one result of each line."""
-    axes = range(x.ndim) if axis is None else (axis if isinstance(axis, Sequence) else (axis,))
-    reduced = sorted({views.axis_of(name, d, x.ndim) for d in axes})
+    reduced = sorted(range(x.ndim) if axis is None else views.axes_of(name, axis, x.ndim))
     kept = [d for d in range(x.ndim) if d not in reduced]
     shape = tuple(1 if d in reduced else n for d, n in enumerate(x.shape))
     lines = manipulation.permute_dims(x, (*kept, *reduced)) if x.ndim else x
@@ -125,7 +126,7 @@ def _in_order(
     find: Callable[[Tensor, float], Tensor],
 ) -> Tensor:
     """What is found in the order of each line for each share; NaN where the line has one."""
-    x = _floats(asarray(a))
+    x = floats(a)
     lines, shape = _lines(told, x, axis, keepdims)
     if not lines.shape[-1]:
         raise InvalidDescError(f"np.{told}: there is no element to be found along the axes")
@@ -171,41 +172,6 @@ def median(
     return _in_order("median", a, np.float64(0.5), axis, keepdims, _in_the_middle)
 
 
-def nanmean(a: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The mean of what is not NaN."""
-    return _of_numbers(_floats(asarray(a)), axis, keepdims)[0]
-
-
-def nanvar(a: Any, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Tensor:
-    """The variance of what is not NaN."""
-    x = _floats(asarray(a))
-    middle, count = _of_numbers(x, axis, True)
-    square = (x - middle) ** 2
-    total = statistics.sum(_or(x, square, 0.0), axis=axis, keepdims=keepdims)
-    count = count.reshape(total.shape) - ddof
-    # No number less than `ddof` is divided by: such a line has no variance.
-    return total / x.device.select(count > 0, count, float("nan"))
-
-
-def nanstd(a: Any, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Tensor:
-    """The standard deviation of what is not NaN."""
-    variance = nanvar(a, axis, ddof, keepdims)
-    return variance.device.elementwise("sqrt", variance)
-
-
-def _or(x: Tensor, made: Tensor, number: float) -> Tensor:
-    """What was made of x, or a number where x is NaN."""
-    return x.device.select(x.device.elementwise("isnan", x), number, made)
-
-
-def _of_numbers(x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, Tensor]:
-    """The mean of what is not NaN, and how many elements that are."""
-    numbers = (x == x).astype(FLOAT32)
-    count = numbers.sum(axis, None, keepdims)
-    total = _or(x, x, 0.0).sum(axis, None, keepdims)
-    return (total / count).astype(x.dtype, copy=False), count
-
-
 # Counts
 
 
@@ -233,8 +199,8 @@ def _counted(values: Tensor, bounds: Any, weights: Any, last: str) -> Tensor:
     if weights is None:
         ordered, sums = sorting.sort(values), None
     else:
-        ordered, places = sorting.sort(values), sorting.argsort(values)
-        given = _floats(asarray(weights, device=device)).reshape(-1)
+        ordered, places = ordering.sorted_with_places(values, None, False)
+        given = floats(asarray(weights, device=device)).reshape(-1)
         if given.size != values.size:
             raise InvalidDescError(
                 f"{given.size} weights are given for {values.size} elements; there must be as many"
@@ -319,11 +285,7 @@ def isin(
 
 def union1d(ar1: Any, ar2: Any) -> Tensor:
     """All elements of two arrays, in order and each once."""
-    return sorting.Runs(_flat(ar1, ar2), equal_nan=True).values()
-
-
-def _flat(*given: Any) -> Tensor:
-    return manipulation.concat([x.reshape(-1) for x in _together(*given)])
+    return sorting.Runs(manipulation.concat([ar1, ar2], axis=None), equal_nan=True).values()
 
 
 def _among(ar1: Any, ar2: Any, *, are: bool) -> Tensor:
@@ -345,7 +307,8 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """What only one of two arrays has."""
-    return sorting.sort(_flat(_among(ar1, ar2, are=False), _among(ar2, ar1, are=False)))
+    apart = [_among(ar1, ar2, are=False), _among(ar2, ar1, are=False)]
+    return sorting.sort(manipulation.concat(apart))
 
 
 # Diagonals
@@ -434,13 +397,14 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
         return x.copy()
     if k % 4 == 2:
         return x.flip((first, second))
-    turned = x.swapaxes(first, second)
-    return x.flip(second).swapaxes(first, second) if k % 4 == 1 else turned.flip(second)
+    if k % 4 == 1:
+        return x.flip(second).swapaxes(first, second)
+    return x.swapaxes(first, second).flip(second)
 
 
 def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
     """The integral along an axis by trapezoids."""
-    values = _floats(asarray(y, device=device_of(y, x)))
+    values = floats(asarray(y, device=device_of(y, x)))
     at = views.axis_of("trapezoid", axis, values.ndim)
     ahead, behind = (
         values[tuple(part if d == at else slice(None) for d in range(values.ndim))]
@@ -451,7 +415,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
         points = asarray(x, device=values.device)
         widths = manipulation.diff(points, axis=at if points.ndim > 1 else 0)
         if points.ndim == 1:
-            widths = widths.reshape([-1 if d == at else 1 for d in range(values.ndim)])
+            widths = _on_axis(widths, at, values.ndim)
     made: Tensor = (widths * (ahead + behind) / 2.0).sum(at)
     return made
 
@@ -462,7 +426,7 @@ def interp(
     """The line through the points (xp, fp), of which xp rises, at the places x."""
     if period is not None:
         raise UnsupportedError("np.interp: a tensor takes no argument period")
-    at, points, heights = (_floats(v) for v in _together(x, xp, fp))
+    at, points, heights = (floats(v) for v in _together(x, xp, fp))
     if points.ndim != 1 or points.shape != heights.shape or not points.size:
         raise InvalidDescError(
             f"np.interp: xp has the shape {points.shape} and fp {heights.shape}; both must have one"
@@ -479,25 +443,22 @@ def interp(
     made = height + (heights.take(above, 0) - height) * share
     made = device.select(flat < points[0], heights[0] if left is None else left, made)
     made = device.select(flat >= points[-1], heights[-1], made)
-    made = device.select(flat > points[-1], heights[-1] if right is None else right, made)
+    if right is not None:
+        made = device.select(flat > points[-1], right, made)
     made = device.select(device.elementwise("isnan", flat), flat, made)
     return made.reshape(at.shape)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     """Two arrays one behind the other; without an axis both are flattened."""
-    device = device_of(arr, values)
-    x, more = (asarray(v, device=device) for v in (arr, values))
-    if axis is None:
-        x, more, axis = x.reshape(-1), more.reshape(-1), 0
-    return manipulation.concat([x, more], axis=axis)
+    return manipulation.concat([arr, values], axis=axis)
 
 
 COMPOSED: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(append, average, bincount, diag, diagonal, digitize, histogram, interp, intersect1d),
-        *(isin, median, nan_to_num, nanmean, nanstd, nanvar, ptp, rot90, select, setdiff1d),
+        *(isin, median, nan_to_num, ptp, rot90, select, setdiff1d),
         *(setxor1d, trace, trapezoid, union1d),
     )
 } | {"percentile": _quantile("percentile", 100), "quantile": _quantile("quantile", 1)}

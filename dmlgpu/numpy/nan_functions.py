@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlgpu.array.promotion import FLOAT32, floating
 from dmlgpu.errors import InvalidDescError, InvalidTypeError
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.tensor import Tensor
@@ -22,7 +23,7 @@ def _given(name: str, named: Given) -> Given:
     return given
 
 
-def _filled(x: Tensor, number: float) -> Tensor:
+def _filled(x: Tensor, number: Any) -> Tensor:
     if x.dtype.kind != "f" or not x.size:
         return x
     return x.device.select(x.device.elementwise("isnan", x), number, x)
@@ -69,13 +70,50 @@ def _position(name: str, worst: float) -> Callable[..., Tensor]:
     return function
 
 
+def _mean(x: Tensor, axis: Any, keepdims: bool) -> tuple[Tensor, Tensor]:
+    """The mean of what is not NaN, and how many elements that are."""
+    count = (x == x).sum(axis, FLOAT32, keepdims)
+    total = _filled(x, 0.0).sum(axis, None, keepdims)
+    return (total / count).astype(x.dtype, copy=False), count
+
+
+def floats(a: Any) -> Tensor:
+    """The same numbers as floats; those of integers have 32 bits."""
+    x = asarray(a)
+    return x.astype(floating(x.dtype), copy=False)
+
+
+def nanmean(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The mean of what is not NaN."""
+    return _mean(floats(a), axis, keepdims)[0]
+
+
+def nanvar(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Tensor:
+    """The variance of what is not NaN."""
+    x = floats(a)
+    middle, count = _mean(x, axis, True)
+    total = ((_filled(x, middle) - middle) ** 2).sum(axis, None, keepdims)
+    left = count.reshape(total.shape) - ddof
+    # A line of no more numbers than `ddof` has no variance.
+    return total / x.device.select(left > 0, left, float("nan"))
+
+
+def nanstd(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Tensor:
+    """The standard deviation of what is not NaN."""
+    variance = nanvar(a, axis, ddof, keepdims)
+    return variance.device.elementwise("sqrt", variance)
+
+
 NAN_FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "nanargmax": _position("nanargmax", float("-inf")),
     "nanargmin": _position("nanargmin", float("inf")),
     "nancumprod": _without("nancumprod", 1),
     "nancumsum": _without("nancumsum", 0),
     "nanmax": _extreme("nanmax", float("-inf")),
+    "nanmean": nanmean,
     "nanmin": _extreme("nanmin", float("inf")),
     "nanprod": _without("nanprod", 1),
+    "nanstd": nanstd,
     "nansum": _without("nansum", 0),
+    "nanvar": nanvar,
 }

@@ -287,11 +287,11 @@ def _partitioned(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return made
 
 
-def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, Tensor):
         raise InvalidTypeError("np.copyto: dst must be a Tensor; np.asarray(x) gives an array")
-    kind = np.result_type(src.dtype if isinstance(src, Tensor) else src)
-    if hasattr(src, "dtype") and not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
+    kind = getattr(src, "dtype", None)
+    if kind is not None and not np.can_cast(kind, dst.dtype, casting):
         raise InvalidTypeError(
             f"np.copyto: {kind} is not cast to {dst.dtype} by the rule {casting!r}"
         )
