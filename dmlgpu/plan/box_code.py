@@ -72,11 +72,14 @@ def _code(boxes: Boxes) -> list[str]:
     if not boxes.writes_lines:
         accesses.append((boxes.writes, boxes.write_run, 2 if boxes.in_pairs else 1))
     box = (*box[:-1], box[-1] + boxes.margin)
-    in_one = len(boxes.write_run)
-    held = held_steps(box, boxes.by_output, tuple(accesses), banks, boxes.room, in_one)
+    in_one = len(boxes.write_run) if boxes.in_pairs else 1
+    held = held_steps(
+        box, boxes.filled, boxes.by_output, tuple(accesses), banks, boxes.room, in_one
+    )
     size = 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True))
     return [
         f"const STEPS = {boxes.box[-1]}u;",
+        f"const INSIDE = {boxes.filled[-1]}u;",  # steps of a whole box that there are
         f"const MARGIN = {boxes.margin}u;",
         f"const GROUP_SUMS = {GROUP_SUMS}u;",
         f"var<workgroup> held: array<Num, {size}>;",
@@ -211,20 +214,24 @@ class Spots:
 
     def size(self, d: int) -> int:
         """Steps of a loop in the box, or elements of the run that it stands for."""
-        return prod(self.boxes.box[k] for k in (self.run if d in self.run[:1] else (d,)))
+        return prod(self.boxes.filled[k] for k in (self.run if d in self.run[:1] else (d,)))
 
     def _is_run(self, d: int) -> bool:
         """Whether a loop stands for several whose elements are not held in the same order."""
         return d in self.run[:1] and any(
-            self.held[k] != self.held[inner] * self.boxes.box[inner]
+            self.held[k] != self.held[inner] * self.boxes.filled[inner]
             for inner, k in pairwise(self.run)
         )
 
     def left(self, d: int) -> str:
-        """Steps of a loop from the box's first on."""
+        """Steps of a loop from the box's first on, or elements of the run that it stands for."""
         if self.whole:
-            return f"{self.boxes.box[d]}u"
-        return "left" if d == self.boxes.axis else f"box.n{d}"
+            return f"{self.size(d)}u"
+        last, inner = d, 1  # a run ends where its last loop does: the others are whole
+        if d in self.run[:1]:
+            last, inner = self.run[-1], prod(self.boxes.filled[k] for k in self.run[:-1])
+        left = "left" if last == self.boxes.axis else f"box.n{last}"
+        return f"{left} * {inner}u" if inner > 1 else left
 
     def address(self, item: int) -> str:
         """Where an item is in the tensor."""
@@ -239,8 +246,8 @@ class Spots:
             return f"spot + {more + (self.more(first, item) + element) * self.held[first]}u"
         rest, terms = f"(c{first} + {self.more(first, item) + element}u)", [f"spot + {more}u"]
         for k in self.run[:-1]:
-            terms.append(f"{rest} % {self.boxes.box[k]}u * {self.held[k]}u")
-            rest = f"{rest} / {self.boxes.box[k]}u"
+            terms.append(f"{rest} % {self.boxes.filled[k]}u * {self.held[k]}u")
+            rest = f"{rest} / {self.boxes.filled[k]}u"
         return _sum([*terms, f"{rest} * {self.held[self.run[-1]]}u"])
 
 
@@ -329,7 +336,7 @@ def _either(head: str, bodies: dict[bool, list[str]]) -> list[str]:
     """A function that is one of two: of a box inside the tensor, or of one that reaches beyond."""
     return [
         f"fn {head} {{",
-        "  if (box.whole && done + STEPS <= box.steps && done >= MARGIN) {",
+        "  if (box.whole && done + INSIDE <= box.steps && done >= MARGIN) {",
         *bodies[True],
         "  } else {",
         *bodies[False],
@@ -612,7 +619,7 @@ def _keep(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
 def _elements_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
     """Writes element by element."""
     order = boxes.writes
-    spots = Spots(boxes, order, held, "out_strides", whole=whole)
+    spots = Spots(boxes, order, held, "out_strides", run=boxes.write_run, whole=whole)
     every = range(order.items)
     return [
         *spots.declared(f"box.target_ + done * {of_eight('out_strides', boxes.axis)}"),
@@ -636,7 +643,7 @@ def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
     is_backward = boxes.dims[near].out < 0
     left = ["left" if d == boxes.axis else f"box.n{d}" for d in range(len(boxes.dims))]
     if whole:
-        left = [f"{n}u" for n in boxes.box]
+        left = [f"{n}u" for n in boxes.filled]
     # A run ends where its last loop does: the others are whole.
     length = " * ".join([left[run[-1]], *(f"{boxes.box[d]}u" for d in run[:-1])])
     checked = [d for d in rows if not whole or order.leaves(d)]

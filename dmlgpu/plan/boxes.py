@@ -35,6 +35,12 @@ LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
 SHORT_RUN = 512  # bits side by side, of large boxes
 FILL = 256  # workgroups that keep a GPU busy
 FEW = 96  # workgroups with large boxes: with fewer, a second look at the input pays
+EACH = 12  # steps that one invocation adds up, of boxes that hold whole lines
+SIZES = (64, 128)  # of workgroups that have such boxes, below WG_SIZE
+LONG_ENOUGH = 24  # steps of such lines: of shorter ones larger boxes are better
+SMALL_WHOLE = 8 << 10  # bytes of whole lines, as many as give runs of LEAST_RUN
+MOST_WHOLE = 14 << 10  # bytes of whole lines, in runs of SHORT_RUN: of larger ones too few run
+BUSY = 0.9  # of the lanes, with which elements are written row by row
 MOST_WORK = 1.15  # of small boxes that hold whole lines: else larger ones are fuller
 FEW_BOXES = 8  # along the axis, which one workgroup takes sooner than three passes begin
 DIRECT = 512  # bits of neighbouring lines from which they need no workgroup memory
@@ -85,6 +91,11 @@ class Boxes:
         """Elements of all boxes over those there are: more where the last ones are not full."""
         pairs = zip(self.dims, self.box, strict=True)
         return prod(-(-d.size // n) * n / d.size for d, n in pairs)
+
+    @property
+    def filled(self) -> tuple[int, ...]:
+        """Steps of each loop that there are in a whole box: the parts of lines may reach beyond."""
+        return tuple(min(n, d.size) for n, d in zip(self.box, self.dims, strict=True))
 
     @property
     def is_one(self) -> bool:
@@ -181,19 +192,27 @@ class Boxes:
 
     @property
     def write_run(self) -> tuple[int, ...]:
-        """Loops of the box whose elements are written as one run: several of halves alone."""
-        found = self._run(self.by_output, [d.out for d in self.dims])
-        return found if self.scan.bits == 16 else self.by_output[:1]
+        """Loops of the box whose elements are written as one run.
+
+        Several of larger elements only where many lanes would have nothing to do otherwise: a run
+        takes a division for each element.
+        """
+        near = self.by_output[:1]
+        if self.scan.bits > 16 and self._in_groups(self.by_output, near, 1).busy >= BUSY:
+            return near
+        return self._run(self.by_output, [d.out for d in self.dims])
 
     def _run(self, order: Sequence[int], steps: Sequence[int]) -> tuple[int, ...]:
         """The first loops of an order whose elements lie in one piece, all but the last whole."""
-        found, length = list(order[:1]), self.box[order[0]]
+        found, length = list(order[:1]), self.filled[order[0]]
         for inner, d in pairwise(order):
-            whole = self.box[inner] == self.dims[inner].size
-            if not whole or steps[order[0]] != 1 or steps[d] != length:
+            is_whole = self.filled[inner] == self.dims[inner].size
+            if self.scan.bits == 16 and self.box[inner] > self.filled[inner]:
+                is_whole = False  # pairs are held side by side
+            if not is_whole or steps[order[0]] != 1 or steps[d] != length:
                 break
             found.append(d)
-            length *= self.box[d]
+            length *= self.filled[d]
         return tuple(found)
 
     @property
@@ -246,8 +265,8 @@ class Boxes:
 
     def _in_groups(self, loops: tuple[int, ...], run: tuple[int, ...], of: int) -> Order:
         """Groups of elements of a run, which counts as its first loop, and the other loops."""
-        length = prod(self.box[d] for d in run)
-        box = tuple(-(-length // of) if d == run[0] else b for d, b in enumerate(self.box))
+        length = prod(self.filled[d] for d in run)
+        box = tuple(-(-length // of) if d == run[0] else b for d, b in enumerate(self.filled))
         return self.order(tuple(d for d in loops if d not in run[1:]), box)
 
     @property
@@ -265,6 +284,9 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
         if boxes.side_by_side >= FILL and boxes.box[-2] == boxes.lines:
             pieces = -(-scan.axis_size // boxes.box[-1])
             return replace(boxes, box=(*boxes.box[:-1], -(-scan.axis_size // pieces)))
+    whole = _whole_lines(scan, dims, storage)
+    if whole is not None:
+        return whole
     for run in (RUN, LEAST_RUN):
         small = _cut(scan, dims, ELEMENTS // 2, run, storage, WG_SIZE // 2)
         if small.is_one and small.lines > 1 and small.work <= MOST_WORK:
@@ -298,8 +320,7 @@ def _cut(
     scan: Scan, dims: tuple[Dim, ...], most: int, run: int, storage: int, wg_size: int = WG_SIZE
 ) -> Boxes:
     """Boxes of about `most` elements, if `storage` bytes hold them, with so many bits in a run."""
-    width = 8 if scan.bits == 64 else 4
-    while most * 5 // 4 > storage // width - WG_SIZE - GROUP_SUMS:
+    while most * 5 // 4 > _room(scan, storage):
         most //= 2
     room = most * 5 // 4
     box = _box(dims, most, run // scan.bits)
@@ -309,8 +330,39 @@ def _cut(
     # Many parts of 8 steps would meet in a bank where nothing can be left free between lines.
     lines = prod(box[:-1])
     meet = lines == 2 or (scan.bits == 16 and 1 < lines < BANKS and BANKS % lines == 0)
-    parts = _with_parts(box, room, whole, wg_size, is_even, meet and not walks and not is_even)
-    return Boxes(scan, dims, parts, 1, room, wg_size)
+    found = Boxes(scan, dims, tuple(box), 1, room, wg_size)
+    is_odd = meet and not walks and not is_even
+    return replace(found, box=_with_parts(found, whole, is_even=is_even, is_odd=is_odd))
+
+
+def _room(scan: Scan, storage: int) -> int:
+    """Elements that `storage` bytes of workgroup memory hold beside the sums of parts."""
+    return storage // _held_bytes(scan) - WG_SIZE - GROUP_SUMS
+
+
+def _held_bytes(scan: Scan) -> int:
+    """Bytes of an element in workgroup memory."""
+    return 8 if scan.bits == 64 else 4
+
+
+def _whole_lines(scan: Scan, dims: tuple[Dim, ...], storage: int) -> Boxes | None:
+    """Boxes of a few whole lines, which are neighbours in the input and go along the output."""
+    by_output, by_input = order_of([d.out for d in dims]), order_of([d.source for d in dims])
+    if by_output[0] != len(dims) - 1 or scan.axis_size < LONG_ENOUGH:
+        return None
+    for run, most in ((LEAST_RUN, SMALL_WHOLE), (SHORT_RUN, MOST_WHOLE)):
+        box = (*_runs(dims, (by_output, by_input), run // scan.bits)[:-1], scan.axis_size)
+        elements = prod(box)
+        room = elements * 5 // 4
+        fits = elements * _held_bytes(scan) <= most and room <= _room(scan, storage)
+        if not fits:
+            continue
+        wg_size = next((n for n in SIZES if elements <= EACH * n), WG_SIZE)
+        boxes = Boxes(scan, dims, box, 1, room, wg_size)
+        boxes = replace(boxes, box=_with_parts(boxes, 1, is_even=True, is_odd=False))
+        if boxes.reads_lines and not boxes.writes_lines and boxes.work <= MOST_WORK:
+            return boxes
+    return None
 
 
 def _kept(scan: Scan) -> int:
@@ -362,16 +414,14 @@ def _runs(dims: Sequence[Dim], orders: Sequence[Sequence[int]], run: int) -> lis
     return box
 
 
-def _with_parts(
-    box: list[int], room: int, whole: int, wg_size: int, is_even: bool, is_odd: bool
-) -> tuple[int, ...]:
+def _with_parts(boxes: Boxes, whole: int, *, is_even: bool, is_odd: bool) -> tuple[int, ...]:
     """The box with as many steps along the axis as equal parts of its lines have.
 
     Parts are a multiple of `whole` steps where there is room for that, and `is_even` where
     boxes are cut to the length of the axis, so that no more steps are wanted; or an odd number.
     """
-    *lines, steps = box
-    most = min(max(1, wg_size // prod(lines)), steps)
+    *lines, steps = boxes.box
+    room, most = boxes.room, min(max(1, boxes.wg_size // boxes.lines), steps)
     parts = min(range(most, most // 2, -1), key=lambda n: n * -(-steps // n)) if is_even else most
     each = -(-steps // parts)
     if is_odd:
@@ -435,6 +485,11 @@ class Order:
         """Elements of an invocation."""
         return prod(-(-self.box[d] // n) for d, n in self._lanes().items())
 
+    @property
+    def busy(self) -> float:
+        """Elements over those that all lanes of a workgroup could have."""
+        return prod(self.box[d] for d in self.loops) / (self.items * self.wg_size)
+
     def of_number(self, d: int, lane: int) -> int:
         """The coordinate of a lane along a loop."""
         return lane // self._before(d) % self.lanes(d)
@@ -463,21 +518,22 @@ class Order:
 
 
 def _along(
-    d: int, number: int, run: tuple[int, ...], of: int, box: tuple[int, ...]
+    d: int, number: int, run: tuple[int, ...], of: int, filled: tuple[int, ...]
 ) -> list[tuple[int, int]]:
     """Coordinates of element `number` of a loop, or of group `number` of a run."""
     if d != run[0]:
         return [(d, number)]
     found, rest = [], number * of
     for k in run[:-1]:
-        found.append((k, rest % box[k]))
-        rest //= box[k]
+        found.append((k, rest % filled[k]))
+        rest //= filled[k]
     return [*found, (run[-1], rest)]
 
 
 @lru_cache(maxsize=256)
 def held_steps(
     box: tuple[int, ...],
+    filled: tuple[int, ...],
     by_output: tuple[int, ...],
     accesses: tuple[tuple[Order, tuple[int, ...], int], ...],
     banks: int,
@@ -487,14 +543,15 @@ def held_steps(
     """Where elements are held: steps of the loops in workgroup memory, with the fewest conflicts.
 
     Lanes of an access, an order with a run of which a lane has so many elements, should meet in as
-    few of the banks as possible. The first `in_one` loops have nothing free between them.
+    few of the banks as possible. The first `in_one` loops have nothing free between them. A whole
+    box has `filled` steps of them.
     """
     spots = [
         [
             [
                 place
                 for d in order.loops
-                for place in _along(d, order.of_number(d, lane), run, n, box)
+                for place in _along(d, order.of_number(d, lane), run, n, filled)
             ]
             for lane in range(min(banks, order.active))
         ]

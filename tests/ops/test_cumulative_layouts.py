@@ -340,14 +340,52 @@ def test_segments_and_in_place(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "gap"),
+    [
+        ("FLOAT32", (70, 68), 0),  # 4 more steps than there are have invocations
+        ("INT32", (63, 151), 0),
+        ("UINT32", (64, 150), 3),
+        ("INT64", (133, 69), 0),
+        ("UINT64", (48, 100), 1),
+    ],
+)
+def test_lines_that_a_box_holds_are_not_walked(
+    device: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    data_type: str,
+    sizes: Sizes,
+    gap: int,
+    backward: bool,
+    exclusive: bool,
+) -> None:
+    """Neighbours in the input that go along the output, written without regard to rows."""
+    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    source = strided(T[data_type], sizes, (1, 0))
+    output = strided(T[data_type], sizes, (0, 1), gap)
+    values = np.random.default_rng(6).integers(0, 3, sizes).astype(source.data_type.numpy)
+    laid = np.ascontiguousarray(values.T).tobytes()
+    asked = {"axis_direction": int(backward), "has_exclusive_sum": exclusive}
+    with as_gpu(device) as gpu:
+        op = gpu.compile(running("sum", source, 1, output, **asked))
+        (one,) = op.plan.dispatches
+        assert "IS_ONE = true" in one.code
+        np.testing.assert_array_equal(
+            op(gpu.upload(source, laid)).numpy(), wanted(values, 1, False, backward, exclusive)
+        )
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize(
     ("data_type", "sizes"),
     [
-        ("FLOAT32", (70, 203)),
-        ("INT64", (33, 257)),
-        ("UINT32", (40, 192)),
-        ("INT32", (40, 191)),
+        ("FLOAT32", (70, 403)),
+        ("INT64", (33, 457)),
+        ("UINT32", (40, 392)),
+        ("INT32", (40, 391)),
         ("INT32", (2, 30_001)),
         ("FLOAT16", (70, 403)),
         ("UINT16", (40, 404)),
