@@ -41,9 +41,11 @@ LONG_ENOUGH = 24  # steps of such lines: of shorter ones larger boxes are better
 SMALL_WHOLE = 8 << 10  # bytes of whole lines, as many as give runs of LEAST_RUN
 MOST_WHOLE = 14 << 10  # bytes of whole lines, in runs of SHORT_RUN: of larger ones too few run
 BUSY = 0.9  # of the lanes, with which elements are written row by row
-MOST_WORK = 1.15  # of small boxes that hold whole lines: else larger ones are fuller
+MOST_WORK = 1.15  # of small boxes that hold whole lines, and of halves in words: others are fuller
+MOST_DIRECT = 1.3  # of halves in words that are added up by those who read them
 FEW_BOXES = 8  # along the axis, which one workgroup takes sooner than three passes begin
 DIRECT = 512  # bits of neighbouring lines from which they need no workgroup memory
+ODD_LINES = 8  # halves side by side from which an odd one at the end is little
 SEGMENT_STEPS = 32  # fewest of a segment: the sums of shorter ones are too much to read and write
 SEGMENTED = 4096  # workgroups to cut the axis for: several times those, so that they end together
 
@@ -58,6 +60,7 @@ class Boxes:
     segments: int
     room: int  # elements that workgroup memory holds beside the sums of parts
     wg_size: int
+    in_words: bool = False  # of halves: they are held in pairs, and so are the lines or steps
 
     @property
     def axis(self) -> int:
@@ -70,10 +73,57 @@ class Boxes:
         return prod(self.box[:-1])
 
     @property
+    def suits_words(self) -> bool:
+        """Whether halves are read and written in words, nearly all of them whole.
+
+        Not where an invocation would have four lines, nor where those kept from one box to the
+        next would be in the way of what is read.
+        """
+        near_in, near_out = self.by_input[0], self.by_output[0]
+        across = [self.box[d] for d in (near_in, near_out) if d != self.axis]
+        along_input = self.dims[near_in].source == 1
+        whole = all(n % 2 == 0 or n >= ODD_LINES for n in across) and self.begins_on_words
+        is_free = near_out == self.axis and (self.is_one or self.reads_lines)
+        is_free = is_free or near_in in (near_out, self.axis)
+        return self.in_pairs and along_input and whole and is_free
+
+    @property
+    def pairs(self) -> tuple[int, ...]:
+        """Loops along which an invocation has two lines, of a word that is read or written."""
+        near = dict.fromkeys((self.by_input[0], self.by_output[0]))
+        return tuple(d for d in near if d != self.axis) if self.in_words else ()
+
+    @property
+    def even(self) -> int:
+        """What the steps of an invocation are a multiple of: two where words go along the axis."""
+        return 2 if self.in_words and self.axis in (self.by_input[0], self.by_output[0]) else 1
+
+    @property
+    def lines_each(self) -> int:
+        """Lines side by side that one invocation adds up together."""
+        return 1 << len(self.pairs)
+
+    @property
+    def _lanes_of_lines(self) -> tuple[int, ...]:
+        """Lines of a box along each loop, those of one invocation counted once."""
+        lines = enumerate(self.box[:-1])
+        return tuple(-(-n // 2) if d in self.pairs else n for d, n in lines)
+
+    @property
+    def side_lanes(self) -> int:
+        """Invocations side by side that have the lines of a box."""
+        return prod(self._lanes_of_lines)
+
+    @property
+    def most_parts(self) -> int:
+        """Parts of a line in a box that there are invocations for, one at least."""
+        return max(1, self.wg_size // self.side_lanes)
+
+    @property
     def parts(self) -> int:
         """Parts of a line in a box that different invocations add up: all of the same size."""
-        most = min(max(1, self.wg_size // self.lines), self.box[-1])
-        return next(n for n in range(most, 0, -1) if self.box[-1] % n == 0)
+        most = min(self.most_parts, self.box[-1])
+        return next(n for n in range(most, 0, -1) if self.box[-1] % (n * self.even) == 0)
 
     @property
     def side_by_side(self) -> int:
@@ -111,19 +161,18 @@ class Boxes:
     @property
     def reads_lines(self) -> bool:
         """Whether invocations read what they add up, with no workgroup memory between."""
-        return self._neighbours([d.source for d in self.dims]) != ()
+        is_whole = self.scan.bits > 16 or self.in_words
+        return is_whole and self._neighbours([d.source for d in self.dims]) != ()
 
     @property
     def writes_lines(self) -> bool:
-        """Whether invocations write what they have added up."""
+        """Whether invocations write what they have added up: no halves, which share words."""
         found = self._neighbours([d.out for d in self.dims])
-        return found != () and self._neighbours([d.source for d in self.dims]) in ((), found)
+        is_same = self._neighbours([d.source for d in self.dims]) in ((), found)
+        return self.scan.bits > 16 and found != () and is_same
 
     def _neighbours(self, steps: Sequence[int]) -> tuple[int, ...]:
-        """Loops along which lines are neighbours, by these steps; none where those are too few.
-
-        Halves that share a word are not.
-        """
+        """Loops along which lines are neighbours, by these steps; none where those are too few."""
         run, found = 1, []
         for d in order_of(steps):
             if d == self.axis or self.box[d] == 1:
@@ -134,7 +183,7 @@ class Boxes:
             run *= self.box[d]
             if self.box[d] != self.dims[d].size:
                 break
-        return tuple(found) if self.scan.bits > 16 and run * self.scan.bits >= DIRECT else ()
+        return tuple(found) if run * self.scan.bits >= DIRECT else ()
 
     @property
     def apart(self) -> Boxes:
@@ -144,7 +193,7 @@ class Boxes:
     @property
     def down(self) -> Order:
         """The lines of a box and their parts among invocations."""
-        return self.order((*self.own, self.axis), (*self.box[:-1], self.parts))
+        return self.order((*self.own, self.axis), (*self._lanes_of_lines, self.parts))
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -184,6 +233,8 @@ class Boxes:
         not.
         """
         near = self.by_input[0]
+        if self.in_words:
+            return (near,)
         found = self._run(self.by_input, [d.source for d in self.dims])
         others = [d.source for k, d in enumerate(self.dims) if k not in found and d.size > 1]
         steps = (self.scan.in_base, prod(self.box[d] for d in found), *others)
@@ -208,7 +259,7 @@ class Boxes:
         for inner, d in pairwise(order):
             is_whole = self.filled[inner] == self.dims[inner].size
             if self.scan.bits == 16 and self.box[inner] > self.filled[inner]:
-                is_whole = False  # pairs are held side by side
+                is_whole = is_whole and self.in_words  # else pairs are held side by side
             if not is_whole or steps[order[0]] != 1 or steps[d] != length:
                 break
             found.append(d)
@@ -218,6 +269,8 @@ class Boxes:
     @property
     def wide(self) -> int:
         """Elements that are read together: of 16 bits two, where runs of a box are whole pairs."""
+        if self.in_words:
+            return 2
         by_one = self.dims[self.by_input[0]].source == 1
         is_paired = by_one and prod(self.box[d] for d in self.read_run) % 2 == 0
         return 2 if self.scan.bits == 16 and is_paired else 1
@@ -330,19 +383,19 @@ def _cut(
     # Many parts of 8 steps would meet in a bank where nothing can be left free between lines.
     lines = prod(box[:-1])
     meet = lines == 2 or (scan.bits == 16 and 1 < lines < BANKS and BANKS % lines == 0)
-    found = Boxes(scan, dims, tuple(box), 1, room, wg_size)
     is_odd = meet and not walks and not is_even
-    return replace(found, box=_with_parts(found, whole, is_even=is_even, is_odd=is_odd))
+    found = Boxes(scan, dims, tuple(box), 1, room, wg_size)
+    plain = replace(found, box=_with_parts(found, whole, is_even=is_even, is_odd=is_odd))
+    words = replace(found, in_words=True, wg_size=wg_size // 2)
+    words = replace(words, box=_with_parts(words, whole, is_even=is_even, is_odd=False))
+    is_full = words.work <= (MOST_DIRECT if words.reads_lines else MOST_WORK) * plain.work
+    return words if scan.bits == 16 and is_full and words.suits_words else plain
 
 
 def _room(scan: Scan, storage: int) -> int:
     """Elements that `storage` bytes of workgroup memory hold beside the sums of parts."""
-    return storage // _held_bytes(scan) - WG_SIZE - GROUP_SUMS
-
-
-def _held_bytes(scan: Scan) -> int:
-    """Bytes of an element in workgroup memory."""
-    return 8 if scan.bits == 64 else 4
+    width = 8 if scan.bits == 64 else 4
+    return storage // width - WG_SIZE - GROUP_SUMS
 
 
 def _whole_lines(scan: Scan, dims: tuple[Dim, ...], storage: int) -> Boxes | None:
@@ -354,13 +407,16 @@ def _whole_lines(scan: Scan, dims: tuple[Dim, ...], storage: int) -> Boxes | Non
         box = (*_runs(dims, (by_output, by_input), run // scan.bits)[:-1], scan.axis_size)
         elements = prod(box)
         room = elements * 5 // 4
-        fits = elements * _held_bytes(scan) <= most and room <= _room(scan, storage)
+        fits = elements * scan.bits <= 8 * most and room <= _room(scan, storage)
         if not fits:
             continue
-        wg_size = next((n for n in SIZES if elements <= EACH * n), WG_SIZE)
-        boxes = Boxes(scan, dims, box, 1, room, wg_size)
+        boxes = Boxes(scan, dims, box, 1, room, WG_SIZE, in_words=scan.bits == 16)
+        each = EACH * boxes.lines_each
+        wg_size = next((n for n in SIZES if elements <= each * n), WG_SIZE)
+        boxes = replace(boxes, wg_size=wg_size)
         boxes = replace(boxes, box=_with_parts(boxes, 1, is_even=True, is_odd=False))
-        if boxes.reads_lines and not boxes.writes_lines and boxes.work <= MOST_WORK:
+        is_read = boxes.reads_lines and not boxes.writes_lines and boxes.work <= MOST_WORK
+        if is_read and (boxes.suits_words or not boxes.in_words):
             return boxes
     return None
 
@@ -421,17 +477,21 @@ def _with_parts(boxes: Boxes, whole: int, *, is_even: bool, is_odd: bool) -> tup
     boxes are cut to the length of the axis, so that no more steps are wanted; or an odd number.
     """
     *lines, steps = boxes.box
-    room, most = boxes.room, min(max(1, boxes.wg_size // boxes.lines), steps)
-    parts = min(range(most, most // 2, -1), key=lambda n: n * -(-steps // n)) if is_even else most
-    each = -(-steps // parts)
+    room, most = boxes.room, min(boxes.most_parts, -(-steps // boxes.even))
+
+    def each_of(parts: int) -> int:
+        return -(-steps // (parts * boxes.even)) * boxes.even
+
+    parts = min(range(most, most // 2, -1), key=lambda n: n * each_of(n)) if is_even else most
+    each = each_of(parts)
     if is_odd:
         each -= 1 - each % 2
         steps = parts * each
     if prod(lines) * whole <= room // 2:
         each = -(-each // whole) * whole
     parts = -(-steps // each)
-    while each > 1 and prod(lines) * parts * each > room:
-        each -= 1
+    while each > boxes.even and prod(lines) * parts * each > room:
+        each -= boxes.even
     return (*lines, parts * each)
 
 
@@ -518,56 +578,62 @@ class Order:
 
 
 def _along(
-    d: int, number: int, run: tuple[int, ...], of: int, filled: tuple[int, ...]
+    d: int, number: int, run: tuple[int, ...], of: tuple[int, ...], filled: tuple[int, ...]
 ) -> list[tuple[int, int]]:
-    """Coordinates of element `number` of a loop, or of group `number` of a run."""
+    """Coordinates of group `number` of a loop, or of a run; groups have `of` elements."""
     if d != run[0]:
-        return [(d, number)]
-    found, rest = [], number * of
+        return [(d, number * of[d])]
+    found, rest = [], number * of[d]
     for k in run[:-1]:
         found.append((k, rest % filled[k]))
         rest //= filled[k]
     return [*found, (run[-1], rest)]
 
 
+# What the lanes of a subgroup reach at a time: their order, loops that are one run, and elements of
+# each loop that a lane has.
+Access = tuple[Order, tuple[int, ...], tuple[int, ...]]
+
+
 @lru_cache(maxsize=256)
 def held_steps(
     box: tuple[int, ...],
     filled: tuple[int, ...],
-    by_output: tuple[int, ...],
-    accesses: tuple[tuple[Order, tuple[int, ...], int], ...],
+    loops: tuple[int, ...],
+    accesses: tuple[Access, ...],
     banks: int,
     room: int,
     in_one: int,
+    in_word: int = 1,
 ) -> tuple[int, ...]:
     """Where elements are held: steps of the loops in workgroup memory, with the fewest conflicts.
 
-    Lanes of an access, an order with a run of which a lane has so many elements, should meet in as
-    few of the banks as possible. The first `in_one` loops have nothing free between them. A whole
-    box has `filled` steps of them.
+    The loops that step least come first, and the first `in_one` have nothing free between them.
+    Lanes of an access should meet in as few of the banks as possible. A whole box has `filled`
+    steps of the loops. Of a word's elements the first is where a row of the first loop begins.
     """
     spots = [
         [
             [
                 place
                 for d in order.loops
-                for place in _along(d, order.of_number(d, lane), run, n, filled)
+                for place in _along(d, order.of_number(d, lane), run, of, filled)
             ]
             for lane in range(min(banks, order.active))
         ]
-        for order, run, n in accesses
+        for order, run, of in accesses
     ]
     best: tuple[int, tuple[int, ...]] | None = None
-    for pads in product(*([(0,)] * (in_one - 1) + [PADS] * (len(by_output) - in_one))):
+    for pads in product(*([(0,)] * (in_one - 1) + [PADS] * (len(loops) - in_one))):
         held, step = [0] * len(box), 1
-        for d, pad in zip(by_output, (*pads, 0), strict=True):
+        for d, pad in zip(loops, (*pads, 0), strict=True):
             held[d] = step
-            step = step * box[d] + pad
+            step = (-(-step * box[d] // in_word) + pad) * in_word
         if 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True)) > room:
             continue
         conflicts = 0
         for lanes_at in spots:
-            met = [sum(n * held[d] for d, n in lane) % banks for lane in lanes_at]
+            met = [sum(n * held[d] for d, n in lane) // in_word % banks for lane in lanes_at]
             conflicts += max(met.count(bank) for bank in set(met))
         if best is None or conflicts < best[0]:
             best = conflicts, tuple(held)

@@ -145,7 +145,7 @@ def test_boxes_cover_a_scan_and_fit_workgroup_memory(storage: int) -> None:
         cut = boxes.boxes_of(asked, storage)
         steps = cut.box[-1]
         assert steps % cut.parts == 0
-        assert cut.lines * cut.parts <= boxes.WG_SIZE or cut.parts == 1
+        assert cut.side_lanes * cut.parts <= cut.wg_size or cut.parts == 1
         assert cut.segment_steps % steps == 0
         assert (cut.segments - 1) * cut.segment_steps < asked.axis_size
         assert cut.segments * cut.segment_steps >= asked.axis_size
@@ -161,9 +161,8 @@ def test_boxes_cover_a_scan_and_fit_workgroup_memory(storage: int) -> None:
             inside = [c for c in reached if all(n < end for n, end in zip(c, ends, strict=True))]
             assert len(inside) == prod(ends)
         code = box_code.dispatch(cut, "scan", "").code
-        held = int(code.split("held: array<Num, ")[1].split(">")[0])
-        width = 8 if asked.bits == 64 else 4
-        assert (held + boxes.WG_SIZE + boxes.GROUP_SUMS) * width <= storage
+        sizes = [int(array.split(", ")[1].split(">")[0]) for array in code.split("array<")[1:]]
+        assert sum(sizes) * (8 if asked.bits == 64 else 4) <= storage
 
 
 @pytest.mark.parametrize("data_type", TYPES)
@@ -375,6 +374,54 @@ def test_lines_that_a_box_holds_are_not_walked(
         np.testing.assert_array_equal(
             op(gpu.upload(source, laid)).numpy(), wanted(values, 1, False, backward, exclusive)
         )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "order", "axis"),
+    [
+        ("FLOAT16", (64, 76), (1, 0), 1),  # words of two lines are read, of two steps written
+        ("UINT16", (515, 75), (1, 0), 1),  # the last word is one line, lines begin inside words
+        ("FLOAT16", (64, 600), (1, 0), 1),  # box by box
+        ("FLOAT16", (64, 40, 4), (2, 0, 1), 2),
+        ("FLOAT16", (76, 64), (1, 0), 0),  # words of two steps are read, of two lines written
+        ("UINT16", (45, 128), (1, 0), 0),
+        ("FLOAT16", (30, 12, 20), (1, 0, 2), 2),  # of two steps on both sides
+        ("FLOAT16", (600, 6), (0, 1), 0),  # of two lines on both sides
+        ("FLOAT16", (3000, 5, 8), (1, 0, 2), 0),
+        ("UINT16", (9000, 10), (0, 1), 0),  # in three passes
+    ],
+)
+def test_halves_are_held_as_words(
+    device: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    data_type: str,
+    sizes: Sizes,
+    order: Sizes,
+    axis: int,
+    backward: bool,
+    exclusive: bool,
+) -> None:
+    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    source = strided(T[data_type], sizes, order)
+    values = np.random.default_rng(6).integers(0, 3, sizes).astype(source.data_type.numpy)
+    laid = np.ascontiguousarray(values.transpose(order)).tobytes()
+    laid = laid.ljust(source.total_tensor_size_in_bytes, b"\0")
+    asked = {"axis_direction": int(backward), "has_exclusive_sum": exclusive}
+    with as_gpu(device) as gpu:
+        op = gpu.compile(running("sum", source, axis, **asked))
+        *_, last = op.plan.dispatches
+        assert "held: array<u32" in last.code or backward
+        np.testing.assert_array_equal(
+            op(gpu.upload(source, laid)).numpy(), wanted(values, axis, False, backward, exclusive)
+        )
+        if order == tuple(range(len(sizes))):
+            both = gpu.upload(source, laid)
+            gpu.compile(running("sum", source, axis, source, **asked))(both, out=both)
+            expected = wanted(values, axis, False, backward, exclusive)
+            np.testing.assert_array_equal(both.numpy(), expected)
 
 
 @pytest.mark.gpu
