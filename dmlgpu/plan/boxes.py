@@ -9,12 +9,14 @@ into segments.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
 from math import prod
 
+from dmlgpu.desc.cached import cached_property
 from dmlgpu.plan.dispatch import BANKS
 from dmlgpu.plan.lines import Scan, columns_of
 from dmlgpu.plan.loops import Dim, order_of
@@ -50,7 +52,7 @@ SEGMENT_STEPS = 32  # fewest of a segment: the sums of shorter ones are too much
 SEGMENTED = 4096  # workgroups to cut the axis for: several times those, so that they end together
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Boxes:
     """How a scan is cut: the loops, of which the axis is the last, and a box of their steps."""
 
@@ -67,7 +69,7 @@ class Boxes:
         """The number of the scanned loop."""
         return len(self.dims) - 1
 
-    @property
+    @cached_property
     def lines(self) -> int:
         """Lines of a box."""
         return prod(self.box[:-1])
@@ -87,7 +89,7 @@ class Boxes:
         is_free = is_free or near_in in (near_out, self.axis)
         return self.in_pairs and along_input and whole and is_free
 
-    @property
+    @cached_property
     def pairs(self) -> tuple[int, ...]:
         """Loops along which an invocation has two lines, of a word that is read or written."""
         near = dict.fromkeys((self.by_input[0], self.by_output[0]))
@@ -103,7 +105,7 @@ class Boxes:
         """Lines side by side that one invocation adds up together."""
         return 1 << len(self.pairs)
 
-    @property
+    @cached_property
     def _lanes_of_lines(self) -> tuple[int, ...]:
         """Lines of a box along each loop, those of one invocation counted once."""
         lines = enumerate(self.box[:-1])
@@ -119,7 +121,7 @@ class Boxes:
         """Parts of a line in a box that there are invocations for, one at least."""
         return max(1, self.wg_size // self.side_lanes)
 
-    @property
+    @cached_property
     def parts(self) -> int:
         """Parts of a line in a box that different invocations add up: all of the same size."""
         most = min(self.most_parts, self.box[-1])
@@ -130,7 +132,7 @@ class Boxes:
         """Boxes of one segment that differ in their lines."""
         return prod(self.counts[:-1])
 
-    @property
+    @cached_property
     def segment_steps(self) -> int:
         """Steps of a segment: whole boxes."""
         boxes = -(-self.dims[-1].size // self.box[-1])
@@ -142,29 +144,29 @@ class Boxes:
         pairs = zip(self.dims, self.box, strict=True)
         return prod(-(-d.size // n) * n / d.size for d, n in pairs)
 
-    @property
+    @cached_property
     def filled(self) -> tuple[int, ...]:
         """Steps of each loop that there are in a whole box: the parts of lines may reach beyond."""
         return tuple(min(n, d.size) for n, d in zip(self.box, self.dims, strict=True))
 
-    @property
+    @cached_property
     def is_one(self) -> bool:
         """Whether a segment is one box."""
         return self.segment_steps <= self.box[-1]
 
-    @property
+    @cached_property
     def own(self) -> tuple[int, ...]:
         """Loops of the lines of a box, in the order of the side that lines are neighbours on."""
         order = self.by_input if self.reads_lines else self.by_output
         return tuple(d for d in order if d != self.axis)
 
-    @property
+    @cached_property
     def reads_lines(self) -> bool:
         """Whether invocations read what they add up, with no workgroup memory between."""
         is_whole = self.scan.bits > 16 or self.in_words
         return is_whole and self._neighbours([d.source for d in self.dims]) != ()
 
-    @property
+    @cached_property
     def writes_lines(self) -> bool:
         """Whether invocations write what they have added up: no halves, which share words."""
         found = self._neighbours([d.out for d in self.dims])
@@ -190,26 +192,26 @@ class Boxes:
         """The same boxes with no line that two of them read."""
         return replace(self, scan=replace(self.scan, alone=False))
 
-    @property
+    @cached_property
     def down(self) -> Order:
         """The lines of a box and their parts among invocations."""
         return self.order((*self.own, self.axis), (*self._lanes_of_lines, self.parts))
 
-    @property
+    @cached_property
     def counts(self) -> tuple[int, ...]:
         """Boxes along each loop of lines; segments along the axis."""
         shared = [self.overlap if d == self.by_output[0] else 0 for d in range(len(self.dims))]
         every = zip(self.dims, self.strides, shared, strict=True)
         return tuple(-(-(d.size - n) // step) for d, step, n in every)
 
-    @property
+    @cached_property
     def strides(self) -> tuple[int, ...]:
         """Steps of each loop from one box to the next, or from one segment to the next."""
         own = [*self.box[:-1], self.segment_steps]
         own[self.by_output[0]] -= self.overlap
         return tuple(own)
 
-    @property
+    @cached_property
     def overlap(self) -> int:
         """Lines that a box shares with the next, so that one of them has both halves of a word.
 
@@ -220,12 +222,12 @@ class Boxes:
         is_cut = near != self.axis and self.box[near] < self.dims[near].size
         return int(self.scan.alone and is_cut and self.in_pairs and not self.begins_on_words)
 
-    @property
+    @cached_property
     def by_input(self) -> tuple[int, ...]:
         """Loops of the box in the order of the input, the one with the least step first."""
         return tuple(d for d in order_of([d.source for d in self.dims]) if self.box[d] > 1)
 
-    @property
+    @cached_property
     def read_run(self) -> tuple[int, ...]:
         """Loops of the box whose elements are read as one run.
 
@@ -241,7 +243,7 @@ class Boxes:
         is_better = self.scan.bits == 16 and self.box[near] % 2 and not any(n % 2 for n in steps)
         return found if is_better else (near,)
 
-    @property
+    @cached_property
     def write_run(self) -> tuple[int, ...]:
         """Loops of the box whose elements are written as one run.
 
@@ -280,7 +282,7 @@ class Boxes:
         """Whether elements of 16 bits are written as words: they are neighbours in the output."""
         return self.scan.bits == 16 and abs(self.dims[self.by_output[0]].out) == 1
 
-    @property
+    @cached_property
     def begins_on_words(self) -> bool:
         """Whether the runs of a box begin on whole words of the output, however long they are."""
         run = self.write_run
@@ -288,7 +290,7 @@ class Boxes:
         steps = (self.scan.out_base, prod(self.box[d] for d in run), *others)
         return self.dims[run[0]].out > 0 and not any(n % 2 for n in steps)
 
-    @property
+    @cached_property
     def margin(self) -> int:
         """Steps of each line that are kept from box to box, so that whole sectors are written.
 
@@ -302,12 +304,12 @@ class Boxes:
         is_held = not self.writes_lines and not (self.in_pairs and self.begins_on_words)
         return kept if walks and whole and fits and is_held else 0
 
-    @property
+    @cached_property
     def reads(self) -> Order:
         """What is read together, among invocations."""
         return self._in_groups(self.by_input, self.read_run, self.wide)
 
-    @property
+    @cached_property
     def writes(self) -> Order:
         """What is written together, among invocations."""
         return self._in_groups(self.by_output, self.write_run, 2 if self.in_pairs else 1)
@@ -322,7 +324,7 @@ class Boxes:
         box = tuple(-(-length // of) if d == run[0] else b for d, b in enumerate(self.filled))
         return self.order(tuple(d for d in loops if d not in run[1:]), box)
 
-    @property
+    @cached_property
     def by_output(self) -> tuple[int, ...]:
         """Loops of the box in the order of the output."""
         return tuple(d for d in order_of([d.out for d in self.dims]) if self.box[d] > 1)
@@ -512,7 +514,7 @@ def _lanes(loops: tuple[int, ...], box: tuple[int, ...], wg_size: int) -> dict[i
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Order:
     """The elements of a box among lanes and items, the first loop counting fastest.
 
@@ -525,25 +527,26 @@ class Order:
 
     def lanes(self, d: int) -> int:
         """Lanes side by side along a loop."""
-        return self._lanes()[d]
+        return self._lanes[d]
 
+    @cached_property
     def _lanes(self) -> dict[int, int]:
         return _lanes(self.loops, self.box, self.wg_size)
 
-    def _before(self, d: int) -> int:
-        """Lanes from one step of a loop to the next."""
-        lanes = self._lanes()
-        return prod(lanes[k] for k in self.loops[: self.loops.index(d)])
+    @cached_property
+    def _before(self) -> dict[int, int]:
+        """Lanes from one step of each loop to the next."""
+        return {d: prod(self._lanes[k] for k in self.loops[:i]) for i, d in enumerate(self.loops)}
 
     @property
     def active(self) -> int:
         """Lanes that have something to do."""
-        return prod(self._lanes().values())
+        return prod(self._lanes.values())
 
     @property
     def items(self) -> int:
         """Elements of an invocation."""
-        return prod(-(-self.box[d] // n) for d, n in self._lanes().items())
+        return prod(-(-self.box[d] // n) for d, n in self._lanes.items())
 
     @property
     def busy(self) -> float:
@@ -552,17 +555,17 @@ class Order:
 
     def of_number(self, d: int, lane: int) -> int:
         """The coordinate of a lane along a loop."""
-        return lane // self._before(d) % self.lanes(d)
+        return lane // self._before[d] % self.lanes(d)
 
     def of_lane(self, d: int) -> str:
         """The coordinate of a lane along a loop, in WGSL; beyond the box where it is idle."""
         if d == self.loops[-1]:
-            return f"lane / {self._before(d)}u"
-        return f"lane / {self._before(d)}u % {self.lanes(d)}u"
+            return f"lane / {self._before[d]}u"
+        return f"lane / {self._before[d]}u % {self.lanes(d)}u"
 
     def of_item(self, d: int, item: int) -> int:
         """What an item adds to the coordinate along a loop."""
-        lanes = self._lanes()
+        lanes = self._lanes
         for k in self.loops:
             items = -(-self.box[k] // lanes[k])
             if k == d:
@@ -633,9 +636,11 @@ def held_steps(
             continue
         conflicts = 0
         for lanes_at in spots:
-            met = [sum(n * held[d] for d, n in lane) // in_word % banks for lane in lanes_at]
-            conflicts += max(met.count(bank) for bank in set(met))
+            met = Counter(sum(n * held[d] for d, n in lane) // in_word % banks for lane in lanes_at)
+            conflicts += max(met.values())
         if best is None or conflicts < best[0]:
             best = conflicts, tuple(held)
+        if conflicts == len(spots):
+            break
     assert best is not None
     return best[1]
