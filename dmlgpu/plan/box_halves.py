@@ -22,9 +22,8 @@ def code(boxes: Boxes) -> list[str]:
     """What is done with a box of halves."""
     own = Own(boxes)
     before, after = _held(boxes)
-    box = (*boxes.box[:-1], boxes.box[-1] + boxes.margin)
     reach = max(
-        sum((n - 1) * h for n, h in zip(box, held, strict=True)) for held in (before, after)
+        sum((n - 1) * h for n, h in zip(boxes.box, held, strict=True)) for held in (before, after)
     )
     return [
         f"var<workgroup> held: array<u32, {reach // 2 + 1}>;",
@@ -44,7 +43,6 @@ def _held(boxes: Boxes) -> tuple[tuple[int, ...], tuple[int, ...]]:
     the same where that is the same loop, or where nothing is held before.
     """
     near_in, near_out, axis = boxes.by_input[0], boxes.by_output[0], boxes.axis
-    box = (*boxes.box[:-1], boxes.box[-1] + boxes.margin)
     each = [2 if d in boxes.pairs else 1 for d in range(axis)]
     down: Access = (boxes.down, (axis,), (*each, boxes.box[-1] // boxes.parts))
 
@@ -56,11 +54,11 @@ def _held(boxes: Boxes) -> tuple[tuple[int, ...], tuple[int, ...]]:
     room, is_read = boxes.room + boxes.room // 4, not boxes.reads_lines
     same = near_in == near_out and is_read
     accesses = (down, reads, writes) if same else (down, writes)
-    after = held_steps(box, boxes.filled, boxes.by_output, accesses, BANKS, room, 1, 2)
+    after = held_steps(boxes.box, boxes.filled, boxes.by_output, accesses, BANKS, room, 1, 2)
     if same or not is_read:
         return after, after
     accesses = (down, reads)
-    return held_steps(box, boxes.filled, boxes.by_input, accesses, BANKS, room, 1, 2), after
+    return held_steps(boxes.box, boxes.filled, boxes.by_input, accesses, BANKS, room, 1, 2), after
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,7 @@ class Own:
         axis, last = self.boxes.axis, self.boxes.parts - 1
         at = [f"c{d} * {held[d]}u" for d in self.boxes.own]
         at.append(f"min(c{axis}, {last}u) * {self.steps * held[axis]}u")
-        return f"({sum_of([*at, f'{self.boxes.margin * held[axis]}u'])}) / 2u"
+        return f"({sum_of(at)}) / 2u"
 
     def word(self, held: tuple[int, ...], item: int, line: Line, t: int) -> int:
         """How many words behind that a line's step is."""
@@ -136,8 +134,6 @@ def _take_in(boxes: Boxes, own: Own, held: tuple[int, ...]) -> list[str]:
     lanes = [f"  let c{d} = {order.of_lane(d)} * {times[d]}u;" for d in order.loops]
     items = [{d: order.of_item(d, i) * times[d] for d in order.loops} for i in range(order.items)]
     spot = [f"c{d} * {held[d]}u" for d in order.loops]
-    if boxes.by_output[0] == near:  # held where what is kept of the last box is
-        spot.append(f"{boxes.margin * held[-1]}u")
     stores = []
     for i, item in enumerate(items):
         here = (f"c{d} + {item[d]}u < {boxes.filled[d]}u" for d in order.loops if order.leaves(d))

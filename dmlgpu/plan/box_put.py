@@ -54,7 +54,6 @@ def _sectors_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
         f"  let spot = {sum_of([f'c{d} * {held[d]}u' for d in rows])};",
     ]
     wide = 2 if boxes.in_pairs else 1
-    halves = Halves(boxes.in_words)
     backward = boxes.dims[axis].out < 0
     stores = []
     for i in range(order.items):
@@ -74,7 +73,7 @@ def _sectors_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
             stored = f"put(at{i} + t{i} * {step}, v{i});"
         else:
             low, high = (1, 0) if backward else (0, 1)
-            lines.append(f"  let pair{i} = {halves.pair(own[low], own[high], is_word=False)};")
+            lines.append(f"  let pair{i} = encode_pair(held[{own[low]}], held[{own[high]}]);")
             stored = f"store_output((at{i} + (t{i} + {low}u) * {step}) / 2u, pair{i});"
         if whole:
             stores.append(when(all_of(here), stored))
@@ -88,7 +87,7 @@ def _sectors_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
             stores += [
                 when(
                     f"{is_in[j]} && !{is_in[1 - j]}",
-                    f"put_half(at{i} + (t{i} + {j}u) * {step}, {halves.bits(own[j])});",
+                    f"put(at{i} + (t{i} + {j}u) * {step}, held[{own[j]}]);",
                 )
                 for j in range(2)
             ]
@@ -195,10 +194,8 @@ def keep(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """Keeps the last steps of every line for the next box, and waits for all invocations."""
     if not boxes.margin:
         return ["fn keep(lane: u32) { workgroupBarrier(); }"]
-    in_word = 2 if boxes.in_words else 1  # the steps kept of halves are one word
-    order = boxes.order((boxes.axis, *boxes.own), (*boxes.box[:-1], boxes.margin // in_word))
+    order = boxes.order((boxes.axis, *boxes.own), (*boxes.box[:-1], boxes.margin))
     far = boxes.box[-1] * held[-1]
-    word = " / 2u" if boxes.in_words else ""
     takes, puts = [], []
     for i in range(order.items):
         to = sum(order.of_item(d, i) * held[d] for d in order.loops)
@@ -207,8 +204,8 @@ def keep(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
             for d in order.loops
             if order.leaves(d)
         ]
-        takes.append(f"  let v{i} = held[(spot + {to + far}u){word}];")
-        puts.append(when(all_of(here), f"held[(spot + {to}u){word}] = v{i};"))
+        takes.append(f"  let v{i} = held[spot + {to + far}u];")
+        puts.append(when(all_of(here), f"held[spot + {to}u] = v{i};"))
     return [
         "fn keep(lane: u32) {",
         *(f"  let c{d} = {order.of_lane(d)};" for d in order.loops),

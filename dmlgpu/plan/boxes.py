@@ -76,18 +76,18 @@ class Boxes:
 
     @property
     def suits_words(self) -> bool:
-        """Whether halves are read and written in words, nearly all of them whole.
+        """Whether halves are better read and written in words, nearly all of them whole.
 
-        Not where an invocation would have four lines, nor where those kept from one box to the
-        next would be in the way of what is read.
+        Words of the output begin where runs do, so nothing is kept from one box to the next. Not
+        where an invocation would have four lines, nor where others would hold lines for a walk.
         """
         near_in, near_out = self.by_input[0], self.by_output[0]
         across = [self.box[d] for d in (near_in, near_out) if d != self.axis]
         along_input = self.dims[near_in].source == 1
         whole = all(n % 2 == 0 or n >= ODD_LINES for n in across) and self.begins_on_words
-        is_free = near_out == self.axis and (self.is_one or self.reads_lines)
-        is_free = is_free or near_in in (near_out, self.axis)
-        return self.in_pairs and along_input and whole and is_free
+        is_short = near_out == self.axis and (self.is_one or self.reads_lines)
+        is_short = is_short or near_in in (near_out, self.axis)
+        return self.in_pairs and along_input and whole and is_short
 
     @cached_property
     def pairs(self) -> tuple[int, ...]:

@@ -4,8 +4,7 @@
 fn value_at(e: u32) -> Num {
   return decode(vec2<u32>((load_input(e / 2u) >> (e % 2u * 16u)) & 0xffffu, 0u));
 }
-fn put_half(e: u32, bits: u32) {
+fn put(e: u32, v: Num) {
   let shift = e % 2u * 16u;
-  merge_output(e / 2u, 0xffffu << shift, bits << shift);
+  merge_output(e / 2u, 0xffffu << shift, encode(v).x << shift);
 }
-fn put(e: u32, v: Num) { put_half(e, encode(v).x); }
