@@ -21,7 +21,7 @@ NEAR = 16  # boxes along a loop, from one to the last of which little time passe
 
 
 def dispatch(boxes: Boxes, entry: str, partials: str) -> Dispatch:
-    """One pass over all boxes; partials lie line by line, or where lines are many step by step."""
+    """One pass over all boxes; partials lie line by line."""
     if entry == "reduce" and boxes.in_words:  # halves are added up as numbers, not as words
         boxes = replace(boxes, in_words=False, wg_size=WG_SIZE)
     scan, dims = boxes.scan, boxes.dims

@@ -1,7 +1,7 @@
 """The WGSL of boxes of halves that are held as they are in tensors, two in a word.
 
-An invocation has the two lines of a word that is read, and those of a word that is written, or else
-an even number of steps. So it takes whole words and makes whole words, and nothing else is shared.
+An invocation has the two lines of a word that is read or written, or else an even number of steps.
+So it takes whole words and makes whole words.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _held(boxes: Boxes) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
     reads: Access = (boxes.reads, (near_in,), by_words(near_in))
     writes: Access = (boxes.writes, boxes.write_run, by_words(near_out))
-    room, is_read = boxes.room + boxes.room // 4, not boxes.reads_lines
+    room, is_read = boxes.room + boxes.room // 4, not boxes.reads_lines  # rows are made even
     same = near_in == near_out and is_read
     accesses = (down, reads, writes) if same else (down, writes)
     after = held_steps(boxes.box, boxes.filled, boxes.by_output, accesses, BANKS, room, 1, 2)

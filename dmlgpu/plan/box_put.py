@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from dmlgpu.plan.box_text import Spots, all_of, either, sum_of, when
 from dmlgpu.plan.boxes import Boxes
@@ -116,7 +117,7 @@ def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
     """
     order, run, on_words = boxes.writes, boxes.write_run, boxes.begins_on_words
     near = run[0]
-    all_pairs = whole and on_words  # nothing but whole words
+    all_pairs = whole and on_words and prod(boxes.filled[d] for d in run) % 2 == 0
     rows = [d for d in order.loops if d != near]
     is_backward = boxes.dims[near].out < 0
     halves = Halves(boxes.in_words)

@@ -29,7 +29,7 @@ def when(condition: str, statement: str) -> str:
 
 
 def either(head: str, bodies: dict[bool, list[str]]) -> list[str]:
-    """A function that is one of two: of a box inside the tensor, or of one that reaches beyond."""
+    """A function that is one of two: of a whole box, or of one that lacks lines or steps."""
     return [
         f"fn {head} {{",
         "  if (box.whole && done + INSIDE <= box.steps && done >= MARGIN) {",
@@ -51,7 +51,7 @@ class Spots:
     strides: str
     wide: int = 1  # elements of an item, along the first loop of the order
     run: tuple[int, ...] = ()  # loops that the first one of the order stands for
-    whole: bool = False  # the box is inside the tensor
+    whole: bool = False  # the box has all of its lines, and as many steps as it is filled with
 
     def declared(self, start: str) -> list[str]:
         """Coordinates of the lane, and where its first element is."""

@@ -23,10 +23,10 @@ from dmlgpu.plan.loops import Dim, order_of
 from dmlgpu.plan.traffic import SECTOR
 
 # Numbers that the shader shares, or that devices set.
-WG_SIZE = 256  # and half of it where lines are no longer than a box
-GROUP_SUMS = 128  # sums of those, of all lines
+WG_SIZE = 256  # most: workgroups of small boxes, of whole lines and of halves in words have fewer
+GROUP_SUMS = 128  # most sums of parts that are added up together
 SIDE_BY_SIDE = 32  # lanes that read or write together
-PADS = (0, 1, 2, 4, 8)  # elements that may be left free behind the steps of a loop
+PADS = (0, 1, 2, 4, 8)  # elements, or words of halves, that may be left free behind a loop's steps
 
 # How large boxes are, by what is known of GPUs.
 ELEMENTS = 2048  # of a box: with more, fewer run at once
@@ -286,9 +286,11 @@ class Boxes:
     def begins_on_words(self) -> bool:
         """Whether the runs of a box begin on whole words of the output, however long they are."""
         run = self.write_run
-        others = [d.out for k, d in enumerate(self.dims) if k not in run and d.size > 1]
-        steps = (self.scan.out_base, prod(self.box[d] for d in run), *others)
-        return self.dims[run[0]].out > 0 and not any(n % 2 for n in steps)
+        steps = [d.out for k, d in enumerate(self.dims) if k not in run and d.size > 1]
+        last = run[-1]
+        if self.box[last] < self.dims[last].size:  # from the run of one box to that of the next
+            steps.append(self.box[last] * self.dims[last].out)
+        return self.dims[run[0]].out > 0 and not any(n % 2 for n in (self.scan.out_base, *steps))
 
     @cached_property
     def margin(self) -> int:
@@ -374,7 +376,10 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
 def _cut(
     scan: Scan, dims: tuple[Dim, ...], most: int, run: int, storage: int, wg_size: int = WG_SIZE
 ) -> Boxes:
-    """Boxes of about `most` elements, if `storage` bytes hold them, with so many bits in a run."""
+    """Boxes of about `most` elements, if `storage` bytes hold them, with so many bits in a run.
+
+    Of halves in words where that suits them.
+    """
     while most * 5 // 4 > _room(scan, storage):
         most //= 2
     room = most * 5 // 4
@@ -388,10 +393,12 @@ def _cut(
     is_odd = meet and not walks and not is_even
     found = Boxes(scan, dims, tuple(box), 1, room, wg_size)
     plain = replace(found, box=_with_parts(found, whole, is_even=is_even, is_odd=is_odd))
+    if scan.bits > 16:
+        return plain
     words = replace(found, in_words=True, wg_size=wg_size // 2)
     words = replace(words, box=_with_parts(words, whole, is_even=is_even, is_odd=False))
     is_full = words.work <= (MOST_DIRECT if words.reads_lines else MOST_WORK) * plain.work
-    return words if scan.bits == 16 and is_full and words.suits_words else plain
+    return words if is_full and words.suits_words else plain
 
 
 def _room(scan: Scan, storage: int) -> int:
@@ -558,7 +565,7 @@ class Order:
         return lane // self._before[d] % self.lanes(d)
 
     def of_lane(self, d: int) -> str:
-        """The coordinate of a lane along a loop, in WGSL; beyond the box where it is idle."""
+        """The coordinate of a lane along a loop, in WGSL; that of a later item where it is idle."""
         if d == self.loops[-1]:
             return f"lane / {self._before[d]}u"
         return f"lane / {self._before[d]}u % {self.lanes(d)}u"
@@ -613,7 +620,7 @@ def held_steps(
 
     The loops that step least come first, and the first `in_one` have nothing free between them.
     Lanes of an access should meet in as few of the banks as possible. A whole box has `filled`
-    steps of the loops. Of a word's elements the first is where a row of the first loop begins.
+    steps of the loops. With `in_word` elements in a word every row of the first loop begins a word.
     """
     spots = [
         [

@@ -5,7 +5,7 @@ fn reduce(at: Invocation) {
   let number = group_of(at);
   if (number >= params.count) { return; }
   let box = box_at(number);
-  // Of all boxes side by side first: one step of each line and box is a sum, then those of a line.
+  // Of all boxes of the segment first, step by step; then the steps of each line.
   var sums = no_values();
   var next = load_box(box, 0u, at.lane);
   for (var done = 0u; done < box.steps; done += STEPS) {

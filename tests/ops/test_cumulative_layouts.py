@@ -377,6 +377,48 @@ def test_lines_that_a_box_holds_are_not_walked(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("sizes", "order", "axis", "gap"),
+    [
+        ((3, 98, 21), (0, 2, 1), 2, 0),  # 49 lines of 21: every other box begins inside a word
+        ((5, 98, 21), (0, 2, 1), 2, 1),
+        ((18, 111), (1, 0), 1, 0),
+        ((51, 59), (1, 0), 1, 0),
+        ((515, 75), (1, 0), 1, 1),  # an odd number, and room for one more behind it
+        ((515, 29), (1, 0), 1, 1),
+        ((75, 515), (1, 0), 0, 1),
+    ],
+)
+def test_halves_beside_a_run_stay(
+    device: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: Sizes,
+    order: Sizes,
+    axis: int,
+    gap: int,
+) -> None:
+    """The word in which a run ends may hold the first of the next, or what is nobody's."""
+    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    source = strided(T.UINT16, sizes, order)
+    output = strided(T.UINT16, sizes, tuple(range(len(sizes))), gap)
+    values = np.random.default_rng(6).integers(0, 3, sizes).astype(np.uint16)
+    laid = np.ascontiguousarray(values.transpose(order)).tobytes()
+    laid = laid.ljust(source.total_tensor_size_in_bytes, b"\0")
+    before = np.full(output.total_tensor_size_in_bytes // 2 + 8, 0xABCD, np.uint16)
+    expected = before.copy()
+    view = np.lib.stride_tricks.as_strided(
+        expected, sizes, [2 * n for n in output.effective_strides]
+    )
+    view[...] = wanted(values, axis, False, False, False)
+    with as_gpu(device) as gpu:
+        held = gpu.upload(dml.TensorDesc(T.UINT16, before.shape), before.tobytes())
+        op = gpu.compile(running("sum", source, axis, output))
+        assert any(name.startswith("scan/boxes") for name in kernels(op.plan))
+        op(gpu.upload(source, laid), out=gpu.wrap(held.buffer, output, held.offset))
+        np.testing.assert_array_equal(held.numpy(), expected)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize(
@@ -392,6 +434,7 @@ def test_lines_that_a_box_holds_are_not_walked(
         ("FLOAT16", (600, 6), (0, 1), 0),  # of two lines on both sides
         ("FLOAT16", (3000, 5, 8), (1, 0, 2), 0),
         ("UINT16", (9000, 10), (0, 1), 0),  # in three passes
+        ("UINT16", (6, 64, 21), (0, 2, 1), 2),  # lines of one more step than words hold
     ],
 )
 def test_halves_are_held_as_words(
@@ -413,7 +456,8 @@ def test_halves_are_held_as_words(
     with as_gpu(device) as gpu:
         op = gpu.compile(running("sum", source, axis, **asked))
         *_, last = op.plan.dispatches
-        assert "held: array<u32" in last.code or backward
+        goes_along = axis in (order[-1], len(sizes) - 1)  # words of steps, in one direction
+        assert ("held: array<u32" in last.code) == (not (backward and goes_along))
         np.testing.assert_array_equal(
             op(gpu.upload(source, laid)).numpy(), wanted(values, axis, False, backward, exclusive)
         )
