@@ -11,7 +11,7 @@ from math import prod
 
 from dmlgpu.plan import box_halves
 from dmlgpu.plan.box_put import keep, put_out
-from dmlgpu.plan.box_text import Spots, join_parts_code, read, sum_of, when
+from dmlgpu.plan.box_text import Lines, Spots, join_parts_code, read, sum_of, when
 from dmlgpu.plan.boxes import WG_SIZE, Access, Boxes, held_steps
 from dmlgpu.plan.dispatch import BANKS, Dispatch, Value, eight, of_eight
 from dmlgpu.plan.lines import arithmetic, fold_params
@@ -188,107 +188,72 @@ def _take_in(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
 
 def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
     """What an invocation does with its lines, or with its part of one."""
-    axis, parts, own, order = boxes.axis, boxes.parts, boxes.own, boxes.down
-    steps = boxes.box[-1] // parts
-    number = range(order.items)  # lines of an invocation
-    declared = [f"  let c{d} = {order.of_lane(d)};" for d in order.loops]
+    axis, lines = boxes.axis, Lines(boxes)
+    steps = range(lines.steps)
 
     def where(j: int, t: int) -> str:
-        more = sum(order.of_item(d, j) * held[d] for d in own)
-        return f"held[spot + {more + t * held[axis]}u]"
+        return f"held[spot + {lines.behind(held, j, t)}u]"
 
-    def partial(j: int) -> str:
-        adds = [f"(c{d} + {order.of_item(d, j)}u) * {of_eight('partial_strides', d)}" for d in own]
-        return sum_of(["box.partial", *adds])
-
-    def is_held(j: int) -> str:
-        checks = [
-            f"c{d} + {order.of_item(d, j)}u < {boxes.box[d]}u" for d in own if order.leaves(d)
-        ]
-        return " && ".join([f"c{axis} < {parts}u", *checks])
-
-    def is_inside(j: int) -> str:
-        return " && ".join(
-            [is_held(j), *(f"c{d} + {order.of_item(d, j)}u < box.n{d}" for d in own)]
-        )
-
-    def address(j: int, t: int) -> str:
-        adds = [*((order.of_item(d, j), d) for d in own), (t, axis)]
-        return sum_of(["to", *(f"{n}u * {of_eight('out_strides', d)}" for n, d in adds if n)])
-
-    at = [f"c{d} * {held[d]}u" for d in own]
-    # An idle invocation reads what the last part does, and writes nothing.
-    at.append(f"min(c{axis}, {parts - 1}u) * {steps * held[axis]}u + {boxes.margin * held[axis]}u")
-    spot = f"  let spot = {sum_of(at)};"
-    to = ["box.target_", f"first * {of_eight('out_strides', axis)}"]
-    to += [f"c{d} * {of_eight('out_strides', d)}" for d in own]
-    every = [(j, t, j * steps + t) for j in number for t in range(steps)]
-    lines = []
-    values = {(j, t): f"values.v{i}" if boxes.reads_lines else where(j, t) for j, t, i in every}
-    if boxes.reads_lines:
-        lanes = [*declared[:-1], f"  let c{axis} = {order.of_lane(axis)} * {steps}u;"]
-        items = [{**{d: order.of_item(d, j) for d in own}, axis: t} for j, t, _ in every]
-        lines += [*read(boxes, lanes, items), "fn hold(values: Values, lane: u32) { }"]
+    def value(j: int, t: int) -> str:
+        return f"values.v{j * lines.steps + t}" if boxes.reads_lines else where(j, t)
 
     def put(j: int, t: int, result: str) -> str:
-        if boxes.writes_lines:
-            stored = f"put({address(j, t)}, {result});"
-            return f"    if ({t}u < left) {{ {stored} }}"
-        return f"    {where(j, t)} = {result};"
+        if not boxes.writes_lines:
+            return f"      {where(j, t)} = {result};"
+        adds = [*((lines.more(d, j), d) for d in boxes.own), (t, axis)]
+        at = sum_of(["to", *(f"{n}u * {of_eight('out_strides', d)}" for n, d in adds if n)])
+        return f"      if ({t}u < left) {{ put({at}, {result}); }}"
 
-    taking = "(values: Values, box: Box, done: u32, before: Carries, lane: u32) -> Carries"
-    members = " ".join(f"n{j}: Num," for j in number)
-    nothing = ", ".join("identity()" for _ in number)
-    lines += [
-        f"struct Carries {{ {members} }}",
-        f"fn no_carries() -> Carries {{ return Carries({nothing}); }}",
-        "fn load_carries(box: Box, lane: u32) -> Carries {",
-        *declared,
-        "  var carries = no_carries();",
-        *(when(is_inside(j), f"carries.n{j} = load_partial({partial(j)});") for j in number),
-        "  return carries;",
-        "}",
-        f"fn scan_lines{taking} {{",
-        *declared,
+    made = []
+    if boxes.reads_lines:
+        items = [
+            {**{d: lines.more(d, j) for d in boxes.own}, axis: t}
+            for j in lines.every
+            for t in steps
+        ]
+        made = read(boxes, lines.declared(lines.steps), items)
+        made.append("fn hold(values: Values, lane: u32) { }")
+    spot = f"  let spot = {lines.spot(held)};"
+    to = ["box.target_", f"first * {of_eight('out_strides', axis)}"]
+    to += [f"c{d} * {of_eight('out_strides', d)}" for d in boxes.own]
+    made += [
+        *lines.carries(),
+        "fn scan_lines(values: Values, box: Box, done: u32, past: Carries, lane: u32) -> Carries {",
+        *lines.declared(),
         # Steps of the invocation's part, from the first one on, that are inside.
-        f"  let first = done + c{axis} * {steps}u;",
+        f"  let first = done + c{axis} * {lines.steps}u;",
         "  let left = max(box.steps, first) - first;",
-        *(f"  let here{j} = {is_inside(j)};" for j in number),
         spot,
         f"  let to = {sum_of(to)};",
-        "  var carries = before;",
+        "  var carries = past;",
     ]
-    for j in number:
-        lines.append(f"  let x{j}_0 = {values[j, 0]};")
-        for t in range(1, steps):
-            lines.append(f"  let x{j}_{t} = combine(x{j}_{t - 1}, {values[j, t]});")
-    for j in number:
-        start = f"joined{j}.start.n0"
-        sums = [f"combine({start}, x{j}_{t})" for t in range(steps)]
-        lines += [
-            f"  let joined{j} = join_parts(Sums(x{j}_{steps - 1}), Sums(carries.n{j}), lane);",
-            f"  carries.n{j} = joined{j}.after.n0;",
-            f"  if ({f'here{j}' if boxes.writes_lines else is_held(j)}) {{",
+    for j in lines.every:
+        made.append(f"  let x{j}_0 = {value(j, 0)};")
+        made += [f"  let x{j}_{t} = combine(x{j}_{t - 1}, {value(j, t)});" for t in steps[1:]]
+    made += lines.joined()
+    for j in lines.every:
+        made += [
+            f"  if ({lines.is_inside(j) if boxes.writes_lines else lines.is_held(j)}) {{",
             "    if (EXCLUSIVE) {",
-            *("  " + put(j, t, result) for t, result in enumerate([start, *sums[:-1]])),
+            *(put(j, t, result) for t, result in enumerate(lines.results(j, exclusive=True))),
             "    } else {",
-            *("  " + put(j, t, result) for t, result in enumerate(sums)),
+            *(put(j, t, result) for t, result in enumerate(lines.results(j, exclusive=False))),
             "    }",
             "  }",
         ]
-    lines += [
+    made += [
         "  return carries;",
         "}",
         "fn store_sums(values: Values, box: Box, lane: u32) {",
-        *declared,
+        *lines.declared(),
         spot,
     ]
-    for j in number:
-        stored = f"store_partial({partial(j)}, sum{j});"
-        lines += [
-            f"  var own{j} = {values[j, 0]};",
-            *(f"  own{j} = combine(own{j}, {values[j, t]});" for t in range(1, steps)),
+    for j in lines.every:
+        stored = f"store_partial({lines.partial(j)}, sum{j});"
+        made += [
+            f"  var own{j} = {value(j, 0)};",
+            *(f"  own{j} = combine(own{j}, {value(j, t)});" for t in steps[1:]),
             f"  let sum{j} = join_parts(Sums(own{j}), no_sums(), lane).after.n0;",
-            when(f"c{axis} == 0u && {is_inside(j)}", stored),
+            when(f"c{axis} == 0u && {lines.is_inside(j)}", stored),
         ]
-    return [*lines, "}"]
+    return [*made, "}"]

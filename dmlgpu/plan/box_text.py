@@ -250,6 +250,102 @@ def _pair(boxes: Boxes, i: int) -> tuple[str, str, str]:
     return "vec2<u32>", words, f"({funnel(f'{pair}.x', f'{pair}.y', f'(at{i} % 2u * 16u)')})"
 
 
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines that an invocation adds up, or its parts of them, by number."""
+
+    boxes: Boxes
+
+    @property
+    def every(self) -> range:
+        """All of them; those of one item, `lines_each`, follow each other."""
+        return range(self.boxes.down.items * self.boxes.lines_each)
+
+    @property
+    def steps(self) -> int:
+        """Steps of an invocation, of each of its lines."""
+        return self.boxes.box[-1] // self.boxes.parts
+
+    def more(self, d: int, j: int) -> int:
+        """What a line adds to the coordinate along a loop."""
+        item, beside = divmod(j, self.boxes.lines_each)
+        own = self.boxes.down.of_item(d, item)
+        return 2 * own + beside if d == self.boxes.pair else own
+
+    def declared(self, axis_times: int = 1) -> list[str]:
+        """Coordinates of the first line, and of the part, or of its first step."""
+        order = self.boxes.down
+        times = {self.boxes.pair: " * 2u", self.boxes.axis: f" * {axis_times}u"}
+        return [f"  let c{d} = {order.of_lane(d)}{times.get(d, '')};" for d in order.loops]
+
+    def spot(self, held: tuple[int, ...]) -> str:
+        """Where the first element is held; an idle invocation has that of the last part."""
+        axis, last = self.boxes.axis, self.boxes.parts - 1
+        at = [f"c{d} * {held[d]}u" for d in self.boxes.own]
+        at.append(f"min(c{axis}, {last}u) * {self.steps * held[axis]}u")
+        return sum_of([*at, f"{self.boxes.margin * held[axis]}u"])
+
+    def behind(self, held: tuple[int, ...], j: int, t: int) -> int:
+        """How many elements behind that a line's step is."""
+        more = sum(self.more(d, j) * held[d] for d in self.boxes.own)
+        return more + t * held[self.boxes.axis]
+
+    def is_held(self, j: int) -> str:
+        """Whether a line is in the box, and its part."""
+        boxes, order = self.boxes, self.boxes.down
+        checked = [
+            d for d in boxes.own if order.leaves(d) or (d == boxes.pair and boxes.box[d] % 2)
+        ]
+        inside = (f"c{d} + {self.more(d, j)}u < {boxes.box[d]}u" for d in checked)
+        return all_of([f"c{boxes.axis} < {boxes.parts}u", *inside])
+
+    def is_inside(self, j: int) -> str:
+        """Whether a line is one of the tensor's."""
+        own = (f"c{d} + {self.more(d, j)}u < box.n{d}" for d in self.boxes.own)
+        return all_of([self.is_held(j), *own])
+
+    def partial(self, j: int) -> str:
+        """Where the sum of a line's segment is."""
+        strides = ((d, of_eight("partial_strides", d)) for d in self.boxes.own)
+        return sum_of(["box.partial", *(f"(c{d} + {self.more(d, j)}u) * {n}" for d, n in strides)])
+
+    def carries(self) -> list[str]:
+        """What comes before each line, as a structure."""
+        loads = (f"carries.n{j} = load_partial({self.partial(j)});" for j in self.every)
+        return [
+            f"struct Carries {{ {' '.join(f'n{j}: Num,' for j in self.every)} }}",
+            "fn no_carries() -> Carries {",
+            f"  return Carries({', '.join('identity()' for _ in self.every)});",
+            "}",
+            "fn load_carries(box: Box, lane: u32) -> Carries {",
+            *self.declared(),
+            "  var carries = no_carries();",
+            *(when(self.is_inside(j), load) for j, load in zip(self.every, loads, strict=True)),
+            "  return carries;",
+            "}",
+        ]
+
+    def joined(self) -> list[str]:
+        """What comes before each line's part, s$, and the carries behind the box, from sums x$."""
+        made, each = [], self.boxes.lines_each
+        for item in range(self.boxes.down.items):
+            own = range(item * each, (item + 1) * each)
+            sums = ", ".join(f"x{j}_{self.steps - 1}" for j in own)
+            carried = ", ".join(f"carries.n{j}" for j in own)
+            made.append(f"  let joined{item} = join_parts(Sums({sums}), Sums({carried}), lane);")
+            for h, j in enumerate(own):
+                made += [
+                    f"  carries.n{j} = joined{item}.after.n{h};",
+                    f"  let s{j} = joined{item}.start.n{h};",
+                ]
+        return made
+
+    def results(self, j: int, *, exclusive: bool) -> list[str]:
+        """The running sums of a line's steps."""
+        sums = [f"combine(s{j}, x{j}_{t})" for t in range(self.steps)]
+        return [f"s{j}", *sums[:-1]] if exclusive else sums
+
+
 def join_parts_code(boxes: Boxes) -> list[str]:
     """What comes before each part of a line in a box, from the sums of all parts.
 

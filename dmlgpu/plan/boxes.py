@@ -90,10 +90,10 @@ class Boxes:
         return self.in_pairs and along_input and whole and is_short
 
     @cached_property
-    def pairs(self) -> tuple[int, ...]:
-        """Loops along which an invocation has two lines, of a word that is read or written."""
-        near = dict.fromkeys((self.by_input[0], self.by_output[0]))
-        return tuple(d for d in near if d != self.axis) if self.in_words else ()
+    def pair(self) -> int | None:
+        """The loop along which an invocation has two lines, of a word that is read or written."""
+        near = (self.by_input[0], self.by_output[0]) if self.in_words else ()
+        return next((d for d in near if d != self.axis), None)
 
     @property
     def even(self) -> int:
@@ -103,13 +103,13 @@ class Boxes:
     @property
     def lines_each(self) -> int:
         """Lines side by side that one invocation adds up together."""
-        return 1 << len(self.pairs)
+        return 1 if self.pair is None else 2
 
     @cached_property
     def _lanes_of_lines(self) -> tuple[int, ...]:
         """Lines of a box along each loop, those of one invocation counted once."""
         lines = enumerate(self.box[:-1])
-        return tuple(-(-n // 2) if d in self.pairs else n for d, n in lines)
+        return tuple(-(-n // 2) if d == self.pair else n for d, n in lines)
 
     @property
     def side_lanes(self) -> int:
