@@ -12,7 +12,7 @@ from math import prod
 from dmlgpu.plan import box_halves
 from dmlgpu.plan.box_put import keep, put_out
 from dmlgpu.plan.box_text import Lines, Spots, join_parts_code, read, sum_of, when
-from dmlgpu.plan.boxes import WG_SIZE, Access, Boxes, held_steps
+from dmlgpu.plan.boxes import WG_SIZE, Boxes, held_steps, reach_of
 from dmlgpu.plan.dispatch import BANKS, Dispatch, Value, eight, of_eight
 from dmlgpu.plan.lines import arithmetic, fold_params
 from dmlgpu.plan.loops import order_of
@@ -82,27 +82,18 @@ def _code(boxes: Boxes, entry: str) -> list[str]:
 
 def _held(boxes: Boxes) -> tuple[tuple[int, ...], int]:
     """Where elements are held in workgroup memory, and the size of that."""
-    axis, each = boxes.axis, [1] * len(boxes.dims)
     banks = BANKS // 2 if boxes.scan.bits == 64 else BANKS
-    accesses: list[Access] = [
-        (boxes.down, (axis,), (*each[:-1], boxes.box[-1] // boxes.parts)),
-    ]
-
-    def groups_of(run: tuple[int, ...], number: int) -> tuple[int, ...]:
-        return tuple(number if d == run[0] else 1 for d in range(len(each)))
-
+    accesses = [boxes.on_lines]
     if not boxes.reads_lines:
-        run = boxes.read_run
-        accesses.append((boxes.reads, run, groups_of(run, boxes.wide)))
+        accesses.append(boxes.on_input)
     if not boxes.writes_lines:
-        run = boxes.write_run
-        accesses.append((boxes.writes, run, groups_of(run, 2 if boxes.in_pairs else 1)))
+        accesses.append(boxes.on_output)
     box = (*boxes.box[:-1], boxes.box[-1] + boxes.margin)
     in_one = len(boxes.write_run) if boxes.in_pairs else 1
     held = held_steps(
         box, boxes.filled, boxes.by_output, tuple(accesses), banks, boxes.room, in_one
     )
-    return held, 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True))
+    return held, reach_of(box, held)
 
 
 def _box_at(boxes: Boxes) -> list[str]:
@@ -206,12 +197,7 @@ def _on_lines(boxes: Boxes, held: tuple[int, ...]) -> list[str]:
 
     made = []
     if boxes.reads_lines:
-        items = [
-            {**{d: lines.more(d, j) for d in boxes.own}, axis: t}
-            for j in lines.every
-            for t in steps
-        ]
-        made = read(boxes, lines.declared(lines.steps), items)
+        made = read(boxes, lines.declared(lines.steps), lines.items())
         made.append("fn hold(values: Values, lane: u32) { }")
     spot = f"  let spot = {lines.spot(held)};"
     to = ["box.target_", f"first * {of_eight('out_strides', axis)}"]

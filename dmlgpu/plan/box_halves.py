@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from dmlgpu.plan.box_put import keep, put_out
-from dmlgpu.plan.box_text import Lines, all_of, read_pairs, sum_of, when
-from dmlgpu.plan.boxes import Access, Boxes, held_steps
+from dmlgpu.plan.box_text import Lines, Spots, read_pairs, sum_of, when
+from dmlgpu.plan.boxes import Boxes, held_steps, reach_of
 from dmlgpu.plan.dispatch import BANKS
 
 
@@ -19,11 +19,9 @@ def code(boxes: Boxes) -> list[str]:
     """What is done with a box of halves."""
     lines = Lines(boxes)
     before, after = _held(boxes)
-    reach = max(
-        sum((n - 1) * h for n, h in zip(boxes.box, held, strict=True)) for held in (before, after)
-    )
+    reach = max(reach_of(boxes.box, held) for held in (before, after))
     return [
-        f"var<workgroup> held: array<u32, {reach // 2 + 1}>;",
+        f"var<workgroup> held: array<u32, {-(-reach // 2)}>;",
         "fn half_at(e: u32) -> u32 { return (held[e / 2u] >> (e % 2u * 16u)) & 0xffffu; }",
         *_take_in(boxes, lines, before),
         *lines.carries(),
@@ -39,17 +37,9 @@ def _held(boxes: Boxes) -> tuple[tuple[int, ...], tuple[int, ...]]:
     In the order of the input, and of the output, each with words along the loop that comes first;
     the same where that is the same loop, or where nothing is held before.
     """
-    near_in, near_out, axis = boxes.by_input[0], boxes.by_output[0], boxes.axis
-    each = [2 if d == boxes.pair else 1 for d in range(axis)]
-    down: Access = (boxes.down, (axis,), (*each, boxes.box[-1] // boxes.parts))
-
-    def by_words(near: int) -> tuple[int, ...]:
-        return tuple(2 if d == near else 1 for d in range(axis + 1))
-
-    reads: Access = (boxes.reads, (near_in,), by_words(near_in))
-    writes: Access = (boxes.writes, boxes.write_run, by_words(near_out))
+    down, reads, writes = boxes.on_lines, boxes.on_input, boxes.on_output
     room, is_read = boxes.room + boxes.room // 4, not boxes.reads_lines  # rows are made even
-    same = near_in == near_out and is_read
+    same = boxes.by_input[0] == boxes.by_output[0] and is_read
     accesses = (down, reads, writes) if same else (down, writes)
     after = held_steps(boxes.box, boxes.filled, boxes.by_output, accesses, BANKS, room, 1, 2)
     if same or not is_read:
@@ -61,27 +51,20 @@ def _held(boxes: Boxes) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _take_in(boxes: Boxes, lines: Lines, held: tuple[int, ...]) -> list[str]:
     """Reads the words of a box, and holds them as they are where others add them up."""
     if boxes.reads_lines:
-        items = [
-            {**{d: lines.more(d, j) for d in boxes.own}, boxes.axis: t}
-            for j in lines.every[:: boxes.lines_each]
-            for t in range(lines.steps)
-        ]
-        read = read_pairs(boxes, lines.declared(lines.steps), items)
+        read = read_pairs(boxes, lines.declared(lines.steps), lines.items())
         return [*read, "fn hold(values: Values, lane: u32) { }"]
-    order, near = boxes.reads, boxes.by_input[0]
-    times = {d: 2 if d == near else 1 for d in order.loops}
-    lanes = [f"  let c{d} = {order.of_lane(d)} * {times[d]}u;" for d in order.loops]
-    items = [{d: order.of_item(d, i) * times[d] for d in order.loops} for i in range(order.items)]
+    order = boxes.reads
+    spots = Spots(boxes, order, held, "in_strides", 2, boxes.read_run)
+    items = [{d: spots.more(d, i) for d in order.loops} for i in range(order.items)]
     spot = [f"c{d} * {held[d]}u" for d in order.loops]
     stores = []
     for i, item in enumerate(items):
-        here = [f"c{d} + {item[d]}u < {boxes.filled[d]}u" for d in order.loops if order.leaves(d)]
         at = sum(n * held[d] for d, n in item.items()) // 2
-        stores.append(when(all_of(here), f"held[spot + {at}u] = values.v{i};"))
+        stores.append(when(spots.is_held(i), f"held[spot + {at}u] = values.v{i};"))
     return [
-        *read_pairs(boxes, lanes, items),
+        *read_pairs(boxes, spots.lanes(), items),
         "fn hold(values: Values, lane: u32) {",
-        *lanes,
+        *spots.lanes(),
         f"  let spot = ({sum_of(spot)}) / 2u;",
         *stores,
         "}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from dmlgpu.plan.box_text import Spots, all_of, either, sum_of, when
+from dmlgpu.plan.box_text import Spots, all_of, either, in_run, sum_of, when
 from dmlgpu.plan.boxes import Boxes
 from dmlgpu.plan.dispatch import of_eight
 
@@ -142,7 +142,9 @@ def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
 
         def half(k: str, more: int = more) -> str:
             along = f"(n - 1u - ({k}))" if is_backward else f"({k})"
-            return sum_of([f"spot + {more}u", *_in_run(boxes, held, along)])
+            # Numbers are held side by side, without a gap from row to row.
+            rows_apart = run if boxes.in_words else run[:1]
+            return sum_of([f"spot + {more}u", *in_run(boxes, held, rows_apart, along)])
 
         own = f"k{i}", f"k{i} + 1u"
         if not all_pairs:
@@ -177,18 +179,6 @@ def _pairs_put(boxes: Boxes, held: tuple[int, ...], whole: bool) -> list[str]:
         *stores,
         *ends,
     ]
-
-
-def _in_run(boxes: Boxes, held: tuple[int, ...], k: str) -> list[str]:
-    """Where element `k` of a run is held, from its first one on."""
-    *inner, last = boxes.write_run
-    if not boxes.in_words:  # side by side, without a gap
-        return [f"{k} * {held[boxes.write_run[0]]}u"]
-    terms = []
-    for d in inner:
-        terms.append(f"{k} % {boxes.filled[d]}u * {held[d]}u")
-        k = f"({k} / {boxes.filled[d]}u)"
-    return [*terms, f"{k} * {held[last]}u"]
 
 
 def keep(boxes: Boxes, held: tuple[int, ...]) -> list[str]:

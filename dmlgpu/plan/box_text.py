@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -18,7 +18,7 @@ def sum_of(terms: Sequence[str]) -> str:
     return " + ".join(terms) or "0u"
 
 
-def all_of(conditions: Sequence[str]) -> str:
+def all_of(conditions: Iterable[str]) -> str:
     """Conditions that hold together, in WGSL."""
     return " && ".join(conditions)
 
@@ -86,7 +86,7 @@ class Spots:
 
     def is_inside(self, item: int) -> str:
         """Whether an item is an element of the tensor."""
-        return " && ".join(
+        return all_of(
             f"{self.along(d, item)} < {self.left(d)}"
             for d in self.order.loops
             if not self.whole or self.order.leaves(d)
@@ -94,7 +94,7 @@ class Spots:
 
     def is_held(self, item: int) -> str:
         """Whether an item is in the box."""
-        return " && ".join(
+        return all_of(
             f"{self.along(d, item)} < {self.size(d)}u"
             for d in self.order.loops
             if self.order.leaves(d)
@@ -132,11 +132,18 @@ class Spots:
         more = sum(self.more(d, item) * self.held[d] for d in others)
         if not self._is_run(first):
             return f"spot + {more + (self.more(first, item) + element) * self.held[first]}u"
-        rest, terms = f"(c{first} + {self.more(first, item) + element}u)", [f"spot + {more}u"]
-        for k in self.run[:-1]:
-            terms.append(f"{rest} % {self.boxes.filled[k]}u * {self.held[k]}u")
-            rest = f"{rest} / {self.boxes.filled[k]}u"
-        return sum_of([*terms, f"{rest} * {self.held[self.run[-1]]}u"])
+        number = f"(c{first} + {self.more(first, item) + element}u)"
+        return sum_of([f"spot + {more}u", *in_run(self.boxes, self.held, self.run, number)])
+
+
+def in_run(boxes: Boxes, held: tuple[int, ...], run: tuple[int, ...], k: str) -> list[str]:
+    """Where element `k` of a run is held, from its first one on, as terms of a sum."""
+    *inner, last = run
+    terms = []
+    for d in inner:
+        terms.append(f"{k} % {boxes.filled[d]}u * {held[d]}u")
+        k = f"{k} / {boxes.filled[d]}u"
+    return [*terms, f"{k} * {held[last]}u"]
 
 
 def read(boxes: Boxes, lanes: list[str], items: Sequence[Mapping[int, int]]) -> list[str]:
@@ -271,6 +278,12 @@ class Lines:
         item, beside = divmod(j, self.boxes.lines_each)
         own = self.boxes.down.of_item(d, item)
         return 2 * own + beside if d == self.boxes.pair else own
+
+    def items(self) -> list[dict[int, int]]:
+        """What the lines and steps add to coordinates, of an element each or of a word of two."""
+        every = self.every[:: self.boxes.lines_each]
+        own = [{d: self.more(d, j) for d in self.boxes.own} for j in every]
+        return [{**line, self.boxes.axis: t} for line in own for t in range(self.steps)]
 
     def declared(self, axis_times: int = 1) -> list[str]:
         """Coordinates of the first line, and of the part, or of its first step."""

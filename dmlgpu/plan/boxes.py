@@ -85,9 +85,9 @@ class Boxes:
         across = [self.box[d] for d in (near_in, near_out) if d != self.axis]
         along_input = self.dims[near_in].source == 1
         whole = all(n % 2 == 0 or n >= ODD_LINES for n in across) and self.begins_on_words
-        is_short = near_out == self.axis and (self.is_one or self.reads_lines)
-        is_short = is_short or near_in in (near_out, self.axis)
-        return self.in_pairs and along_input and whole and is_short
+        is_short = self.is_one or self.reads_lines
+        has_two = near_in in (near_out, self.axis) or (near_out == self.axis and is_short)
+        return self.in_pairs and along_input and whole and has_two
 
     @cached_property
     def pair(self) -> int | None:
@@ -305,6 +305,27 @@ class Boxes:
         fits = self.lines * (self.box[-1] + kept) <= self.room
         is_held = not self.writes_lines and not (self.in_pairs and self.begins_on_words)
         return kept if walks and whole and fits and is_held else 0
+
+    @property
+    def on_lines(self) -> Access:
+        """Elements that those who add them up reach together."""
+        each = (2 if d == self.pair else 1 for d in range(self.axis))
+        return self.down, (self.axis,), (*each, self.box[-1] // self.parts)
+
+    @property
+    def on_input(self) -> Access:
+        """Elements that are held together as they are read."""
+        return self.reads, self.read_run, self._groups(self.read_run[0], self.wide)
+
+    @property
+    def on_output(self) -> Access:
+        """Elements that are taken together to be written."""
+        near = self.write_run[0]
+        return self.writes, self.write_run, self._groups(near, 2 if self.in_pairs else 1)
+
+    def _groups(self, near: int, of: int) -> tuple[int, ...]:
+        """Elements of each loop that a lane has: `of` along one."""
+        return tuple(of if d == near else 1 for d in range(len(self.dims)))
 
     @cached_property
     def reads(self) -> Order:
@@ -605,6 +626,11 @@ def _along(
 Access = tuple[Order, tuple[int, ...], tuple[int, ...]]
 
 
+def reach_of(box: Sequence[int], held: Sequence[int]) -> int:
+    """Elements from the first of a box to its last, where it is held by these steps."""
+    return 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True))
+
+
 @lru_cache(maxsize=256)
 def held_steps(
     box: tuple[int, ...],
@@ -639,7 +665,7 @@ def held_steps(
         for d, pad in zip(loops, (*pads, 0), strict=True):
             held[d] = step
             step = (-(-step * box[d] // in_word) + pad) * in_word
-        if 1 + sum((b - 1) * h for b, h in zip(box, held, strict=True)) > room:
+        if reach_of(box, held) > room:
             continue
         conflicts = 0
         for lanes_at in spots:

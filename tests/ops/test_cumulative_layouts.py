@@ -246,6 +246,13 @@ def wanted(values: Any, axis: int, product: bool, backward: bool, exclusive: boo
     return (np.flip(made, axis) if backward else made).astype(values.dtype)
 
 
+def few_values(source: dml.TensorDesc, order: Sizes) -> tuple[Any, bytes]:
+    """Values whose sums are exact, and the bytes of a tensor that lies in memory in that order."""
+    values = np.random.default_rng(6).integers(0, 3, source.sizes).astype(source.data_type.numpy)
+    laid = np.ascontiguousarray(values.transpose(order)).tobytes()
+    return values, laid.ljust(source.total_tensor_size_in_bytes, b"\0")
+
+
 def check(device: dml.Device, random: np.random.Generator, data_type: T, sizes: Sizes) -> list[str]:
     """One scan of random layouts, exact in any order of additions; the kernels it took."""
     rank = len(sizes)
@@ -364,8 +371,7 @@ def test_lines_that_a_box_holds_are_not_walked(
     monkeypatch.setattr(scan, "WORTH_BOXES", 1)
     source = strided(T[data_type], sizes, (1, 0))
     output = strided(T[data_type], sizes, (0, 1), gap)
-    values = np.random.default_rng(6).integers(0, 3, sizes).astype(source.data_type.numpy)
-    laid = np.ascontiguousarray(values.T).tobytes()
+    values, laid = few_values(source, (1, 0))
     asked = {"axis_direction": int(backward), "has_exclusive_sum": exclusive}
     with as_gpu(device) as gpu:
         op = gpu.compile(running("sum", source, 1, output, **asked))
@@ -401,9 +407,7 @@ def test_halves_beside_a_run_stay(
     monkeypatch.setattr(scan, "WORTH_BOXES", 1)
     source = strided(T.UINT16, sizes, order)
     output = strided(T.UINT16, sizes, tuple(range(len(sizes))), gap)
-    values = np.random.default_rng(6).integers(0, 3, sizes).astype(np.uint16)
-    laid = np.ascontiguousarray(values.transpose(order)).tobytes()
-    laid = laid.ljust(source.total_tensor_size_in_bytes, b"\0")
+    values, laid = few_values(source, order)
     before = np.full(output.total_tensor_size_in_bytes // 2 + 8, 0xABCD, np.uint16)
     expected = before.copy()
     view = np.lib.stride_tricks.as_strided(
@@ -449,9 +453,7 @@ def test_halves_are_held_as_words(
 ) -> None:
     monkeypatch.setattr(scan, "WORTH_BOXES", 1)
     source = strided(T[data_type], sizes, order)
-    values = np.random.default_rng(6).integers(0, 3, sizes).astype(source.data_type.numpy)
-    laid = np.ascontiguousarray(values.transpose(order)).tobytes()
-    laid = laid.ljust(source.total_tensor_size_in_bytes, b"\0")
+    values, laid = few_values(source, order)
     asked = {"axis_direction": int(backward), "has_exclusive_sum": exclusive}
     with as_gpu(device) as gpu:
         op = gpu.compile(running("sum", source, axis, **asked))
@@ -495,8 +497,7 @@ def test_walks_along_the_output_write_whole_sectors(
     source = strided(T[data_type], sizes, (1, 0))
     # Lines begin anywhere in a sector, odd ones behind the end of the one before.
     output = strided(T[data_type], sizes, (0, 1), gap=0 if sizes[1] % 2 else 3)
-    values = np.random.default_rng(6).integers(0, 3, sizes).astype(source.data_type.numpy)
-    laid = np.ascontiguousarray(values.T).tobytes().ljust(source.total_tensor_size_in_bytes)
+    values, laid = few_values(source, (1, 0))
     with as_gpu(device) as gpu:
         op = gpu.compile(running("sum", source, 1, output, axis_direction=int(backward)))
         *_, last = op.plan.dispatches
