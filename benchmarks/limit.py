@@ -1,6 +1,6 @@
 """The limit that frac is measured against: the adapter's own copy, and its own bare gather.
 
-Both run in the same process and through the same timestamps as the operators.
+Both run in the same process and by the same clock as the operators.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.problem import Array, Problem
 from benchmarks.rivals import Numpy
 from benchmarks.workload import room
 from dmlgpu.measure.roofline import Kernel, copy_kernel
-from dmlgpu.measure.timing import Pace, time_gpu
+from dmlgpu.measure.timing import Call, Pace, Timed, time_gpu
 
 GATHER = """
 @group(0) @binding(0) var<storage, read> source: array<SOURCE>;
@@ -98,12 +98,16 @@ class Limit:
         return self.factor * self.once()
 
 
+Clock = Callable[[dml.Device, Call, Pace], Timed]
+
+
 class Limits:
     """Rooflines of problems on one device."""
 
-    def __init__(self, device: dml.Device, pace: Pace) -> None:
+    def __init__(self, device: dml.Device, pace: Pace, clock: Clock = time_gpu) -> None:
         self._device = device
         self._pace = pace
+        self._clock = clock
         self._is_cpu = device.adapter.kind == "cpu"
         self._copies: dict[int, Limit] = {}
         self._gathers: dict[Any, Limit] = {}
@@ -117,14 +121,18 @@ class Limits:
 
     def _limit(self, kernel: Kernel, tensors: Iterable[dml.Tensor]) -> Limit:
         """A limit that keeps a kernel and its tensors, or only the best of three times."""
-        time = partial(self._time, kernel, tuple(tensors))
+        time = partial(self._seconds, kernel, tuple(tensors))
         if self._is_cpu:
             return Limit(time)
         best = min(time() for _ in range(3))
         return Limit(lambda: best)
 
-    def _time(self, kernel: Kernel, _kept: tuple[dml.Tensor, ...]) -> float:
-        return time_gpu(self._device, kernel, self._pace).seconds
+    def time(self, call: Call) -> Timed:
+        """Times a call as limits are timed."""
+        return self._clock(self._device, call, self._pace)
+
+    def _seconds(self, kernel: Kernel, _kept: tuple[dml.Tensor, ...]) -> float:
+        return self.time(kernel).seconds
 
     def _copy(self, nbytes: int) -> Limit:
         if nbytes not in self._copies:

@@ -19,7 +19,7 @@ from benchmarks.problem import Array, Problem
 from benchmarks.rivals import Library, arrays, differs
 from benchmarks.workload import Case, shrunk
 from benchmarks.workloads import FAMILY_OF
-from dmlgpu.measure.timing import Pace, Timed, time_gpu, time_wall
+from dmlgpu.measure.timing import Pace, Timed, time_wall
 
 CHECK_ALL = 64 << 20  # bytes: larger outputs are compared in windows
 WINDOW = 64 << 10
@@ -184,7 +184,7 @@ def measure(
                 "timed_by": best.timed.by,
                 "where": library.where,
             }
-    limit, timed = side_by_side(device, run, limits, case, pace, data)
+    limit, timed = side_by_side(run, limits, case, data)
     numpy_ms = found.pop("NumPy", {}).get("ms")
     return Row(
         workload=case.workload.name,
@@ -226,12 +226,10 @@ def reference(problem: Problem, data: Data, judge: Library | None) -> list[Array
     return [judge.host(array) for array in arrays(call())]
 
 
-def side_by_side(
-    device: dml.Device, run: Prepared, limits: Limits, case: Case, pace: Pace, data: Data
-) -> tuple[float, Timed]:
+def side_by_side(run: Prepared, limits: Limits, case: Case, data: Data) -> tuple[float, Timed]:
     """Seconds of the limit, and the case's time: of several pairs, the one in the middle."""
     limit = limits.of(run.problem, case.size, run.traffic, data)
-    pairs = [(limit.seconds(), time_gpu(device, run, pace)) for _ in range(limits.looks)]
+    pairs = [(limit.seconds(), limits.time(run)) for _ in range(limits.looks)]
     pairs.sort(key=lambda pair: _ratio(pair[0], pair[1].seconds))
     return pairs[len(pairs) // 2]
 

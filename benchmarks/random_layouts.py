@@ -3,8 +3,10 @@
 Every kind of work is drawn over ranks, orders of axes, windows, steps, reversals, broadcasts,
 element widths and sizes; what comes out is a distribution of frac, the share of the adapter's own
 copy, with the worst descriptions in words. `alike` is the share of a copy of as many bytes, which
-pays for the same launch. PyTorch, which keeps the layout of its operands where it can, writes
-packed results here as well. Without --json or --save the file goes to build/bench/.
+pays for the same launch. All are timed over many calls that are queued, by the host's clock, until
+the last one is done: that is what a program pays. PyTorch, which keeps the layout of its operands
+where it can, writes packed results here as well. Without --json or --save the file goes to
+build/bench/.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from benchmarks.rivals import Library, rivals
 from benchmarks.workload import Case, Operand, Shape, Workload
 from benchmarks.workloads import MOVED, SUMMED, windowed
 from dmlgpu.cli.progress import Progress
-from dmlgpu.measure.timing import Pace
+from dmlgpu.measure.timing import Call, Pace, Timed, time_queued
 
 MIB = 1 << 20
 BYTES = {"cpu": 2 * MIB}  # least bytes of the larger side of a case, by kind of adapter
@@ -234,7 +236,7 @@ class Found:
 
     description: str
     traffic_bytes: int
-    gpu_ms: float
+    ms: float
     frac: float
     alike: float
     torch_ms: float | None
@@ -267,7 +269,7 @@ class Measuring:
         self._device = device
         self._others = others
         self._pace = pace
-        self._limits = Limits(device, pace)
+        self._limits = Limits(device, pace, _queued)
         self._data = Data(device, [_problem(one) for one in self.asked])
         self._dtype = ""
 
@@ -284,12 +286,16 @@ class Measuring:
         torch_ms = None
         for library in self._others:
             if library.name == "PyTorch" and library.where == "cuda":
-                best = library.best(problem, data, [], self._pace)
+                best = library.best(problem, data, [], self._pace, queued=True)
                 torch_ms = None if best is None else 1e3 * best.timed.seconds
-        limit, timed = side_by_side(self._device, run, self._limits, case, self._pace, data)
+        limit, timed = side_by_side(run, self._limits, case, data)
         alike = self._limits.of(problem, "cache", run.traffic, data).seconds()
         frac, alike = (x / timed.seconds if timed.seconds else 0.0 for x in (limit, alike))
         return Found(asked.name, run.traffic, 1e3 * timed.seconds, frac, alike, torch_ms, said)
+
+
+def _queued(device: dml.Device, call: Call, pace: Pace) -> Timed:
+    return time_queued(call, device.wait, pace)
 
 
 def _problem(asked: Workload) -> Problem:
@@ -299,7 +305,7 @@ def _problem(asked: Workload) -> Problem:
 def distribution(found: Sequence[Found]) -> dict[str, Any]:
     """The figures of a kind."""
     fracs = [one.frac for one in found]
-    rivals_ = [(one.gpu_ms, one.torch_ms) for one in found if one.torch_ms]
+    rivals_ = [(one.ms, one.torch_ms) for one in found if one.torch_ms]
     behind = [mine > LEVEL * theirs for mine, theirs in rivals_]
     worst = sorted(found, key=lambda one: one.frac)[:WORST]
     return {
@@ -372,7 +378,7 @@ def run(device: dml.Device, args: argparse.Namespace) -> int:
                 progress.done(f"FAILED {failures[-1]}")
                 continue
             found.append(one)
-            behind = f", PyTorch {one.torch_ms / one.gpu_ms:4.2f}" if one.torch_ms else ""
+            behind = f", PyTorch {one.torch_ms / one.ms:4.2f}" if one.torch_ms else ""
             progress.done(f"frac {one.frac:4.2f}{behind}  {one.description}")
         if found:
             entry["kinds"][kind] = distribution(found)

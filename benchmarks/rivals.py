@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.data import Data, strided
 from benchmarks.problem import Array, Layout, Problem
-from dmlgpu.measure.timing import Call, Pace, Timed, time_wall, warm_up
+from dmlgpu.measure.timing import Call, Pace, Timed, time_queued, time_wall, warm_up
 
 SAMPLES = 1000  # elements of a rival's result that are compared with the reference
 HEAD_START = 4_000_000  # GPU cycles: enough for the host to queue a timed region
@@ -93,6 +93,10 @@ class Library:
         """Time of one call."""
         return time_wall(call, pace)
 
+    def time_queued(self, call: Call, pace: Pace) -> Timed:
+        """Time of a call among others that are queued."""
+        return time_queued(call, self.synchronize, pace)
+
     def take(self, flat: Array, layout: Layout) -> Any:
         """An operand, kept for the next case that uses its array; positions become int64."""
         if id(flat) not in self._taken:
@@ -120,15 +124,22 @@ class Library:
         return made
 
     def best(
-        self, problem: Problem, data: Data, expected: Sequence[Array], pace: Pace
+        self,
+        problem: Problem,
+        data: Data,
+        expected: Sequence[Array],
+        pace: Pace,
+        *,
+        queued: bool = False,
     ) -> Best | None:
         """The fastest expression, each checked at random positions; None where there is none."""
         found = []
+        time = self.time_queued if queued else self.time
         for how in problem.workload.expressions(self.name):
             call = self.call(how, problem, data)
             if expected:
                 self.check(how, call(), expected, problem.workload.within)
-            found.append(Best(self.time(call, pace), how))
+            found.append(Best(time(call, pace), how))
         return min(found, key=lambda best: best.timed.seconds, default=None)
 
     def check(self, how: str, result: Any, expected: Sequence[Array], within: float) -> None:

@@ -16,9 +16,9 @@ from support.commands import is_one_sentence, run
 
 import dmlgpu as dml
 from dmlgpu.cli import bench, cases
-from dmlgpu.measure import roofline
+from dmlgpu.measure import roofline, timing
 from dmlgpu.measure.roofline import copy_kernel, copy_rate
-from dmlgpu.measure.timing import Pace, Timed, time_gpu
+from dmlgpu.measure.timing import Pace, Timed, time_gpu, time_queued
 
 ROOT = Path(__file__).resolve().parent.parent
 Capture = pytest.CaptureFixture[str]
@@ -164,3 +164,25 @@ def test_times_say_whose_clock_they_are(
     assert timed.by == ("timestamps" if has_timestamps else "wall")
     monkeypatch.setattr(device.context.gpu, "has_timestamps", False)
     assert time_gpu(device, lambda: dml.cumulative_summation(x, 0), pace).by == "wall"
+
+
+@pytest.mark.parametrize(("each", "rows"), [(0.001, [20, 20, 20]), (0.7, [1, 1])])
+def test_queued_calls_are_timed_together(
+    monkeypatch: pytest.MonkeyPatch, each: float, rows: list[int]
+) -> None:
+    """Work is done when it is waited for; of slow calls fewer rows are timed."""
+    now, queued, done = [0.0], [0], []
+
+    def call() -> None:
+        queued[0] += 1
+
+    def wait() -> None:
+        now[0] += each * queued[0]
+        done.append(queued[0])
+        queued[0] = 0
+
+    monkeypatch.setattr(timing, "perf_counter", lambda: now[0])
+    timed = time_queued(call, wait, Pace(0.0, 3))
+    assert (timed.by, timed.seconds) == ("queued", pytest.approx(each))
+    assert done[-len(rows) :] == rows
+    assert len(done) == 2 + len(rows)  # one that compiles, one that warms up

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 from weakref import WeakSet
 
@@ -253,3 +254,37 @@ def test_a_device_with_work_is_not_idle(device: dml.Device) -> None:
     assert private.poll(device.wgpu_device) is False
     assert results[-1][-1, -1].item() == 1 << 18
     assert private.poll(device.wgpu_device) is True
+
+
+@pytest.mark.parametrize(
+    ("kind", "milliseconds", "pauses"),
+    [("DiscreteGPU", 10, False), ("DiscreteGPU", 100, True), ("CPU", 10, True)],
+)
+def test_a_gpu_is_asked_without_pauses_for_milliseconds(
+    monkeypatch: pytest.MonkeyPatch, kind: str, milliseconds: int, pauses: bool
+) -> None:
+    """Each pause may make the end of the work known so much later: never more than a 32nd."""
+    now = [0.0]
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        assert seconds <= now[0] / 32
+        slept.append(seconds)
+        now[0] += seconds
+
+    def poll(_: Any) -> bool:
+        now[0] += 1e-4
+        if now[0] > milliseconds / 1e3:
+            question.answer.append(private.SUCCESS)
+        return False
+
+    clock = SimpleNamespace(perf_counter=lambda: now[0], sleep=sleep)
+    question = private.Question(
+        SimpleNamespace(adapter=SimpleNamespace(info={"adapter_type": kind}))  # type: ignore[arg-type]
+    )
+    monkeypatch.setattr(private, "time", clock)
+    monkeypatch.setattr(private, "poll", poll)
+    monkeypatch.setattr(private, "is_destroyed", lambda _: False)
+    with question:
+        question.wait("waiting for the GPU")
+    assert bool(slept) == pauses

@@ -42,8 +42,10 @@ Bytes = npt.NDArray[np.uint8]
 READ, WRITE = 1, 2  # WGPUMapMode
 SUCCESS = 1  # WGPUMapAsyncStatus and WGPUQueueWorkDoneStatus
 # Seconds of asking without a pause, on a GPU: the shortest pause lasts 60 us, a small read half of
-# that. Then pauses grow with the time waited. A CPU has better things to do.
-SPIN = 1e-3
+# that, and pauses make the end of some milliseconds of work known up to half of one too late. Then
+# pauses grow with the time waited, to this part of it. A CPU has better things to do.
+SPIN = 20e-3
+PAUSE = 1 / 32
 LONGEST_PAUSE = 500e-6
 LAST_WAIT = 10.0  # seconds that the end of the program waits for other threads' questions
 # Times a device says it has nothing to do, and seconds, before an answer is taken for lost.
@@ -423,7 +425,7 @@ class Question:
             idle += poll(self._device)
             waited = time.perf_counter() - began
             if not self.answer and waited >= spin:
-                time.sleep(min(waited / 8, LONGEST_PAUSE))
+                time.sleep(min(PAUSE * waited, LONGEST_PAUSE))
         if self.answer and self.answer[0] != SUCCESS:
             if is_destroyed(self._device):
                 raise DeviceLostError(f"the GPU device was lost while {what}")

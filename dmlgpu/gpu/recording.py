@@ -33,7 +33,7 @@ from dmlgpu.gpu.private import submit_once
 
 BATCH_LIMIT = 256  # dispatches and copies recorded before they are submitted
 BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted, at first
-MOST_BYTES = {True: BATCH_BYTES, False: 4 << 30}  # later, by whether the adapter is a CPU
+MOST_BYTES = {True: BATCH_BYTES, False: 16 << 30}  # later, by whether the adapter is a CPU
 READ = "read"  # the name of a copy to the host
 
 
