@@ -159,51 +159,108 @@ def is_dense(scan: Scan) -> bool:
 PIECES_ACROSS = 32  # fewest of a row for which neighbours read neighbours, where not units
 # Pieces in 16 bytes, by the snippet that takes them: the first that rows are whole numbers of.
 PIECES = {"columns_of_units": 1, "columns_of_pairs": 2, "columns_of_words": 4}
+FRAMES = "columns_in_frames"  # takes rows of words or halves by whole units
+WIDTH = 8  # units across a tile of columns
+FRAME_ENDS = 2  # units of a frame that are not its own
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Neighbouring lines that lie side by side, taken 16 bytes at a time.
 
-    In the `scan` all numbers are pieces: units, or pairs of words or words where rows are no more.
+    In the `scan` all numbers are pieces: units, or what rows are whole numbers of.
     """
 
     scan: Scan
     snippet: str
+    per_unit: int  # pieces
+    width: int = WIDTH  # units across a tile
 
     @property
     def pieces(self) -> int:
-        """Units, pairs of words, or words of all lines."""
+        """Units, pairs of words, words or halves of all lines."""
         return count(self.scan.lines)
 
     @property
     def units(self) -> int:
         """Invocations that take 16 bytes each."""
-        return -(-self.pieces // PIECES[self.snippet])
+        return -(-self.pieces // self.per_unit)
+
+    @property
+    def row(self) -> int:
+        """Pieces side by side."""
+        return self.scan.lines[-1].size
+
+    @property
+    def tiles_of_row(self) -> int:
+        """Frames that take a row."""
+        return -(-self.row // (self.per_unit * (self.width - FRAME_ENDS)))
+
+    @property
+    def tiles_across(self) -> int:
+        """Tiles side by side."""
+        if self.snippet == FRAMES:
+            return self.pieces // self.row * self.tiles_of_row
+        return -(-self.units // self.width)
+
+    @property
+    def in_units(self) -> int:
+        """16-byte units of the input."""
+        scan = self.scan
+        loops = [*((d.size, d.source) for d in scan.lines), (scan.axis_size, scan.in_step)]
+        last = scan.in_base + sum((size - 1) * max(0, step) for size, step in loops)
+        return last // self.per_unit + 1
 
 
 def columns_of(scan: Scan) -> Columns | None:
     """The columns of a scan along an outer axis; None where lines are not side by side."""
-    *outer, last = scan.lines
+    last = scan.lines[-1]
     if (last.source, last.out) != (1, 1):
         return None
+    for snippet, per_unit in PIECES.items():
+        least = PIECES_ACROSS if per_unit > 1 else 1
+        made = _in_pieces(scan, 128 // per_unit)
+        if made is not None and made.lines[-1].size >= least:
+            return Columns(made, snippet, per_unit)
+    return None
+
+
+def columns_in_frames(scan: Scan, width: int) -> Columns | None:
+    """The columns of a scan in frames of so many units, which are no more than a subgroup's lanes.
+
+    Where rows begin within words, the last word is written with the beginning of the next row, so
+    they must follow each other.
+    """
+    last = scan.lines[-1]
+    if (last.source, last.out) != (1, 1):
+        return None
+    made, per_unit = _in_pieces(scan, 32), 4
+    if made is None and scan.bits == 16 and scan.alone and len(scan.lines) == 1:
+        layout = (scan.in_base, scan.out_base, scan.in_step, scan.out_step)
+        made, per_unit = (scan if layout == (0, 0, last.size, last.size) else None), 8
+    if made is None or last.size * scan.bits < 32 * PIECES_ACROSS:
+        return None
+    return Columns(made, FRAMES, per_unit, width)
+
+
+def _in_pieces(scan: Scan, bits: int) -> Scan | None:
+    """A scan of columns in pieces of so many bits; None where rows are no whole numbers of them."""
+    *outer, last = scan.lines
     strides = [n for d in outer for n in (d.source, d.out)]
     edges = [scan.in_base, scan.out_base, scan.in_step, scan.out_step, last.size, *strides]
-    for snippet, pieces in PIECES.items():
-        bits, least = 128 // pieces, PIECES_ACROSS if pieces > 1 else 1
-        if any(n * scan.bits % bits for n in edges) or last.size * scan.bits < bits * least:
-            continue
-        lines = [d.scaled(scan.bits, bits) for d in outer]
-        made = replace(
-            scan,
-            lines=(*lines, Dim(last.size * scan.bits // bits, 1, 1)),
-            in_base=scan.in_base * scan.bits // bits,
-            in_step=scan.in_step * scan.bits // bits,
-            out_base=scan.out_base * scan.bits // bits,
-            out_step=scan.out_step * scan.bits // bits,
-        )
-        return Columns(made, snippet)
-    return None
+    if any(n * scan.bits % bits for n in edges):
+        return None
+    return replace(
+        scan,
+        lines=(
+            *(d.scaled(scan.bits, bits) for d in outer),
+            Dim(last.size * scan.bits // bits, 1, 1),
+        ),
+        in_base=scan.in_base * scan.bits // bits,
+        in_step=scan.in_step * scan.bits // bits,
+        out_base=scan.out_base * scan.bits // bits,
+        out_step=scan.out_step * scan.bits // bits,
+    )
 
 
 def walks(scan: Scan) -> tuple[tuple[int, ...], list[Walk]]:

@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan import box_code, boxes
-from dmlgpu.plan.dispatch import LOOKS, Adapter, Dispatch, Plan
+from dmlgpu.plan.dispatch import LOOKS, Adapter, Dispatch, Plan, Value
 from dmlgpu.plan.lines import (
+    FRAMES,
     PIECES,
+    Columns,
     Scan,
     along_lines,
     arithmetic,
+    columns_in_frames,
     columns_of,
     fits_packed,
     fits_units,
@@ -29,7 +32,6 @@ from dmlgpu.plan.traffic import all_read, bytes_written
 # Numbers that the shaders share, or that drivers and devices set.
 ROUNDS = 4  # 16-byte units of a lane, as in scan/rows.wgsl, groups.wgsl and tile_sum.wgsl
 BATCHES = 4  # of steps, in one turn of the loop in scan/columns.wgsl
-TILE_COLUMNS = 8  # units across a tile, as in scan/columns_chain.wgsl
 STREAM_FAN = 32  # tiles of a block, and blocks of a superblock, in scan/stream.wgsl
 TICKETS = (1 << 20) - 256  # of one call, as in publish.wgsl; a grid may be a few more
 WAITING_LANES = 32  # fewest lanes of a subgroup that a kernel which waits is made for
@@ -46,8 +48,10 @@ COLUMNS_WG = 128
 COLUMNS_BATCH = 2  # steps that a column loads together; 4 below WALKERS columns, on a CPU none
 CHAIN_STEPS = 64  # fewest steps worth a tile of columns, and as many columns per step
 TILE_SHAPES = {16: (128, 28), 32: (256, 16), 64: (256, 12)}  # by bits: WG_SIZE, STEPS
+TILE_WIDTHS = (16, 8)  # units across tiles in frames; of equal ones the first
+FRAME_WIDTHS = (8, 16, 32, 64)  # lanes of subgroups that walk in frames
 TILE_BLOCK = 16  # tiles down that are added up together
-TILES_ACROSS = 32  # from which each tile just waits for the one above
+UNITS_ACROSS = 256  # of all tiles, from which each just waits for the one above
 GROUP_WG = 256
 FEW_LINES = 256  # fewer lines do not fill a GPU with a workgroup each
 ALONE_TILES = 4  # tiles that one workgroup scans sooner than several do in three passes
@@ -120,10 +124,19 @@ class Shape:
 
         On a CPU whole units alone: there, words of four columns are no faster than a walk.
         """
-        found = columns_of(self.scan)
+        found = _walked_columns(self.scan, self.adapter)
         if found is None or (self.on_cpu and found.snippet != "columns_of_units"):
             return 0
         return found.units
+
+    @property
+    def suits_tiles(self) -> bool:
+        """Whether columns are few and long enough for tiles that wait for each other."""
+        found = _tiled_columns(self.scan, self.adapter) if self.waits else None
+        if found is None or found.units >= WALKERS // (1 if found.snippet == FRAMES else 2):
+            return False
+        is_long = self.steps >= max(CHAIN_STEPS, found.units // CHAIN_STEPS)
+        return is_long and _tiles(self.scan, found).number <= TICKETS
 
     @property
     def steps(self) -> int:
@@ -184,12 +197,7 @@ CHOICES: tuple[Choice, ...] = (
     ),
     (lambda s: s.on_cpu, "walk", "a software adapter's subgroups are a few lanes of one core"),
     (
-        lambda s: (
-            s.waits
-            and 0 < s.columns < WALKERS // 2
-            and s.steps >= max(CHAIN_STEPS, s.columns // CHAIN_STEPS)
-            and _tiles(s.scan, s.columns).number <= TICKETS
-        ),
+        lambda s: s.suits_tiles,
         "columns_chain",
         "cumsum axis 0 float32 cache: 8 us instead of 22; bandwidth: 0.95 of a copy",
     ),
@@ -245,11 +253,15 @@ def _suits_boxes(scan: Scan, adapter: Adapter, largest: int) -> bool:
     if adapter.is_cpu or not WORTH_BOXES <= largest <= adapter.max_binding or scan.axis_size == 1:
         return False
     columns = columns_of(scan)
+    across = scan.lines[-1].size * scan.bits
+    in_units = columns is not None and columns.snippet == "columns_of_units"
+    if not in_units and across >= boxes.RUN:
+        walked = _walked_columns(scan, adapter)
+        if Shape(scan, adapter).suits_tiles or (walked and walked.snippet == FRAMES):
+            return False
     if columns is not None:
-        across = scan.lines[-1].size * scan.bits
-        in_units = columns.snippet == "columns_of_units"
         if in_units or across < boxes.RUN:
-            few = columns.units < TILES_ACROSS * TILE_COLUMNS  # tiles would be added up in blocks
+            few = columns.units < UNITS_ACROSS  # tiles would be added up in blocks
             is_thin = count(scan.lines) < THIN if in_units else few
             return across < SECTORS or is_thin
         several = scan.bits * PIECES[columns.snippet] < 128  # elements of a piece; boxes take one
@@ -298,7 +310,8 @@ def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
     if _suits_boxes(scan, adapter, largest):
         return _in_boxes(scan, adapter, largest)
     made = _in_parts(scan, adapter, largest)
-    if not (made.shared or fits_packed(scan)):
+    framed = any(d.slots.get("columns") == FRAMES for d in made.dispatches)
+    if not (made.shared or framed or fits_packed(scan)):
         return made
     alone, patient = replace(scan, alone=False), replace(adapter, forward_progress=False)
     make = _in_boxes if _suits_boxes(alone, patient, largest) else _in_parts
@@ -357,7 +370,7 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
     if kernel == "rows":
         return Plan((_rows(scan, adapter),))
     if kernel == "columns":
-        return Plan((_columns(scan, is_cpu=adapter.is_cpu),))
+        return Plan((_columns(scan, adapter),))
     waits = {"columns_chain": _columns_chain, "stream": _stream}.get(kernel)
     if waits is None:
         scratch: dict[str, int] = {}
@@ -389,19 +402,63 @@ def _rows(scan: Scan, adapter: Adapter) -> Dispatch:
     return Dispatch("scan/rows", groups, params, bindings, slots, constants)
 
 
-def _columns(scan: Scan, *, is_cpu: bool) -> Dispatch:
+def _columns(scan: Scan, adapter: Adapter) -> Dispatch:
     """An invocation for each unit of neighbouring lines."""
-    columns = columns_of(scan)
+    columns = _walked_columns(scan, adapter)
     assert columns is not None
-    params = {**line_params(columns.scan), "columns": columns.pieces}
+    framed, is_cpu = columns.snippet == FRAMES, adapter.is_cpu
+    invocations = columns.tiles_across * columns.width if framed else columns.units
+    params = {**line_params(columns.scan), "columns": columns.pieces, **_frame_params(columns)}
     batch = COLUMNS_BATCH * (1 if is_cpu or columns.units >= WALKERS else 2)
     if is_cpu and scan.axis_size <= MAX_LOOP:
         batch = 0
-    constants = {"WG_SIZE": COLUMNS_WG, "BATCH": batch}
+    constants = {"WG_SIZE": COLUMNS_WG, "BATCH": batch, **_frame_constants(columns)}
     constants |= {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
-    bindings, groups = {"input": scan.input, "output": scan.output}, -(-columns.units // COLUMNS_WG)
-    slots = {**arithmetic(scan), "columns": columns.snippet}
+    bindings, groups = {"input": scan.input, "output": scan.output}, -(-invocations // COLUMNS_WG)
+    side = "side_in_subgroup" if framed else "side_in_workgroup"
+    slots = {**arithmetic(scan), "columns": columns.snippet, "side_by_side": side}
     return Dispatch("scan/columns", groups, params, bindings, slots, constants)
+
+
+def _walked_columns(scan: Scan, adapter: Adapter) -> Columns | None:
+    """Columns for invocations that walk all of the axis: in frames, of many narrow ones.
+
+    Not in place: a frame reads columns of the next one.
+    """
+    found = columns_of(scan)
+    lanes = adapter.subgroup_min if adapter.subgroup_min == adapter.subgroup_max else 0
+    suits = lanes in FRAME_WIDTHS and scan.bits < 64 and scan.alone and not adapter.is_cpu
+    if not suits or (found is not None and found.snippet == "columns_of_units"):
+        return found
+    framed = columns_in_frames(scan, lanes)
+    return framed if framed is not None and framed.units >= WALKERS else found
+
+
+def _tiled_columns(scan: Scan, adapter: Adapter) -> Columns | None:
+    """Columns for tiles that wait for each other: in frames, where rows are no whole units.
+
+    Of few elements of 64 bits, of which a unit has two, a frame has too much that is not its own.
+    """
+    found = columns_of(scan)
+    is_wide = scan.bits == 64 and found is not None and found.units < UNITS_ACROSS
+    if is_wide or (found is not None and found.snippet == "columns_of_units"):
+        return found
+    widths = [width for width in TILE_WIDTHS if width <= adapter.subgroup_min]
+    frames = [made for width in widths if (made := columns_in_frames(scan, width)) is not None]
+    return min(frames, key=lambda made: made.tiles_of_row * made.width, default=None)
+
+
+def _frame_params(columns: Columns) -> dict[str, Value]:
+    if columns.snippet != FRAMES:
+        return {}
+    tiles = {"columns": columns.tiles_across, "row_tiles": columns.tiles_of_row}
+    return {**tiles, "row": columns.row, "in_units": columns.in_units}
+
+
+def _frame_constants(columns: Columns) -> dict[str, int]:
+    if columns.snippet != FRAMES:
+        return {}
+    return {"COLUMNS": columns.width, "HALVES": int(columns.per_unit == 8)}
 
 
 def _status(scan: Scan, places: int) -> dict[str, int]:
@@ -425,26 +482,26 @@ class Tiles:
         return self.across * self.down
 
 
-def _tiles(scan: Scan, columns: int) -> Tiles:
+def _tiles(scan: Scan, columns: Columns) -> Tiles:
     """Tiles with no more steps than the axis needs, and few different numbers of those.
 
     Each number of steps is a pipeline of its own.
     """
     wg_size, steps = TILE_SHAPES[scan.bits]
-    needed = -(-scan.axis_size * TILE_COLUMNS // wg_size)
+    needed = -(-scan.axis_size * columns.width // wg_size)
     steps = min(steps, 1 << (needed - 1).bit_length())
-    return Tiles(wg_size, steps, -(-columns // TILE_COLUMNS), -(-needed // steps))
+    return Tiles(wg_size, steps, columns.tiles_across, -(-needed // steps))
 
 
-def _columns_chain(scan: Scan, _: Adapter) -> Plan:
+def _columns_chain(scan: Scan, adapter: Adapter) -> Plan:
     """Tiles of columns, each of which waits for what is above it."""
-    columns = columns_of(scan)
+    columns = _tiled_columns(scan, adapter)
     assert columns is not None
-    tiles = _tiles(scan, columns.units)
+    tiles, width = _tiles(scan, columns), columns.width
     across, down = tiles.across, tiles.down
-    block = TILE_BLOCK if across < TILES_ACROSS else 1
+    block = TILE_BLOCK if across * width < UNITS_ACROSS else 1
     sums = down // block + (down if block > 1 else 0)
-    places = across * sums * TILE_COLUMNS * scan.per_unit
+    places = across * sums * width * scan.per_unit
     params = {
         **line_params(columns.scan),
         "columns": columns.pieces,
@@ -453,6 +510,8 @@ def _columns_chain(scan: Scan, _: Adapter) -> Plan:
         "places": places,
     }
     constants = {"WG_SIZE": tiles.wg_size, "STEPS": tiles.steps, "BLOCK": block, "LOOKS": LOOKS}
+    params |= _frame_params(columns)
+    constants |= {"COLUMNS": width, **_frame_constants(columns)}
     constants |= {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"

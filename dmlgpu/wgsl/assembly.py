@@ -1,7 +1,8 @@
 """Assembles shaders: storage bindings and the functions that reach the tensors behind them.
 
 `#bind read input: u32` in a shader declares `load_input(i)` and, for `write`,
-`store_output(i, value)`; for `atomic` also `merge_output(i, mask, bits)`, `max_output(i, value)`
+`store_output(i, value)`; for `words` also `store_output_word(i, k, value)`, which leaves the other
+words of a unit as they are, and for `atomic` `merge_output(i, mask, bits)`, `max_output(i, value)`
 and `add_output(i, value)`. How the words are reached (its own binding, the output's when the call
 is in place, an offset, several bindings for one large tensor) is the `Access` of each name, so no
 kernel knows of it.
@@ -17,7 +18,7 @@ from dmlgpu.errors import DeviceError
 from dmlgpu.wgsl.params import Param, declaration, layout_of
 from dmlgpu.wgsl.source import expanded
 
-_BIND = re.compile(r"^#bind (read|write|atomic) (\w+): (u32|vec[24]<u32>)$")
+_BIND = re.compile(r"^#bind (read|write|words|atomic) (\w+): (u32|vec[24]<u32>)$")
 WORDS = {"u32": 1, "vec2<u32>": 2, "vec4<u32>": 4}  # of an element that a shader binds
 # The same elements in pairs of words: the type, an element of words `v`, and the words of `v`.
 PAIRS = {
@@ -117,7 +118,7 @@ def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
     """Declaration of one binding and `raw_*` functions that reach its array, as one line."""
     held = "u32" if how.scalar else element
     stored, put, taken = "atomic<u32>" if mode == "atomic" else held, "v", ""
-    if how.in_pairs and stored in PAIRS:
+    if how.in_pairs and stored in PAIRS and mode != "words":
         stored, put, taken = PAIRS[stored]
     kind = "read" if mode == "read" else "read_write"
     names = [name if how.windows == 1 else f"{name}_{w}" for w in range(how.windows)]
@@ -144,8 +145,11 @@ def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
         load = "return atomicLoad(&{array}[{i}]);"
     zero = f" return {held}();" if how.windows > 1 else ""
     parts.append(function(f"raw_load_{name}(i: u32) -> {held}", load, zero))
-    if mode == "write":
+    if mode in ("write", "words"):
         parts.append(function(f"raw_store_{name}(i: u32, v: {held})", f"{{array}}[{{i}}] = {put};"))
+    if mode == "words" and not how.scalar:
+        word = "{array}[{i}][word] = v;"
+        parts.append(function(f"raw_store_{name}_word(i: u32, word: u32, v: u32)", word))
     if mode == "atomic":
         store = "atomicStore(&{array}[{i}], v);"
         merge = "atomicAnd(&{array}[{i}], ~mask); atomicOr(&{array}[{i}], bits);"
@@ -191,6 +195,11 @@ def _reached(
             f"{{ if (w + k < end) {{ raw_store_{target}(w + k, v[k]); }} }}"
         )
     parts.append(f"fn store_{name}(i: u32, v: {element}) {{ {store} }}")
+    if mode == "words":
+        word = f"raw_store_{target}_word({i}, word, v);"
+        if made > have:
+            word = f"let w = {made}u * {i} + word; if (w < {end}) {{ raw_store_{target}(w, v); }}"
+        parts.append(f"fn store_{name}_word(i: u32, word: u32, v: u32) {{ {word} }}")
     if mode == "atomic":
         parts.append(
             f"fn merge_{name}(i: u32, mask: u32, bits: u32) "

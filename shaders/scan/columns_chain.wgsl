@@ -6,11 +6,12 @@
 // only for tiles that have started, and it does not wait for ever: it computes by itself what does
 // not arrive. So it must not run in place.
 override WG_SIZE: u32 = 256;
+override COLUMNS: u32 = 8; // units across a tile; no more than lanes of a subgroup
 override ROWS: u32 = WG_SIZE / COLUMNS;
 override STEPS: u32 = 16; // of one invocation; at most 28
 override BLOCK: u32 = 16; // tiles down
-const COLUMNS = 8u;
-const LINES = COLUMNS * PER_UNIT; // of a tile
+override LINES: u32 = COLUMNS * PER_UNIT; // of a tile
+override TOTALS: u32 = 32 * COLUMNS; // units of 32 subgroups
 
 #param columns: u32
 #param tiles_across: u32
@@ -24,8 +25,8 @@ const LINES = COLUMNS * PER_UNIT; // of a tile
 #import publish
 
 var<workgroup> wg_ticket: u32;
-var<workgroup> wg_totals: array<array<Nums, COLUMNS>, 32>; // of each subgroup
-var<workgroup> wg_flow: array<Num, 64>; // of each line: the sum of a tile, then what is above it
+var<workgroup> wg_totals: array<Nums, TOTALS>; // of each subgroup
+var<workgroup> wg_flow: array<Num, LINES>; // of each line: the sum of a tile, then what is above it
 var<workgroup> wg_shares: array<Num, WG_SIZE>; // of what is above in the block
 
 // Where an invocation is. Lanes are numbered along a row of the tile, then down.
@@ -64,10 +65,10 @@ fn join_rows(sum: Nums, spot: Spot) -> Nums {
     if (spot.lane >= d) { joined = side_by_side(other, joined); }
   }
   let above_lane = lifted(joined, COLUMNS);
-  if (spot.lane >= spot.lane_count - COLUMNS) { wg_totals[spot.subgroup][spot.x] = joined; }
+  if (spot.lane >= spot.lane_count - COLUMNS) { wg_totals[spot.subgroup * COLUMNS + spot.x] = joined; }
   workgroupBarrier();
   var before = identities();
-  for (var g = 0u; g < spot.subgroup; g++) { before = side_by_side(before, wg_totals[g][spot.x]); }
+  for (var g = 0u; g < spot.subgroup; g++) { before = side_by_side(before, wg_totals[g * COLUMNS + spot.x]); }
   if (spot.lane >= COLUMNS) { before = side_by_side(before, above_lane); }
   if (spot.y == ROWS - 1u) {
     let below = to_array(side_by_side(before, sum));
@@ -82,11 +83,12 @@ fn join_rows(sum: Nums, spot: Spot) -> Nums {
 fn sum_of_tile(spot: Spot, across: u32, down: u32) -> Num {
   let stretch = stretch_of(spot, across, down);
   var sum = identities();
-  for (var step = 0u; step < min(stretch.left, STEPS); step++) {
-    sum = side_by_side(sum, unpack(load_columns(stretch.source + step * params.in_step)));
+  for (var step = 0u; step < STEPS; step++) {
+    var unit = pack(identities()); // behind the end of the axis
+    let at = stretch.source + step * params.in_step;
+    if (step < stretch.left) { unit = load_columns(at, stretch.columns); }
+    sum = side_by_side(sum, unpack(settled(unit, at)));
   }
-  // The owner adds identities behind the end of the axis; one does the same as many.
-  if (stretch.left < STEPS) { sum = side_by_side(sum, identities()); }
   workgroupBarrier(); // nobody reads older sums any more
   join_rows(sum, spot);
   return wg_flow[spot.index % LINES];
@@ -103,7 +105,7 @@ fn with_shares(above_block: Num, line: u32) -> Num {
 
 // What is above a tile when some of it is late, of one line for each invocation: everything from the
 // latest block on above which all is known is computed from the input, and published.
-fn above_computed(spot: Spot, across: u32, down: u32, place: u32, blocks: u32, next: u32) -> Num {
+fn above_computed(spot: Spot, columns: Columns, across: u32, down: u32, place: u32, blocks: u32, next: u32) -> Num {
   let line = spot.index % LINES;
   var known = down / BLOCK; // blocks above which all is known
   var above = identity();
@@ -116,7 +118,7 @@ fn above_computed(spot: Spot, across: u32, down: u32, place: u32, blocks: u32, n
     if (!anyone_late()) { break; }
     known--;
   }
-  if (known == 0u) { above = identity(); }
+  if (known == 0u) { above = beginning(columns, line); }
   var share = identity();
   for (var tile = known * BLOCK; tile < down; tile++) {
     let sum = sum_of_tile(spot, across, tile);
@@ -158,10 +160,11 @@ fn main(
   let whole = left >= STEPS; // loaded and stored without a condition each
   #repeat 28: var unit$ = pack(identities());
   if (whole) {
-    #repeat 28: if (STEPS > $u) { unit$ = load_columns(source + $u * params.in_step); }
+    #repeat 28: if (STEPS > $u) { unit$ = load_columns(source + $u * params.in_step, stretch.columns); }
   } else {
-    #repeat 28: if (STEPS > $u && left > $u) { unit$ = load_columns(source + $u * params.in_step); }
+    #repeat 28: if (STEPS > $u && left > $u) { unit$ = load_columns(source + $u * params.in_step, stretch.columns); }
   }
+  #repeat 28: if (STEPS > $u) { unit$ = settled(unit$, source + $u * params.in_step); }
   var sum = identities();
   #repeat 28: if (STEPS > $u) { sum = side_by_side(sum, unpack(unit$)); }
   let before = join_rows(sum, spot);
@@ -188,7 +191,7 @@ fn main(
     workgroupBarrier();
   }
   if (index < LINES) {
-    var seen = Published(true, identity());
+    var seen = Published(true, beginning(stretch.columns, index));
     if (block > 0u) { seen = wait_for(blocks + (block - 1u) * next); }
     if (!seen.here) { note_late(); }
     let above = with_shares(seen.value, index);
@@ -199,7 +202,7 @@ fn main(
     wg_flow[index] = above;
   }
   if (anyone_late()) {
-    let above = above_computed(spot, across, down, place, blocks, next);
+    let above = above_computed(spot, stretch.columns, across, down, place, blocks, next);
     if (index < LINES) {
       if (closes) { publish(blocks + block * next, combine(above, own)); }
       wg_flow[index] = above;
@@ -210,9 +213,10 @@ fn main(
   for (var j = 0u; j < PER_UNIT; j++) { above[j] = wg_flow[spot.x * PER_UNIT + j]; }
   sum = side_by_side(from_array(above), before);
   let at = stretch.target_;
+  #repeat 28: if (STEPS > $u) { let next = side_by_side(sum, unpack(unit$)); unit$ = framed(pack(shown(sum, next)), at + $u * params.out_step); sum = next; }
   if (whole) {
-    #repeat 28: if (STEPS > $u) { sum = step_down(at + $u * params.out_step, stretch.columns, sum, unit$); }
+    #repeat 28: if (STEPS > $u) { store_columns(at + $u * params.out_step, stretch.columns, unit$); }
   } else {
-    #repeat 28: if (STEPS > $u && left > $u) { sum = step_down(at + $u * params.out_step, stretch.columns, sum, unit$); }
+    #repeat 28: if (STEPS > $u && left > $u) { store_columns(at + $u * params.out_step, stretch.columns, unit$); }
   }
 }

@@ -1,6 +1,7 @@
 // Columns whose rows are whole pairs of words: an invocation takes two pairs that are as far apart as
 // there are invocations side by side, as in columns_of_words.wgsl. All addresses and strides are in
 // pairs.
+#import columns_unframed
 #bind read input: vec2<u32>
 #bind write output: vec2<u32>
 alias Address = vec2<u32>;
@@ -22,7 +23,7 @@ fn columns_at(first: u32, x: u32, width: u32) -> Columns {
   return Columns(vec2<u32>(a.source, b.source), vec2<u32>(a.target_, b.target_), here, number);
 }
 
-fn load_columns(at: Address) -> vec4<u32> {
+fn load_columns(at: Address, columns: Columns) -> vec4<u32> {
   return vec4<u32>(load_input(at.x), load_input(at.y));
 }
 

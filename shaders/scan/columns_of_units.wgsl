@@ -1,5 +1,6 @@
 // Columns whose rows are whole units: an invocation takes 16 bytes of neighbouring lines. All
 // addresses and strides are in units.
+#import columns_unframed
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 alias Address = u32;
@@ -16,6 +17,6 @@ fn columns_at(first: u32, x: u32, width: u32) -> Columns {
   return Columns(line.source, line.target_, first + x < params.columns);
 }
 
-fn load_columns(at: Address) -> vec4<u32> { return load_input(at); }
+fn load_columns(at: Address, columns: Columns) -> vec4<u32> { return load_input(at); }
 
 fn store_columns(at: Address, columns: Columns, unit: vec4<u32>) { store_output(at, unit); }

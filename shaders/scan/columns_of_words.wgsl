@@ -1,6 +1,7 @@
 // Columns whose rows are whole words: an invocation takes four words that are as far apart as there
 // are invocations side by side, so that neighbours read and write neighbours wherever a row begins.
 // Elements of 64 bits stay together. All addresses and strides are in words.
+#import columns_unframed
 #bind read input: u32
 #bind write output: u32
 alias Address = vec4<u32>;
@@ -24,7 +25,7 @@ fn columns_at(first: u32, x: u32, width: u32) -> Columns {
   return columns;
 }
 
-fn load_columns(at: Address) -> vec4<u32> {
+fn load_columns(at: Address, columns: Columns) -> vec4<u32> {
   return vec4<u32>(load_input(at.x), load_input(at.y), load_input(at.z), load_input(at.w));
 }
 

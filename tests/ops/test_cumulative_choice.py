@@ -96,6 +96,52 @@ def test_columns_are_read_in_the_largest_pieces_that_rows_are_whole_numbers_of(
     assert {d.shader for d in made.dispatches} == {"scan/columns" if kernel else "scan/boxes"}
 
 
+@pytest.mark.parametrize(
+    ("data_type", "shape", "kernel", "columns"),
+    [
+        (T.FLOAT32, (16_388, 4095), "columns_chain", "columns_in_frames"),
+        (T.FLOAT32, (1000, 70_001), "columns_chain", "columns_in_frames"),
+        (T.FLOAT32, (1000, 140_001), "columns", "columns_in_frames"),  # enough to fill a GPU
+        (T.FLOAT16, (9000, 4098), "columns_chain", "columns_in_frames"),
+        (T.FLOAT16, (9000, 4099), "columns_chain", "columns_in_frames"),  # begin within words
+        (T.FLOAT16, (2, 9000, 4099), "boxes", ""),  # the end of a matrix has a word with the next
+        (T.FLOAT16, (100, 300_001), "columns", "columns_in_frames"),
+        (T.INT64, (9000, 2047), "columns_chain", "columns_in_frames"),
+        (
+            T.INT64,
+            (90_000, 99),
+            "columns_chain",
+            "columns_of_pairs",
+        ),  # few, of which a unit has two
+        (T.INT64, (1000, 70_001), "boxes", ""),
+    ],
+)
+def test_rows_that_begin_anywhere_have_frames(
+    data_type: T, shape: tuple[int, ...], kernel: str, columns: str
+) -> None:
+    made = scan.plan_scan(problem(shape, len(shape) - 2, data_type), GPU, 1 << 28)
+    assert {d.shader for d in made.dispatches if "boxes" in d.shader or columns} == {
+        f"scan/{kernel}"
+    }
+    assert {d.slots.get("columns", "") for d in made.dispatches} == {columns}
+    if columns:
+        assert made.in_place is not None
+        assert all("columns_in_frames" not in d.slots.values() for d in made.in_place.dispatches)
+
+
+def test_frames_are_as_wide_as_leaves_the_fewest_invocations_idle() -> None:
+    widths = {
+        across: scan.plan_scan(problem((90_000, across), 0), GPU, 1 << 28).dispatches[0].constants
+        for across in (65, 71, 99, 110)
+    }
+    assert {across: found["COLUMNS"] for across, found in widths.items()} == {
+        65: 8,
+        71: 8,
+        99: 16,
+        110: 16,
+    }
+
+
 def test_few_columns_load_further_ahead() -> None:
     batches = [
         scan.plan_scan(problem((100, across), 0), GPU).dispatches[0].constants["BATCH"]

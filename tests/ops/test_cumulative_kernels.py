@@ -24,6 +24,7 @@ from dmlgpu import DataType as T
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.ops import operator_of
 from dmlgpu.plan import scan
+from dmlgpu.plan.lines import Scan, columns_of
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 TYPES = ("float32", "float16", "uint16", "int32", "uint64")  # one for each way to calculate
@@ -254,6 +255,116 @@ def test_columns_are_read_in_pieces_of_any_size(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [
+        ("float32", (700, 161)),
+        ("float32", (2, 300, 162)),  # rows of two matrices
+        ("float32", (700, 33)),  # and tiles that have few columns
+        ("int32", (700, 163)),
+        ("float16", (700, 162)),
+        ("float16", (3, 300, 166)),
+        ("float16", (700, 161)),  # rows begin within words
+        ("float16", (701, 97)),
+        ("float16", (450, 96 * 2 + 1)),  # the first column of the next row begins a tile
+        ("uint64", (2, 400, 83)),
+    ],
+)
+@pytest.mark.parametrize("flags", ["000", "001", "011", "110"])
+def test_rows_that_begin_anywhere_are_scanned_in_frames(
+    dtype: str,
+    shape: tuple[int, ...],
+    flags: str,
+    opened: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In blocks or each tile for itself; the same bits where nothing arrives in time."""
+    if not usable("columns_chain", opened):
+        pytest.skip(f"{opened.adapter.name} cannot run columns_chain")
+    backward, exclusive, in_blocks = (flag == "1" for flag in flags)
+    halves = dtype == "float16" and shape[-1] % 2 == 1
+    backward = backward and not halves
+    monkeypatch.setattr(scan, "TILE_SHAPES", {bits: (128, 2) for bits in (16, 32, 64)})
+    case = Case("columns_chain", dtype, shape, len(shape) - 2, backward, exclusive, False, False)
+    for width in (8, 16) if lanes(opened) >= 16 else (8,):
+        monkeypatch.setattr(scan, "TILE_WIDTHS", (width,))
+        monkeypatch.setattr(scan, "LOOKS", 16384)
+        in_time = check(case, opened, monkeypatch, in_blocks)
+        (dispatch,) = in_time.plan.dispatches
+        if dtype == "uint64" and in_blocks:  # of few wide elements frames would be no better
+            assert dispatch.slots["columns"] == "columns_of_pairs"
+            continue
+        assert dispatch.slots["columns"] == "columns_in_frames"
+        assert (dispatch.constants["HALVES"], dispatch.constants["COLUMNS"]) == (halves, width)
+        assert dispatch.constants["BLOCK"] == (16 if in_blocks else 1)
+        assert dispatch.params["tiles_down"] > 1
+        monkeypatch.setattr(scan, "LOOKS", 0)
+        late = compiled(case, opened, monkeypatch, in_blocks)
+        given = opened.tensor(np.random.default_rng(3).normal(0, 9, shape).astype(dtype))
+        assert late(given).tobytes() == in_time(given).tobytes()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_frames_leave_alone_what_lies_beside_the_output(
+    dtype: str, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last row ends within a unit, of which the rest belongs to another."""
+    if not usable("columns_chain", opened):
+        pytest.skip(f"{opened.adapter.name} cannot run columns_chain")
+    case = Case("columns_chain", dtype, (701, 161), 0, False, False, False, False)
+    op = compiled(case, opened, monkeypatch)
+    x = values(case)
+    held = opened.tensor(np.full(2 * x.size + 512, 7, dtype))
+    out = opened.wrap(held.buffer, op.desc.output_tensor, 256)
+    op(opened.tensor(x), out=out)
+    assert_same_bits(out.numpy(), reference(case, x))
+    first = 256 // x.itemsize
+    end = first + -(-x.nbytes // 4) * 4 // x.itemsize
+    around = held.numpy()
+    assert (around[:first] == 7).all()
+    assert (around[end:] == 7).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [
+        ("float32", (3, 37, 161)),
+        ("float32", (37, 163)),
+        ("int32", (37, 162)),
+        ("float16", (2, 37, 162)),
+        ("float16", (37, 161)),  # rows begin within words
+    ],
+)
+@pytest.mark.parametrize("flags", ["000", "010", "101"])
+def test_many_columns_are_walked_in_frames(
+    dtype: str,
+    shape: tuple[int, ...],
+    flags: str,
+    opened: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not in place, where a frame would read what the next one has written."""
+    if lanes(opened) not in scan.FRAME_WIDTHS or "SwiftShader" in opened.adapter.name:
+        pytest.skip(f"{opened.adapter.name} has no subgroups for it")
+    backward, exclusive, in_place = (flag == "1" for flag in flags)
+    halves = dtype == "float16" and shape[-1] % 2 == 1
+    of = {"is_cpu": False, "subgroup_min": lanes(opened), "subgroup_max": lanes(opened)}
+    monkeypatch.setattr(opened.context, "facts", replace(opened.context.facts, **of))
+    monkeypatch.setattr(scan, "WALKERS", 1)
+    backward = backward and not halves
+    case = Case("columns", dtype, shape, len(shape) - 2, backward, exclusive, False, False)
+    plan = check(case, opened, monkeypatch).plan
+    (dispatch,) = plan.dispatches
+    assert dispatch.slots["columns"] == "columns_in_frames"
+    assert plan.in_place is not None
+    assert all(d.slots.get("columns") != "columns_in_frames" for d in plan.in_place.dispatches)
+    if in_place:
+        check(replace(case, in_place=True), opened, monkeypatch)
+
+
+@pytest.mark.gpu
 def test_columns_longer_than_loops_may_be_take_several_steps_a_turn(
     opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -315,11 +426,23 @@ def test_64_bits_by_words_and_by_the_adapters_own_integers(name: str, opened: dm
             opened._compiled.clear()
 
 
-def compiled(case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> CompiledOperator:
+def compiled(
+    case: Case,
+    opened: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    in_blocks: bool | None = None,
+) -> CompiledOperator:
     """The kernel of the case, with sizes that make much of little: blocks, segments, tiles."""
+    in_blocks = case.backward if in_blocks is None else in_blocks
     passes = 3 if case.kernel == "passes" else 1
     kernel = SHADERS[case.kernel].removeprefix("scan/")
-    monkeypatch.setattr(scan, "choose", lambda *_: kernel)
+    # In place there are no frames, so that rows which begin within words have no columns.
+    in_columns = kernel in ("columns", "columns_chain")
+
+    def chosen(s: Scan, _: Any) -> str:
+        return "walk" if in_columns and not s.alone and columns_of(s) is None else kernel
+
+    monkeypatch.setattr(scan, "choose", chosen)
     segment = 5 if case.exclusive else 1  # tiles
     monkeypatch.setattr(scan, "ALONE_TILES", segment if passes == 3 else 1 << 20)
     monkeypatch.setattr(scan, "STREAM_FAN", STREAM_FAN)
@@ -329,7 +452,10 @@ def compiled(case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(scan, "STREAM_AHEAD", STREAM_AHEAD)
     if case.backward:  # blocks, of small tiles; else each tile waits for the one above
         monkeypatch.setattr(scan, "TILE_SHAPES", SMALL_TILES)
-    monkeypatch.setattr(scan, "TILES_ACROSS", 1 << 20 if case.backward else 0)
+    monkeypatch.setattr(scan, "UNITS_ACROSS", 1 << 20 if in_blocks else 0)
+    if kernel == "columns_chain":  # its frames are as wide as subgroups are
+        facts = replace(opened.context.facts, subgroup_min=lanes(opened))
+        monkeypatch.setattr(opened.context, "facts", facts)
     op = CompiledOperator(opened, operator_of(case.desc), case.desc)
     assert op.plan.dispatches[-1].shader == SHADERS[case.kernel]
     if SHADERS[case.kernel] == "scan/groups":
@@ -337,10 +463,15 @@ def compiled(case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch) ->
     return op
 
 
-def check(case: Case, opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> CompiledOperator:
+def check(
+    case: Case,
+    opened: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    in_blocks: bool | None = None,
+) -> CompiledOperator:
     if not usable(case.kernel, opened):
         pytest.skip(f"{opened.adapter.name} cannot run {case.kernel}")
-    op = compiled(case, opened, monkeypatch)
+    op = compiled(case, opened, monkeypatch, in_blocks)
     x = values(case)
     given = opened.tensor(x)
     if case.in_place:

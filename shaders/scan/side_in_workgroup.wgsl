@@ -1,0 +1,6 @@
+// The columns of the invocations of a workgroup lie side by side. Needs columns.
+#import invocation
+
+fn columns_for(at: Invocation) -> Columns {
+  return columns_at(group_of(at) * WG_SIZE, at.lane, WG_SIZE);
+}
