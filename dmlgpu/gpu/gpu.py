@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from weakref import WeakSet
 
@@ -126,6 +127,8 @@ class Gpu:
         self.is_cpu: bool = info.kind == "cpu"
         self.exact_floats: bool = int(adapter.info.get("vendor_id", 0)) == NVIDIA
         self.wide_integers: bool = "shader-int64" in features
+        # WGSL lets a store to one word of a vector store all of them, which Metal does.
+        self.stores_words: bool = info.backend in ("Vulkan", "D3D12") and sys.platform != "darwin"
         self.max_workgroup_size: int = int(limits["max-compute-invocations-per-workgroup"])
         self.max_workgroup_storage: int = int(limits["max-compute-workgroup-storage-size"])
         self.has_timestamps: bool = "timestamp-query" in features

@@ -183,7 +183,7 @@ class Columns:
 
     @property
     def units(self) -> int:
-        """Invocations that take 16 bytes each."""
+        """16 bytes each; as many invocations, but for frames."""
         return -(-self.pieces // self.per_unit)
 
     @property
@@ -205,7 +205,7 @@ class Columns:
 
     @property
     def in_units(self) -> int:
-        """16-byte units of the input."""
+        """16-byte units of the input, up to the last element."""
         scan = self.scan
         loops = [*((d.size, d.source) for d in scan.lines), (scan.axis_size, scan.in_step)]
         last = scan.in_base + sum((size - 1) * max(0, step) for size, step in loops)

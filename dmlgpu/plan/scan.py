@@ -423,7 +423,7 @@ def _columns(scan: Scan, adapter: Adapter) -> Dispatch:
 def _walked_columns(scan: Scan, adapter: Adapter) -> Columns | None:
     """Columns for invocations that walk all of the axis: in frames, of many narrow ones.
 
-    Not in place: a frame reads columns of the next one.
+    Not in place, where a frame would read what the next one has written, and not of parts.
     """
     found = columns_of(scan)
     lanes = adapter.subgroup_min if adapter.subgroup_min == adapter.subgroup_max else 0
@@ -511,7 +511,8 @@ def _columns_chain(scan: Scan, adapter: Adapter) -> Plan:
     }
     constants = {"WG_SIZE": tiles.wg_size, "STEPS": tiles.steps, "BLOCK": block, "LOOKS": LOOKS}
     params |= _frame_params(columns)
-    constants |= {"COLUMNS": width, **_frame_constants(columns)}
+    totals = tiles.wg_size // adapter.subgroup_min * width
+    constants |= {"COLUMNS": width, "TOTALS": totals, **_frame_constants(columns)}
     constants |= {"RANK": len(scan.lines), "EXCLUSIVE": int(scan.exclusive)}
     bindings = {"input": scan.input, "output": scan.output, "status": "status"}
     lift = "lift_vector" if scan.num in ("f32", "u32") else "lift_pair"

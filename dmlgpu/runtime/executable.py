@@ -270,8 +270,14 @@ class Executable:
             name: places[field].part(dispatch.spans.get(field))
             for name, field in dispatch.bindings.items()
         }
-        limits = gpu.offset_alignment, gpu.max_binding
-        access, spans = reach(named, modes, *limits, in_pairs=gpu.is_cpu and gpu.wide_integers)
+        access, spans = reach(
+            named,
+            modes,
+            gpu.offset_alignment,
+            gpu.max_binding,
+            in_pairs=gpu.is_cpu and gpu.wide_integers,
+            stores_words=gpu.stores_words,
+        )
         if sum(how.windows for how in access.values() if not how.alias) > gpu.max_bindings:
             sizes = ", ".join(f"{n} {r.size} bytes" for n, r in named.items())
             raise DeviceError(

@@ -40,6 +40,7 @@ def reach(
     max_binding: int,
     *,
     in_pairs: bool = False,
+    stores_words: bool = True,
 ) -> tuple[dict[str, Access], dict[str, tuple[int, int]]]:
     """How a shader reaches each name's bytes, and the (start, end) each binding spans.
 
@@ -56,8 +57,10 @@ def reach(
         spans[target] = (min(low, start), max(high, r.offset + r.padded))
     # Bindings that hold a tensor whose last 16 bytes are not all its own. Whatever shares one with
     # it is reached word by word: an array of vectors would end before those bytes, or write over
-    # them.
+    # them. So are those of which words are stored alone, where that would store whole vectors.
     cut_short = {owner[name] for name, r in named.items() if r.size % UNIT_BYTES and not r.whole}
+    if not stores_words:
+        cut_short |= {owner[name] for name in named if modes[name][0] == "words"}
     access: dict[str, Access] = {}
     for name, r in named.items():
         target = owner[name]

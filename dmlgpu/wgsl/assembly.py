@@ -2,7 +2,7 @@
 
 `#bind read input: u32` in a shader declares `load_input(i)` and, for `write`,
 `store_output(i, value)`; for `words` also `store_output_word(i, k, value)`, which leaves the other
-words of a unit as they are, and for `atomic` `merge_output(i, mask, bits)`, `max_output(i, value)`
+words of a unit as they are; for `atomic` also `merge_output(i, mask, bits)`, `max_output(i, value)`
 and `add_output(i, value)`. How the words are reached (its own binding, the output's when the call
 is in place, an offset, several bindings for one large tensor) is the `Access` of each name, so no
 kernel knows of it.

@@ -6,12 +6,12 @@
 // only for tiles that have started, and it does not wait for ever: it computes by itself what does
 // not arrive. So it must not run in place.
 override WG_SIZE: u32 = 256;
-override COLUMNS: u32 = 8; // units across a tile; no more than lanes of a subgroup
+override COLUMNS: u32 = 8; // units across a tile, no more than lanes of a subgroup; in frames two are others'
 override ROWS: u32 = WG_SIZE / COLUMNS;
 override STEPS: u32 = 16; // of one invocation; at most 28
 override BLOCK: u32 = 16; // tiles down
 override LINES: u32 = COLUMNS * PER_UNIT; // of a tile
-override TOTALS: u32 = 32 * COLUMNS; // units of 32 subgroups
+override TOTALS: u32 = 32; // units of all subgroups, COLUMNS of each
 
 #param columns: u32
 #param tiles_across: u32

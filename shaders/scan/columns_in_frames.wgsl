@@ -1,20 +1,22 @@
 // Columns whose rows begin anywhere in a unit. A row of a tile is read in whole units, by COLUMNS
 // invocations side by side, which pass on words to each other: while they scan, each has its columns.
 // The tile writes the units that begin with its own columns, whole: what two workgroups write in
-// pieces takes memory longer. So it scans the first columns of the next tile, too. Only at the ends of
-// rows words are written by themselves.
+// pieces takes memory longer. So it scans the first columns of the next tile, too. Only where a row
+// begins or ends words are written by themselves.
 //
-// All addresses and strides are in words, or in halves of words where rows begin within words. In the
-// last word of a row is then the first column of the next row. As in memory, it comes behind the last
-// column of this row; it is one step ahead.
-#param row: u32 // columns of a row; `columns` counts tiles
+// All addresses, strides and numbers of columns are in words, whatever elements these hold, or in
+// halves of words where rows begin within words. In the last word of a row is then the first column of
+// the next row. As in memory, it comes behind the last column of this row; it is one step ahead.
+#param row: u32 // columns of a row; `columns` counts tiles, those of a row one after the other
 #param row_tiles: u32
-#param in_units: u32 // of the whole input
+#param in_units: u32 // up to the last that has an element of the input
 #bind read input: vec4<u32>
 #bind words output: vec4<u32>
 override HALVES: u32 = 0; // 1: columns are halves of words
 override UNIT: u32 = 4u << HALVES; // columns of a unit
-override OWN: u32 = UNIT * (COLUMNS - 2u); // of a tile: a unit is passed on, a unit is the next tile's
+// Columns of a tile. One unit more is scanned for the unit in which they end, and one more read, whose
+// words complete the unit before it.
+override OWN: u32 = UNIT * (COLUMNS - 2u);
 alias Address = u32;
 
 struct Columns {
@@ -25,7 +27,7 @@ struct Columns {
   at: u32, // columns of the row that are before the tile
 }
 
-// Those of invocation `x` among `width` side by side, which are tile `first / width` of all rows.
+// Those of invocation `x` of tile `first / width`, which has `width` invocations side by side.
 fn columns_at(first: u32, x: u32, width: u32) -> Columns {
   let tile = first / width;
   let at = tile % params.row_tiles * OWN;
@@ -33,10 +35,12 @@ fn columns_at(first: u32, x: u32, width: u32) -> Columns {
   return Columns(line.source, line.target_, tile < params.columns, x, at);
 }
 
-// What comes before the first step of line `line` of a tile.
+// What comes before the first step of line `line` of a tile. Lines are columns where those are halves.
 fn beginning(columns: Columns, line: u32) -> Num {
   if (HALVES == 1u && columns.at + line == params.row) {
-    return decode(vec2<u32>(load_input(0u).x & 0xffffu, 0u));
+    // Compilers take 0.0 + x for x, which has a sign where x is zero; that in_base is 0 they do not know.
+    let none = from_words(to_words(identity()) | vec2<u32>(params.in_base));
+    return combine(none, decode(vec2<u32>(load_input(0u).x & 0xffffu, 0u)));
   }
   return identity();
 }

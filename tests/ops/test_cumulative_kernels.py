@@ -305,11 +305,31 @@ def test_rows_that_begin_anywhere_are_scanned_in_frames(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("kernel", ["columns", "columns_chain"])
+def test_exclusive_sums_of_negative_zeros_are_zeros_in_frames_of_halves(
+    kernel: str, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in the column that begins with the first element of all."""
+    if not usable(kernel, opened) or lanes(opened) not in scan.FRAME_WIDTHS:
+        pytest.skip(f"{opened.adapter.name} has no subgroups for it")
+    of = {"is_cpu": False, "subgroup_min": lanes(opened), "subgroup_max": lanes(opened)}
+    monkeypatch.setattr(opened.context, "facts", replace(opened.context.facts, **of))
+    monkeypatch.setattr(scan, "WALKERS", 1)
+    case = Case(kernel, "float16", (80, 65), 0, False, True, False, False)
+    op = compiled(case, opened, monkeypatch)
+    assert op.plan.dispatches[0].constants["HALVES"] == 1
+    found = op(opened.tensor(np.full((80, 65), -0.0, np.float16))).numpy()
+    assert not np.signbit(found).any()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("stores_words", [True, False])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_frames_leave_alone_what_lies_beside_the_output(
-    dtype: str, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
+    dtype: str, stores_words: bool, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last row ends within a unit, of which the rest belongs to another."""
+    monkeypatch.setattr(opened.context.gpu, "stores_words", stores_words)
     if not usable("columns_chain", opened):
         pytest.skip(f"{opened.adapter.name} cannot run columns_chain")
     case = Case("columns_chain", dtype, (701, 161), 0, False, False, False, False)
