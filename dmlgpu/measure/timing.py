@@ -59,18 +59,22 @@ class Timed:
 def warm_up(call: Call, wait: Call, seconds: float) -> float:
     """Calls for at least so long without letting the queue grow; returns seconds of one call."""
     start = perf_counter()
-    group, each = 1, 0.0
+    group = 1
     while True:
-        before = perf_counter()
-        for _ in range(group):
-            call()
-        wait()
-        now = perf_counter()
-        each = (now - before) / group
-        if now - start >= seconds:
-            return each
-        if now - before < GROUP_SECONDS:
+        taken = _together(call, wait, group)
+        if perf_counter() - start >= seconds:
+            return taken / group
+        if taken < GROUP_SECONDS:
             group = min(2 * group, GROUP_LIMIT)
+
+
+def _together(call: Call, wait: Call, count: int) -> float:
+    """Seconds from the first of several calls until the work of all is done."""
+    before = perf_counter()
+    for _ in range(count):
+        call()
+    wait()
+    return perf_counter() - before
 
 
 def time_gpu(device: Device, call: Call, pace: Pace) -> Timed:
@@ -100,11 +104,7 @@ def time_queued(call: Call, wait: Call, pace: Pace) -> Timed:
     count = max(1, min(GROUP_LIMIT, int(QUEUED_SECONDS / max(each, 1e-6))))
     seconds: list[float] = []
     while len(seconds) < pace.runs and count * sum(seconds) < ENOUGH_SECONDS:
-        before = perf_counter()
-        for _ in range(count):
-            call()
-        wait()
-        seconds.append((perf_counter() - before) / count)
+        seconds.append(_together(call, wait, count) / count)
     return Timed.of(seconds, "queued")
 
 

@@ -157,8 +157,9 @@ def is_dense(scan: Scan) -> bool:
 
 
 PIECES_ACROSS = 32  # fewest of a row for which neighbours read neighbours, where not units
+UNITS = "columns_of_units"
 # Pieces in 16 bytes, by the snippet that takes them: the first that rows are whole numbers of.
-PIECES = {"columns_of_units": 1, "columns_of_pairs": 2, "columns_of_words": 4}
+PIECES = {UNITS: 1, "columns_of_pairs": 2, "columns_of_words": 4}
 FRAMES = "columns_in_frames"  # takes rows of words or halves by whole units
 WIDTH = 8  # units across a tile of columns
 FRAME_ENDS = 2  # units of a frame that are not its own
@@ -187,19 +188,34 @@ class Columns:
         return -(-self.pieces // self.per_unit)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether rows are whole units."""
+        return self.snippet == UNITS
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether they are not, and taken by whole units nevertheless."""
+        return self.snippet == FRAMES
+
+    @property
     def row(self) -> int:
         """Pieces side by side."""
         return self.scan.lines[-1].size
 
     @property
+    def own(self) -> int:
+        """Pieces across a frame that are its own."""
+        return self.per_unit * (self.width - FRAME_ENDS)
+
+    @property
     def tiles_of_row(self) -> int:
         """Frames that take a row."""
-        return -(-self.row // (self.per_unit * (self.width - FRAME_ENDS)))
+        return -(-self.row // self.own)
 
     @property
     def tiles_across(self) -> int:
         """Tiles side by side."""
-        if self.snippet == FRAMES:
+        if self.is_framed:
             return self.pieces // self.row * self.tiles_of_row
         return -(-self.units // self.width)
 

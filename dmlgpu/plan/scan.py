@@ -125,7 +125,7 @@ class Shape:
         On a CPU whole units alone: there, words of four columns are no faster than a walk.
         """
         found = _walked_columns(self.scan, self.adapter)
-        if found is None or (self.on_cpu and found.snippet != "columns_of_units"):
+        if found is None or (self.on_cpu and not found.is_whole):
             return 0
         return found.units
 
@@ -133,7 +133,7 @@ class Shape:
     def suits_tiles(self) -> bool:
         """Whether columns are few and long enough for tiles that wait for each other."""
         found = _tiled_columns(self.scan, self.adapter) if self.waits else None
-        if found is None or found.units >= WALKERS // (1 if found.snippet == FRAMES else 2):
+        if found is None or found.units >= WALKERS // (1 if found.is_framed else 2):
             return False
         is_long = self.steps >= max(CHAIN_STEPS, found.units // CHAIN_STEPS)
         return is_long and _tiles(self.scan, found).number <= TICKETS
@@ -254,10 +254,10 @@ def _suits_boxes(scan: Scan, adapter: Adapter, largest: int) -> bool:
         return False
     columns = columns_of(scan)
     across = scan.lines[-1].size * scan.bits
-    in_units = columns is not None and columns.snippet == "columns_of_units"
+    in_units = columns is not None and columns.is_whole
     if not in_units and across >= boxes.RUN:
         walked = _walked_columns(scan, adapter)
-        if Shape(scan, adapter).suits_tiles or (walked and walked.snippet == FRAMES):
+        if Shape(scan, adapter).suits_tiles or (walked and walked.is_framed):
             return False
     if columns is not None:
         if in_units or across < boxes.RUN:
@@ -406,7 +406,7 @@ def _columns(scan: Scan, adapter: Adapter) -> Dispatch:
     """An invocation for each unit of neighbouring lines."""
     columns = _walked_columns(scan, adapter)
     assert columns is not None
-    framed, is_cpu = columns.snippet == FRAMES, adapter.is_cpu
+    framed, is_cpu = columns.is_framed, adapter.is_cpu
     invocations = columns.tiles_across * columns.width if framed else columns.units
     params = {**line_params(columns.scan), "columns": columns.pieces, **_frame_params(columns)}
     batch = COLUMNS_BATCH * (1 if is_cpu or columns.units >= WALKERS else 2)
@@ -428,7 +428,7 @@ def _walked_columns(scan: Scan, adapter: Adapter) -> Columns | None:
     found = columns_of(scan)
     lanes = adapter.subgroup_min if adapter.subgroup_min == adapter.subgroup_max else 0
     suits = lanes in FRAME_WIDTHS and scan.bits < 64 and scan.alone and not adapter.is_cpu
-    if not suits or (found is not None and found.snippet == "columns_of_units"):
+    if not suits or (found is not None and found.is_whole):
         return found
     framed = columns_in_frames(scan, lanes)
     return framed if framed is not None and framed.units >= WALKERS else found
@@ -441,7 +441,7 @@ def _tiled_columns(scan: Scan, adapter: Adapter) -> Columns | None:
     """
     found = columns_of(scan)
     is_wide = scan.bits == 64 and found is not None and found.units < UNITS_ACROSS
-    if is_wide or (found is not None and found.snippet == "columns_of_units"):
+    if is_wide or (found is not None and found.is_whole):
         return found
     widths = [width for width in TILE_WIDTHS if width <= adapter.subgroup_min]
     frames = [made for width in widths if (made := columns_in_frames(scan, width)) is not None]
@@ -449,16 +449,17 @@ def _tiled_columns(scan: Scan, adapter: Adapter) -> Columns | None:
 
 
 def _frame_params(columns: Columns) -> dict[str, Value]:
-    if columns.snippet != FRAMES:
+    if not columns.is_framed:
         return {}
     tiles = {"columns": columns.tiles_across, "row_tiles": columns.tiles_of_row}
     return {**tiles, "row": columns.row, "in_units": columns.in_units}
 
 
 def _frame_constants(columns: Columns) -> dict[str, int]:
-    if columns.snippet != FRAMES:
+    if not columns.is_framed:
         return {}
-    return {"COLUMNS": columns.width, "HALVES": int(columns.per_unit == 8)}
+    halves = int(columns.per_unit == 8)
+    return {"COLUMNS": columns.width, "HALVES": halves, "OWN": columns.own}
 
 
 def _status(scan: Scan, places: int) -> dict[str, int]:

@@ -14,9 +14,9 @@
 #bind words output: vec4<u32>
 override HALVES: u32 = 0; // 1: columns are halves of words
 override UNIT: u32 = 4u << HALVES; // columns of a unit
-// Columns of a tile. One unit more is scanned for the unit in which they end, and one more read, whose
-// words complete the unit before it.
-override OWN: u32 = UNIT * (COLUMNS - 2u);
+// Columns of a tile, two units less than it reads: one is scanned for the unit in which they end, and
+// one has the words that complete the unit before it.
+override OWN: u32;
 alias Address = u32;
 
 struct Columns {

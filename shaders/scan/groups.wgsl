@@ -79,6 +79,8 @@ fn scan_segment(work: Work, start: Num, lanes: Lanes) {
   }
 }
 
+fn lanes_of(at: Invocation) -> Lanes { return Lanes(at.lane, lanes_in(at.subgroup_size), at.subgroup); }
+
 @compute @workgroup_size(WG_SIZE)
 fn scan(at: Invocation) {
   let number = group_of(at);

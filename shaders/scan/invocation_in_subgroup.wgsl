@@ -1,4 +1,4 @@
-// Which invocation of which subgroup and workgroup. Needs lanes.
+// Which invocation of which subgroup and workgroup.
 struct Invocation {
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
@@ -8,5 +8,3 @@ struct Invocation {
 }
 
 fn group_of(at: Invocation) -> u32 { return at.group.x + at.group.y * at.groups.x; }
-
-fn lanes_of(at: Invocation) -> Lanes { return Lanes(at.lane, lanes_in(at.subgroup_size), at.subgroup); }

@@ -24,6 +24,7 @@ from dmlgpu import DataType as T
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.ops import operator_of
 from dmlgpu.plan import scan
+from dmlgpu.plan.dispatch import LOOKS
 from dmlgpu.plan.lines import Scan, columns_of
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -254,6 +255,22 @@ def test_columns_are_read_in_pieces_of_any_size(
     assert dispatch.constants["BATCH"] == (0 if is_cpu else 4)
 
 
+def case_of_rows(
+    kernel: str, dtype: str, shape: tuple[int, ...], backward: bool, exclusive: bool
+) -> tuple[Case, bool]:
+    """A scan down rows, and whether these begin within words; then it goes forward."""
+    halves = dtype == "float16" and shape[-1] % 2 == 1
+    backward = backward and not halves
+    return Case(kernel, dtype, shape, len(shape) - 2, backward, exclusive, False, False), halves
+
+
+def walk_in_frames(opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has even a few columns walked in frames, as on a GPU."""
+    of = {"is_cpu": False, "subgroup_min": lanes(opened), "subgroup_max": lanes(opened)}
+    monkeypatch.setattr(opened.context, "facts", replace(opened.context.facts, **of))
+    monkeypatch.setattr(scan, "WALKERS", 1)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize(
     ("dtype", "shape"),
@@ -282,13 +299,11 @@ def test_rows_that_begin_anywhere_are_scanned_in_frames(
     if not usable("columns_chain", opened):
         pytest.skip(f"{opened.adapter.name} cannot run columns_chain")
     backward, exclusive, in_blocks = (flag == "1" for flag in flags)
-    halves = dtype == "float16" and shape[-1] % 2 == 1
-    backward = backward and not halves
+    case, halves = case_of_rows("columns_chain", dtype, shape, backward, exclusive)
     monkeypatch.setattr(scan, "TILE_SHAPES", {bits: (128, 2) for bits in (16, 32, 64)})
-    case = Case("columns_chain", dtype, shape, len(shape) - 2, backward, exclusive, False, False)
     for width in (8, 16) if lanes(opened) >= 16 else (8,):
         monkeypatch.setattr(scan, "TILE_WIDTHS", (width,))
-        monkeypatch.setattr(scan, "LOOKS", 16384)
+        monkeypatch.setattr(scan, "LOOKS", LOOKS)
         in_time = check(case, opened, monkeypatch, in_blocks)
         (dispatch,) = in_time.plan.dispatches
         if dtype == "uint64" and in_blocks:  # of few wide elements frames would be no better
@@ -312,9 +327,7 @@ def test_exclusive_sums_of_negative_zeros_are_zeros_in_frames_of_halves(
     """Also in the column that begins with the first element of all."""
     if not usable(kernel, opened) or lanes(opened) not in scan.FRAME_WIDTHS:
         pytest.skip(f"{opened.adapter.name} has no subgroups for it")
-    of = {"is_cpu": False, "subgroup_min": lanes(opened), "subgroup_max": lanes(opened)}
-    monkeypatch.setattr(opened.context, "facts", replace(opened.context.facts, **of))
-    monkeypatch.setattr(scan, "WALKERS", 1)
+    walk_in_frames(opened, monkeypatch)
     case = Case(kernel, "float16", (80, 65), 0, False, True, False, False)
     op = compiled(case, opened, monkeypatch)
     assert op.plan.dispatches[0].constants["HALVES"] == 1
@@ -369,12 +382,8 @@ def test_many_columns_are_walked_in_frames(
     if lanes(opened) not in scan.FRAME_WIDTHS or "SwiftShader" in opened.adapter.name:
         pytest.skip(f"{opened.adapter.name} has no subgroups for it")
     backward, exclusive, in_place = (flag == "1" for flag in flags)
-    halves = dtype == "float16" and shape[-1] % 2 == 1
-    of = {"is_cpu": False, "subgroup_min": lanes(opened), "subgroup_max": lanes(opened)}
-    monkeypatch.setattr(opened.context, "facts", replace(opened.context.facts, **of))
-    monkeypatch.setattr(scan, "WALKERS", 1)
-    backward = backward and not halves
-    case = Case("columns", dtype, shape, len(shape) - 2, backward, exclusive, False, False)
+    walk_in_frames(opened, monkeypatch)
+    case, _ = case_of_rows("columns", dtype, shape, backward, exclusive)
     plan = check(case, opened, monkeypatch).plan
     (dispatch,) = plan.dispatches
     assert dispatch.slots["columns"] == "columns_in_frames"
