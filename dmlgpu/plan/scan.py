@@ -499,6 +499,7 @@ def _columns_chain(scan: Scan, adapter: Adapter) -> Plan:
     columns = _tiled_columns(scan, adapter)
     assert columns is not None
     tiles, width = _tiles(scan, columns), columns.width
+    assert width * scan.per_unit <= tiles.wg_size  # an invocation for each line
     across, down = tiles.across, tiles.down
     block = TILE_BLOCK if across * width < UNITS_ACROSS else 1
     sums = down // block + (down if block > 1 else 0)

@@ -56,7 +56,7 @@ WAITING = {"columns_chain": 8, "held": 4, "stream": 4}  # for other workgroups: 
 STREAM_WG, STREAM_AHEAD = 64, dict.fromkeys((16, 32, 64), 5)
 STREAM_FAN = 4  # as many lanes as every adapter has
 # Tiles of columns_chain so small that they make several blocks.
-SMALL_TILES = {bits: (64, 2) for bits in (16, 32, 64)}
+SMALL_TILES = {bits: (128, 2) for bits in (16, 32, 64)}
 # Steps of lines that start anywhere in 16 bytes.
 RAGGED = {"walk": 5001, "rows": 77, "groups": 9001, "passes": 90_001}
 RAGGED |= {"held": 33_001, "stream": 40_009}
@@ -300,7 +300,7 @@ def test_rows_that_begin_anywhere_are_scanned_in_frames(
         pytest.skip(f"{opened.adapter.name} cannot run columns_chain")
     backward, exclusive, in_blocks = (flag == "1" for flag in flags)
     case, halves = case_of_rows("columns_chain", dtype, shape, backward, exclusive)
-    monkeypatch.setattr(scan, "TILE_SHAPES", {bits: (128, 2) for bits in (16, 32, 64)})
+    monkeypatch.setattr(scan, "TILE_SHAPES", SMALL_TILES)
     for width in (8, 16) if lanes(opened) >= 16 else (8,):
         monkeypatch.setattr(scan, "TILE_WIDTHS", (width,))
         monkeypatch.setattr(scan, "LOOKS", LOOKS)
