@@ -6,6 +6,7 @@ A backward scan is a forward one with negative steps, so no kernel knows of dire
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan.dispatch import Value, eight
@@ -31,6 +32,7 @@ class Scan:
     input: str = "input_tensor"
     output: str = "output_tensor"
     alone: bool = True  # nothing else lies in the units it writes or is read there
+    apart: bool = False  # lines are read in units wherever they begin; else only as results lie
 
     @property
     def per_unit(self) -> int:
@@ -136,18 +138,34 @@ def fits_units(scan: Scan) -> bool:
 
 
 def fits_packed(scan: Scan) -> bool:
-    """Whether lines that do not fit units lie side by side, the first on a whole unit."""
-    unit, size = scan.per_unit, scan.axis_size
-    if fits_units(scan) or not scan.alone or size < unit:
+    """Whether results that do not fit units lie side by side, the first on a whole unit.
+
+    The elements of a line are adjacent.
+    """
+    size = scan.axis_size
+    if fits_units(scan) or not scan.alone or size < scan.per_unit:
         return False
-    if scan.in_step != scan.out_step or abs(scan.in_step) != 1 or len(scan.lines) > 1:
+    if not (scan.apart or is_alike(scan)):
         return False
-    (line,) = scan.lines
     low = size - 1 if scan.in_step < 0 else 0
-    starts = (scan.in_base - low, scan.out_base - low)
-    return all(n % unit == 0 for n in starts) and (
-        line.size == 1 or line.source == line.out == size
+    is_adjacent = scan.in_step == scan.out_step and abs(scan.in_step) == 1
+    side_by_side = [size * n for n in _inner(scan.lines)]
+    return (
+        is_adjacent
+        and (scan.out_base - low) % scan.per_unit == 0
+        and all(d.size == 1 or d.out == n for d, n in zip(scan.lines, side_by_side, strict=True))
     )
+
+
+def _inner(lines: tuple[Dim, ...]) -> list[int]:
+    """How many lines there are in a step of each loop."""
+    return [prod(d.size for d in lines[k + 1 :]) for k in range(len(lines))]
+
+
+def is_alike(scan: Scan) -> bool:
+    """Whether lines lie as their results do, from the same place in a unit on."""
+    is_same = all(d.size == 1 or d.source == d.out for d in scan.lines)
+    return is_same and (scan.in_base - scan.out_base) % scan.per_unit == 0
 
 
 def is_dense(scan: Scan) -> bool:
@@ -307,6 +325,7 @@ def within(scan: Scan, part: Part) -> Scan:
 def line_params(scan: Scan) -> dict[str, Value]:
     """Params that every kernel over lines has."""
     return {
+        "lines": count(scan.lines),
         "axis_size": scan.axis_size,
         "in_base": scan.in_base,
         "in_step": scan.in_step & 0xFFFFFFFF,
@@ -336,7 +355,9 @@ def along_lines(scan: Scan) -> tuple[dict[str, str], dict[str, int]]:
     if fits_units(scan):
         return {**arithmetic(scan), "io": "io_units"}, constants | backward
     if fits_packed(scan):
-        shifted = {"SHIFTED": int(count(scan.lines) > 1 or scan.in_step < 0)}
-        return {**arithmetic(scan), "io": "io_packed"}, constants | backward | shifted
+        slots = {**arithmetic(scan), "io": "io_packed"}
+        constants |= backward
+        constants["SHIFTED"] = int(count(scan.lines) > 1 or scan.in_step < 0)
+        return slots | {"source": "source_alike" if is_alike(scan) else "source_apart"}, constants
     elements = f"elements_of_{scan.bits}"
     return {**arithmetic(scan), "io": "io_elements", "elements": elements}, constants

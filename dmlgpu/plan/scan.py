@@ -60,6 +60,7 @@ HELD_TILES = 1024  # up to which a workgroup keeps a tile until its turn, and re
 STREAM_AHEAD = {16: 640, 32: 640, 64: 448}  # by bits: tiles summed before they are scanned
 WORTH_BOXES = 1 << 20  # bytes of a tensor from which it pays to read and write by whole sectors
 THIN = 40  # lines in all, in whole units: fewer are faster in boxes than in tiles that wait
+APART = {16: 400, 32: 800, 64: 400}  # by bits: steps of lines that are read in units anywhere
 SECTORS = 512  # bits side by side, of which most are in whole sectors wherever they begin
 SUMS = "sums"  # scratch memory: of the segments that boxes are cut into
 
@@ -307,6 +308,9 @@ def plan_scan(scan: Scan, adapter: Adapter, largest: int = 0) -> Plan:
     In place no workgroup waits for another: the input that it would compute a late value from may
     be overwritten by then. Nor does a unit hold elements of two lines.
     """
+    # On a CPU units that begin anywhere are faster than elements only where those are halves.
+    apart = scan.bits == 16 if adapter.is_cpu else scan.axis_size >= APART[scan.bits]
+    scan = replace(scan, apart=apart)
     if _suits_boxes(scan, adapter, largest):
         return _in_boxes(scan, adapter, largest)
     made = _in_parts(scan, adapter, largest)
@@ -395,7 +399,7 @@ def _rows(scan: Scan, adapter: Adapter) -> Dispatch:
     lines, units, lanes = count(scan.lines), scan.axis_units, adapter.subgroup_min
     line_rounds = next(n for n in (1, 2, ROUNDS) if units <= n * lanes or n == ROUNDS)
     at_once = ROUNDS // line_rounds * (lanes // units if line_rounds == 1 else 1)
-    params = {**line_params(scan), "lines": lines, "axis_units": units}
+    params = {**line_params(scan), "axis_units": units}
     bindings = {"input": scan.input, "output": scan.output}
     constants |= {"WG_SIZE": GROUP_WG, "LINE_ROUNDS": line_rounds}
     groups = -(-lines // (GROUP_WG // adapter.subgroup_max * at_once))
@@ -624,7 +628,6 @@ def _pass(
     lines = count(scan.lines)
     params = {
         **line_params(scan),
-        "lines": lines,
         "segments": segments,
         "segment_units": segment,
         "axis_units": scan.axis_units,

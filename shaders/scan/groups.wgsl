@@ -4,7 +4,6 @@
 override WG_SIZE: u32 = 256;
 const ROUNDS = 4u;
 
-#param lines: u32
 #param segments: u32
 #param segment_units: u32
 #param axis_units: u32
@@ -42,8 +41,8 @@ fn sum_segment(work: Work, lanes: Lanes) -> Num {
   var run = identity();
   // All subgroups go round equally often: drivers are slow to shuffle where some may have left.
   for (var at = begin; at < begin + part; at += stride) {
-    #repeat 8: let raw$ = take_round(work.line.source, at + $u * lanes.size + lanes.id, end);
-    #repeat 8: let held$ = settled(raw$, work.line.source, at + $u * lanes.size + lanes.id);
+    #repeat 8: let raw$ = take_round(work.line, at + $u * lanes.size + lanes.id, end);
+    #repeat 8: let held$ = settled(raw$, work.line, at + $u * lanes.size + lanes.id);
     if (EXACT) {
       #repeat 8: run = combine(run, total(values(held$)));
     } else {
@@ -63,8 +62,8 @@ fn scan_segment(work: Work, start: Num, lanes: Lanes) {
   var carry = start;
   for (var tile = work.first; tile < work.end; tile += WG_SIZE * ROUNDS) {
     let first = tile + lanes.group * ROUNDS * lanes.size + lanes.id;
-    #repeat 4: let raw$ = take_round(work.line.source, first + $u * lanes.size, work.end);
-    #repeat 4: let held$ = settled(raw$, work.line.source, first + $u * lanes.size);
+    #repeat 4: let raw$ = take_round(work.line, first + $u * lanes.size, work.end);
+    #repeat 4: let held$ = settled(raw$, work.line, first + $u * lanes.size);
     var run = identity();
     #repeat 4: let round$ = add_round(held$, run, lanes); run = round$.after;
     if (tile > work.first) { workgroupBarrier(); }

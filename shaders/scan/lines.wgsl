@@ -1,4 +1,5 @@
 // The lines of a scan.
+#param lines: u32 // all of them
 #param axis_size: u32 // elements of a line
 #param in_base: u32 // addresses of the first element of the first line
 #param out_base: u32

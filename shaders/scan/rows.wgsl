@@ -6,7 +6,6 @@ override WG_SIZE: u32 = 256;
 override LINE_ROUNDS: u32 = 4; // of each line: 4, 2, or 1 for lines side by side
 const ROUNDS = 4u;
 
-#param lines: u32
 #param axis_units: u32
 #import invocation_in_subgroup
 #import num
@@ -39,9 +38,9 @@ fn main(at: Invocation) {
     // The same for all lanes: drivers are slow to shuffle where some may have left a loop.
     for (var base = 0u; base < end; base += lane_count * LINE_ROUNDS) {
       #repeat 4: let p$ = base + $u % LINE_ROUNDS * lane_count + lanes.id;
-      #repeat 4: let raw$ = take_round(line$.source, p$, end$);
+      #repeat 4: let raw$ = take_round(line$, p$, end$);
       var run = identity();
-      #repeat 4: if ($u % LINE_ROUNDS == 0u) { run = identity(); } let round$ = add_round(settled(raw$, line$.source, p$), run, lanes); run = round$.after;
+      #repeat 4: if ($u % LINE_ROUNDS == 0u) { run = identity(); } let round$ = add_round(settled(raw$, line$, p$), run, lanes); run = round$.after;
       #repeat 4: write_round(line$.target_, p$, end$, round$, carry);
       if (LINE_ROUNDS < ROUNDS) { break; } // such lines take one turn
       carry = combine(carry, run);

@@ -173,31 +173,33 @@ fn main(
   let ahead = tile_at(select(0u, ticket, sums));
   let ahead_first = first_unit(ahead.number, lanes);
   let ahead_end = select(0u, params.axis_units, sums);
-  #repeat 4: var ahead$ = no_values();
+  #repeat 4: var ahead_raw$ = no_raw();
   let ahead_whole = sums && is_whole(ahead);
   if (ahead_whole) {
-    #repeat 4: ahead$ = read_unit(ahead.line.source, ahead_first + $u * lane_count);
+    #repeat 4: ahead_raw$ = read_unit(ahead.line, ahead_first + $u * lane_count);
   } else {
-    #repeat 4: ahead$ = take_round(ahead.line.source, ahead_first + $u * lane_count, ahead_end);
+    #repeat 4: ahead_raw$ = take_round(ahead.line, ahead_first + $u * lane_count, ahead_end);
   }
   let scans = ticket >= AHEAD;
   let tile = tile_at(select(0u, ticket - AHEAD, scans));
   let first = first_unit(tile.number, lanes);
   let end = select(0u, params.axis_units, scans);
   let whole = scans && is_whole(tile);
-  #repeat 4: var held$ = ahead$;
+  #repeat 4: var raw$ = ahead_raw$;
   if (AHEAD > 0u) {
     if (whole) {
-      #repeat 4: held$ = read_unit(tile.line.source, first + $u * lane_count);
+      #repeat 4: raw$ = read_unit(tile.line, first + $u * lane_count);
     } else {
-      #repeat 4: held$ = take_round(tile.line.source, first + $u * lane_count, end);
+      #repeat 4: raw$ = take_round(tile.line, first + $u * lane_count, end);
     }
   }
+  #repeat 4: var ahead$ = settled_whole(ahead_raw$, ahead.line);
   if (SHIFTED || !ahead_whole) {
-    #repeat 4: ahead$ = settled(ahead$, ahead.line.source, ahead_first + $u * lane_count);
+    #repeat 4: ahead$ = settled(ahead_raw$, ahead.line, ahead_first + $u * lane_count);
   }
+  #repeat 4: var held$ = settled_whole(raw$, tile.line);
   if (SHIFTED || !whole) {
-    #repeat 4: held$ = settled(held$, tile.line.source, first + $u * lane_count);
+    #repeat 4: held$ = settled(raw$, tile.line, first + $u * lane_count);
   }
 
   add_up(ahead0, ahead1, ahead2, ahead3, lanes);
@@ -221,8 +223,8 @@ fn main(
     // usual way below would pay for those registers.
     let start = before_subgroup(subgroup);
     run = identity();
-    #repeat 4: let raw$ = take_round(tile.line.source, first + $u * lane_count, end);
-    #repeat 4: let again$ = add_round(settled(raw$, tile.line.source, first + $u * lane_count), run, lanes); run = again$.after;
+    #repeat 4: let late$ = take_round(tile.line, first + $u * lane_count, end);
+    #repeat 4: let again$ = add_round(settled(late$, tile.line, first + $u * lane_count), run, lanes); run = again$.after;
     #repeat 4: write_round(tile.line.target_, first + $u * lane_count, end, again$, start);
     return;
   }

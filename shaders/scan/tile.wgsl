@@ -8,9 +8,9 @@ struct Round {
   after: Num, // with all of the round
 }
 
-fn take_round(source: u32, p: u32, end: u32) -> Held {
-  if (p < end) { return read_unit(source, p); }
-  return no_values();
+fn take_round(line: Line, p: u32, end: u32) -> Raw {
+  if (p < end) { return read_unit(line, p); }
+  return no_raw();
 }
 
 fn add_round(held: Held, run: Num, lanes: Lanes) -> Round {

@@ -30,8 +30,8 @@ fn sum_of_subgroups(subgroups: u32) -> Num {
 // The sum of a tile that belongs to another workgroup, which has not published it in time.
 fn sum_of_tile(line: Line, tile: u32, lanes: Lanes) -> Num {
   let first = first_unit(tile, lanes);
-  #repeat 4: let raw$ = take_round(line.source, first + $u * lanes.size, params.axis_units);
-  #repeat 4: let held$ = settled(raw$, line.source, first + $u * lanes.size);
+  #repeat 4: let raw$ = take_round(line, first + $u * lanes.size, params.axis_units);
+  #repeat 4: let held$ = settled(raw$, line, first + $u * lanes.size);
   workgroupBarrier(); // nobody reads older sums any more
   add_up(held0, held1, held2, held3, lanes);
   return sum_of_subgroups(WG_SIZE / lanes.size);

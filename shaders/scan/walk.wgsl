@@ -4,7 +4,6 @@
 override WG_SIZE: u32 = 64;
 override EXCLUSIVE: bool = false;
 
-#param lines: u32
 #param segments: u32
 #param segment_units: u32
 #param axis_units: u32
@@ -28,12 +27,12 @@ fn run_of(id: u32) -> Run {
   return Run(line_at(id - segment * params.lines), first, end);
 }
 
-fn unit_at(source: u32, p: u32) -> Held { return settled(read_unit(source, p), source, p); }
+fn unit_at(line: Line, p: u32) -> Held { return settled(read_unit(line, p), line, p); }
 
 fn walk(run: Run, start: Num) {
   var sum = start;
   for (var p = run.first; p < run.end; p++) {
-    let n = running(sum, values(unit_at(run.line.source, p)));
+    let n = running(sum, values(unit_at(run.line, p)));
     if (EXCLUSIVE) {
       write_unit(run.line.target_, p, shifted(sum, n));
     } else {
@@ -64,7 +63,7 @@ fn reduce(at: Invocation) {
   let run = run_of(id);
   var sum = identity();
   for (var p = run.first; p < run.end; p++) {
-    sum = combine(sum, total(values(unit_at(run.line.source, p))));
+    sum = combine(sum, total(values(unit_at(run.line, p))));
   }
   store_partial(id, sum);
 }

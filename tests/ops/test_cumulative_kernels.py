@@ -227,6 +227,41 @@ def test_kernel_agrees_with_numpy_on_ragged_lines(
     assert {dispatch.slots["io"] for dispatch in op.plan.dispatches} >= {"io_packed"}
 
 
+def apart_cases() -> Iterator[tuple[Case, int]]:
+    """Kernels and types, with how far ahead of its results a line begins; the rest in turn."""
+    types = ("float32", "float16", "uint64")
+    for i, (kernel, dtype) in enumerate(product(RAGGED, types)):
+        size = RAGGED[kernel] - i % 5  # some of them whole units
+        flags = (i % 2 == 0, i // 2 % 2 == 0, False, False)
+        yield Case(kernel, dtype, (2, 3, size), 2, *flags), (1, 3, 5, 7, 9)[i % 5]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("case", "gap"), list(apart_cases()), ids=str)
+def test_kernel_agrees_with_numpy_on_lines_that_begin_anywhere(
+    case: Case, gap: int, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their results follow each other, in another order than the lines."""
+    if case.kernel != "walk" and "SwiftShader" in opened.adapter.name:
+        pytest.skip("SwiftShader takes minutes to compile these kernels, and uses none of them")
+    if not usable(case.kernel, opened):
+        pytest.skip(f"{opened.adapter.name} cannot run {case.kernel}")
+    pitch = case.shape[-1] + gap
+    source = dml.TensorDesc(T.from_numpy(case.dtype), case.shape, (pitch, 2 * pitch, 1))
+    desc = replace(case.desc, input_tensor=source)
+    facts = replace(opened.context.facts, is_cpu=False)
+    monkeypatch.setattr(opened.context, "facts", facts)
+    monkeypatch.setattr(scan, "APART", dict.fromkeys(scan.APART, 8))
+    op = compiled(case, opened, monkeypatch, desc=desc)
+    assert {"source_apart"} <= {d.slots.get("source") for d in op.plan.dispatches}
+    held = np.zeros(source.total_tensor_size_in_bytes // np.dtype(case.dtype).itemsize, case.dtype)
+    steps = tuple(held.itemsize * n for n in source.effective_strides)
+    x = values(case)
+    np.lib.stride_tricks.as_strided(held, case.shape, steps)[...] = x
+    given = opened.tensor(held).view(source)
+    assert_same_bits(op(given).numpy(), reference(case, x))
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize(
     ("dtype", "across", "pieces"),
@@ -460,8 +495,10 @@ def compiled(
     opened: dml.Device,
     monkeypatch: pytest.MonkeyPatch,
     in_blocks: bool | None = None,
+    desc: Any = None,
 ) -> CompiledOperator:
     """The kernel of the case, with sizes that make much of little: blocks, segments, tiles."""
+    desc = desc or case.desc
     in_blocks = case.backward if in_blocks is None else in_blocks
     passes = 3 if case.kernel == "passes" else 1
     kernel = SHADERS[case.kernel].removeprefix("scan/")
@@ -485,7 +522,7 @@ def compiled(
     if kernel == "columns_chain":  # its frames are as wide as subgroups are
         facts = replace(opened.context.facts, subgroup_min=lanes(opened))
         monkeypatch.setattr(opened.context, "facts", facts)
-    op = CompiledOperator(opened, operator_of(case.desc), case.desc)
+    op = CompiledOperator(opened, operator_of(desc), desc)
     assert op.plan.dispatches[-1].shader == SHADERS[case.kernel]
     if SHADERS[case.kernel] == "scan/groups":
         assert len(op.plan.dispatches) == passes
