@@ -29,14 +29,16 @@ SIDE_BY_SIDE = 32  # lanes that read or write together
 PADS = (0, 1, 2, 4, 8)  # elements, or words of halves, that may be left free behind a loop's steps
 
 # How large boxes are, by what is known of GPUs.
-ELEMENTS = 2048  # of a box: with more, fewer run at once
+ELEMENTS = 2048  # of a box: with more, fewer run at once; twice as many of some (`gains`)
 LARGE = 8192  # of a box of which there are few, so that as much is under way
 FEW_PIECES = 4  # to cut a loop into evenly; of more pieces the last may be shorter
 RUN = 2048  # bits side by side that a box should have on both sides
 LEAST_RUN = 1024  # bits side by side, where longer runs leave too few boxes
 SHORT_RUN = 512  # bits side by side, of large boxes
 FILL = 256  # workgroups that keep a GPU busy
-FEW = 96  # workgroups with large boxes: with fewer, a second look at the input pays
+FEW, CORES = 96, 132  # workgroups with large boxes, of which a core has one: else three passes pay
+WIDE = 8192  # bits of a row of halves that a box has, where there are as many boxes as MANY
+MANY = 2048
 EACH = 12  # steps that one invocation adds up, of boxes that hold whole lines
 SIZES = (64, 128)  # of workgroups that have such boxes, below WG_SIZE
 LONG_ENOUGH = 24  # steps of such lines: of shorter ones larger boxes are better
@@ -48,6 +50,7 @@ MOST_DIRECT = 1.3  # of halves in words that are added up by those who read them
 FEW_BOXES = 8  # along the axis, which one workgroup takes sooner than three passes begin
 DIRECT = 512  # bits of neighbouring lines from which they need no workgroup memory
 ODD_LINES = 8  # halves side by side from which an odd one at the end is little
+LEAST_STEPS = 4  # of a box of three passes, or it has twice the elements
 SEGMENT_STEPS = 32  # fewest of a segment: the sums of shorter ones are too much to read and write
 SEGMENTED = 4096  # workgroups to cut the axis for: several times those, so that they end together
 
@@ -186,6 +189,20 @@ class Boxes:
             if self.box[d] != self.dims[d].size:
                 break
         return tuple(found) if run * self.scan.bits >= DIRECT else ()
+
+    @property
+    def gains(self) -> bool:
+        """Whether a box of twice the elements is better than one of ELEMENTS.
+
+        Halves in words take half of the room. And where lines go along the input and runs of the
+        output begin within sectors, longer ones have fewer ends; those of 64 bits are long enough.
+        """
+        if self.in_words:
+            return True
+        near = self.by_output[0]
+        steps = [d.out for k, d in enumerate(self.dims) if k != near and d.size > 1]
+        is_ragged = any(n * self.scan.bits % (8 * SECTOR) for n in steps)
+        return self.scan.bits == 32 and self.by_input[0] == self.axis != near and is_ragged
 
     @property
     def apart(self) -> Boxes:
@@ -365,6 +382,14 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
     whole = _whole_lines(scan, dims, storage)
     if whole is not None:
         return whole
+    by_input, by_output = order_of([d.source for d in dims]), order_of([d.out for d in dims])
+    near_in, near_out = by_input[0], by_output[0]
+    if scan.bits == 16 and near_in == near_out != len(dims) - 1:
+        # Lines that are neighbours on both sides, and begin within words: few steps of many lines.
+        for run, fill in ((WIDE, MANY), (RUN, FILL)):
+            wide = _cut(scan, dims, ELEMENTS // 2, run, storage, WG_SIZE // 2)
+            if not wide.in_words and wide.side_by_side >= fill:
+                return wide
     for run in (RUN, LEAST_RUN):
         small = _cut(scan, dims, ELEMENTS // 2, run, storage, WG_SIZE // 2)
         if small.is_one and small.lines > 1 and small.work <= MOST_WORK:
@@ -372,18 +397,19 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
     tried = [(ELEMENTS, RUN, FILL), (ELEMENTS, LEAST_RUN, FILL)]
     if a_line_each:
         tried.insert(0, (ELEMENTS, WG_SIZE * scan.bits, FILL))
-    by_input, by_output = order_of([d.source for d in dims]), order_of([d.out for d in dims])
-    across, outermost = by_input[0] != by_output[0], by_input[-1] == len(dims) - 1
-    if across and outermost and storage >= 6 * LARGE:
+    if near_in != near_out and by_input[-1] == len(dims) - 1 and storage >= 6 * LARGE:
         # Boxes side by side read what lies side by side. Where lines are neighbours on both sides
         # that holds for segments too, and few boxes have too little under way.
         tried += [(ELEMENTS, SHORT_RUN, FILL), (LARGE, SHORT_RUN, FEW)]
     for most, run, fill in tried:
-        boxes = _cut(scan, dims, most, run, storage)
-        is_short = run > SHORT_RUN and FEW_BOXES * boxes.box[-1] >= scan.axis_size
-        if boxes.side_by_side >= fill or is_short:
-            return boxes
-    first = _cut(scan, dims, ELEMENTS, RUN, storage)
+        for boxes in _one_or_two(scan, dims, most, run, storage):
+            is_short = run > SHORT_RUN and FEW_BOXES * boxes.box[-1] >= scan.axis_size
+            is_right = fill <= boxes.side_by_side <= (CORES if most == LARGE else 1 << 32)
+            if is_right or is_short:
+                return boxes
+    first, larger = (_cut(scan, dims, n * ELEMENTS, RUN, storage) for n in (1, 2))
+    if larger.in_words or first.box[-1] < LEAST_STEPS:
+        first = larger
     wanted = min(
         -(-SEGMENTED // first.side_by_side),
         max(1, scan.axis_size // SEGMENT_STEPS),
@@ -392,6 +418,15 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
     return replace(
         first, segments=-(-scan.axis_size // replace(first, segments=wanted).segment_steps)
     )
+
+
+def _one_or_two(
+    scan: Scan, dims: tuple[Dim, ...], most: int, run: int, storage: int
+) -> list[Boxes]:
+    """Boxes of about `most` elements; before them those of twice as many, where that gains."""
+    made = _cut(scan, dims, most, run, storage)
+    larger = _cut(scan, dims, 2 * most, run, storage)
+    return [larger, made] if most == ELEMENTS and larger.gains else [made]
 
 
 def _cut(
