@@ -57,13 +57,19 @@ fn sum_segment(work: Work, lanes: Lanes) -> Num {
   return sum;
 }
 
-// `start` is what comes before the segment.
+// A unit of the segment, or its last one again: with no load in a branch all of a tile are on their way.
+fn take_ahead(work: Work, p: u32) -> Raw { return read_unit(work.line, min(p, work.end - 1u)); }
+
+// `start` is what comes before the segment. The next tile is on its way while one is scanned and written;
+// what it has behind the end of the segment comes behind all that is written.
 fn scan_segment(work: Work, start: Num, lanes: Lanes) {
   var carry = start;
+  let own = lanes.group * ROUNDS * lanes.size + lanes.id;
+  #repeat 4: var next$ = take_ahead(work, work.first + own + $u * lanes.size);
   for (var tile = work.first; tile < work.end; tile += WG_SIZE * ROUNDS) {
-    let first = tile + lanes.group * ROUNDS * lanes.size + lanes.id;
-    #repeat 4: let raw$ = take_round(work.line, first + $u * lanes.size, work.end);
-    #repeat 4: let held$ = settled(raw$, work.line, first + $u * lanes.size);
+    let first = tile + own;
+    #repeat 4: let held$ = settled(next$, work.line, first + $u * lanes.size);
+    #repeat 4: next$ = take_ahead(work, first + WG_SIZE * ROUNDS + $u * lanes.size);
     var run = identity();
     #repeat 4: let round$ = add_round(held$, run, lanes); run = round$.after;
     if (tile > work.first) { workgroupBarrier(); }
