@@ -451,7 +451,8 @@ def test_tiles_whose_units_overlap_are_long() -> None:
 @pytest.mark.parametrize(
     ("step", "apart", "box"),
     [
-        (1, 32771, (32, 256)),
+        (1, 4099, (32, 256)),
+        (1, 32771, (64, 128)),  # sectors of rows that lie far apart are too short
         (3, 32771, (64, 128)),  # longer runs would be read from less than sectors
         (1, 800003, (64, 128)),  # and from pages of their own
     ],

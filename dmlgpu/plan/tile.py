@@ -34,7 +34,8 @@ BLOCK_WORDS = 40  # of a block at most, which lie in registers
 GAPS = 2  # times an edge, where half of what is read or more is left out
 STEPS = 4  # elements from one to the next, up to which a row is read with what lies between
 PAGE, PAGES = 1 << 22, 128  # bits between rows that are far apart, and most such rows of long runs
-SCATTERED = 1.5  # times the work, where pieces are halves of sectors or in too many pages
+FAR = 1 << 16  # bits between rows, from which on pieces of a sector are too short
+SCATTERED = 1.5  # times the work, where pieces are as short as that or in too many pages
 REPEATS = 8  # steps of a loop that stays where it is in the source, up to which it is read once
 FOLLOWING = 5  # words that hold what follows a run, where it may begin within a word
 SIDE = 32  # blocks along the first loop that are taken side by side at least
@@ -200,12 +201,18 @@ class Tile:
 
     @property
     def is_scattered(self) -> bool:
-        """Whether rows of the source are cut into halves of sectors, or lie in too many pages."""
+        """Whether pieces of rows of the source are too short, or lie in too many pages.
+
+        Halves of sectors are, and sectors of rows that lie far apart.
+        """
         pieces = prod(self.box[d] for d in self.run) * self.bits
         is_cut = any(self.box[d] < self.dims[d].size for d in self.run)
+        longest = max(self.out_run, key=lambda d: self.box[d])
+        is_far = abs(self.dims[longest].source) * self.bits >= FAR
+        least = 8 * SECTOR if is_far else 4 * SECTOR
         steps = zip(self.box, self.dims, strict=True)
         pages = prod(n for n, dim in steps if abs(dim.source) * self.bits >= PAGE)
-        return (is_cut and 2 * pieces <= 8 * SECTOR) or pages > PAGES
+        return (is_cut and pieces <= least) or pages > PAGES
 
     @property
     def is_whole(self) -> bool:
