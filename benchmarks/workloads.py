@@ -68,6 +68,7 @@ SHIFTS = Operand("y", values="filled", below=lambda s: 3)
 ROW = Operand("y", lambda s: (1, s[1]), seen="np.broadcast_to(a, s)")
 TURNED = Operand("y", lambda s: s[::-1], seen="a.T")
 ACROSS = Operand("x", lambda s: s[::-1], seen="a.T")
+CROPPED = Operand("x", lambda s: (s[0], s[1] + 3), seen="a[:, :-3]")
 PALETTE = Operand("x", lambda s: (256, 3))
 STATE = Operand("x", lambda s: (6,), "uint32", "range")
 OFF_ON = Operand("y", lambda s: (1, 2), values="range")
@@ -211,6 +212,7 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
                ":, 1:-1, 1:-1, 16:48", "x[:, 1:-1, 1:-1, 16:48].contiguous()"),
         sliced("reverse rows of pixels", RGB_LAST, U8, ":, :, ::-1", "torch.flip(x, [2])"),
         turned("transpose", SQUARE, MOVED, 1, 0),
+        turned("transposes of 255 x 1027", {"bandwidth": (256, 255, 1027)}, MOVED, 0, 2, 1),
         turned("NCHW to NHWC, 3 channels", RGB, PIXELS, 0, 2, 3, 1),
         turned("NCHW to NHWC, 4 channels", RGBA, PIXELS, 0, 2, 3, 1),
         turned("NHWC to NCHW, 3 channels", RGB_LAST, PIXELS, 0, 3, 1, 2),
@@ -273,6 +275,8 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
         scanned("cumsum one line", LINE, 0),
         scanned("cumsum of a transpose", {"bandwidth": LARGE["bandwidth"]}, 1, ACROSS, FLOATS),
         scanned("cumsum of 19 columns", {"bandwidth": (1 << 23, 19)}, 0, X, F32),
+        scanned("cumsum of 4095 columns", {"bandwidth": (1 << 16, 4095)}, 0, X, FLOATS),
+        scanned("cumsum of a crop", {"bandwidth": (1 << 18, 1000)}, 1, CROPPED, FLOATS),
         scanned("cumprod last axis", ROWS, 1, product=True),
         scanned("cumprod axis 0", ROWS, 0, product=True),
         scanned("cumprod one line", LINE, 0, product=True),
