@@ -50,6 +50,7 @@ MOST_DIRECT = 1.3  # of halves in words that are added up by those who read them
 FEW_BOXES = 8  # along the axis, which one workgroup takes sooner than three passes begin
 DIRECT = 512  # bits of neighbouring lines from which they need no workgroup memory
 ODD_LINES = 8  # halves side by side from which an odd one at the end is little
+THIN = 8  # lines of halves up to which boxes have no more than ELEMENTS
 LEAST_STEPS = 4  # of a box of three passes, or it has twice the elements
 SEGMENT_STEPS = 32  # fewest of a segment: the sums of shorter ones are too much to read and write
 SEGMENTED = 4096  # workgroups to cut the axis for: several times those, so that they end together
@@ -194,11 +195,12 @@ class Boxes:
     def gains(self) -> bool:
         """Whether a box of twice the elements is better than one of ELEMENTS.
 
-        Halves in words take half of the room. And where lines go along the input and runs of the
-        output begin within sectors, longer ones have fewer ends; those of 64 bits are long enough.
+        Halves in words take half of the room; of few lines, parts would meet in a bank. And where
+        lines go along the input and runs of the output begin within sectors, longer ones have fewer
+        ends; those of 64 bits are long enough.
         """
         if self.in_words:
-            return True
+            return self.lines > THIN
         near = self.by_output[0]
         steps = [d.out for k, d in enumerate(self.dims) if k != near and d.size > 1]
         is_ragged = any(n * self.scan.bits % (8 * SECTOR) for n in steps)
@@ -397,7 +399,8 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
     tried = [(ELEMENTS, RUN, FILL), (ELEMENTS, LEAST_RUN, FILL)]
     if a_line_each:
         tried.insert(0, (ELEMENTS, WG_SIZE * scan.bits, FILL))
-    if near_in != near_out and by_input[-1] == len(dims) - 1 and storage >= 6 * LARGE:
+    is_across = near_in != near_out and by_input[-1] == len(dims) - 1
+    if is_across and scan.bits > 16 and storage >= 6 * LARGE:
         # Boxes side by side read what lies side by side. Where lines are neighbours on both sides
         # that holds for segments too, and few boxes have too little under way.
         tried += [(ELEMENTS, SHORT_RUN, FILL), (LARGE, SHORT_RUN, FEW)]
@@ -408,7 +411,7 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
             if is_right or is_short:
                 return boxes
     first, larger = (_cut(scan, dims, n * ELEMENTS, RUN, storage) for n in (1, 2))
-    if larger.in_words or first.box[-1] < LEAST_STEPS:
+    if (larger.in_words and larger.gains) or first.box[-1] < LEAST_STEPS:
         first = larger
     wanted = min(
         -(-SEGMENTED // first.side_by_side),

@@ -614,6 +614,13 @@ def _passes(
     return made
 
 
+def _group_size(units: int, adapter: Adapter) -> int:
+    """Invocations for a line of so many units: whole subgroups, of which few are idle."""
+    subgroup = max(32, adapter.subgroup_max)
+    wanted = -(-units // (ROUNDS * subgroup)) * subgroup
+    return min(GROUP_WG, max(wanted, subgroup))
+
+
 def _pass(
     scan: Scan,
     kernel: str,
@@ -641,9 +648,6 @@ def _pass(
         constants["WG_SIZE"] = WALK_WG
         groups = -(-lines * segments // WALK_WG)
         return Dispatch("scan/walk", groups, params, bindings, slots, constants, entry)
-    wg = GROUP_WG
-    while wg > 128 and wg // 2 * ROUNDS >= scan.axis_units:
-        wg //= 2  # never below the largest subgroup there is
-    constants["WG_SIZE"] = wg
+    constants["WG_SIZE"] = _group_size(scan.axis_units, adapter)
     groups = lines * segments
     return Dispatch("scan/groups", groups, params, bindings, slots, constants, entry)
