@@ -260,6 +260,20 @@ def test_ragged_lines_side_by_side_are_read_in_whole_units(
     assert parts.in_place is None
 
 
+@pytest.mark.parametrize(
+    ("size", "invocations"), [(1025, 96), (2237, 160), (3700, 256), (9001, 256)]
+)
+def test_workgroups_have_no_more_subgroups_than_a_line_has_work_for(
+    size: int, invocations: int
+) -> None:
+    (dispatch,) = scan.plan_scan(problem((5000, size), 1), GPU, 1 << 27).dispatches
+    assert dispatch.shader == "scan/groups"
+    assert dispatch.constants["WG_SIZE"] == invocations
+    wide = replace(GPU, subgroup_max=64)
+    (dispatch,) = scan.plan_scan(problem((5000, size), 1), wide, 1 << 27).dispatches
+    assert dispatch.constants["WG_SIZE"] % 64 == 0
+
+
 def test_parts_that_wait_share_their_memory() -> None:
     small = replace(GPU, max_binding=1 << 27)
     made = scan.plan_scan(problem((8, 1 << 12, 4096), 1), small, 1 << 29)

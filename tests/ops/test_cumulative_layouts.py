@@ -212,20 +212,46 @@ def test_columns_that_begin_anywhere_have_an_invocation_for_each_line(steps: int
 )
 def test_halves_that_follow_each_other_are_one_run(sizes: Sizes, order: Sizes, axis: int) -> None:
     """Only the ends of a box are parts of words, not those of its rows."""
-    adapter = replace(GPU, max_workgroup_storage=49152)
-    asked = strided(T.FLOAT16, sizes, order)
-    made = Scan.of(
+    cut = cut_of(T.FLOAT16, sizes, order, axis)
+    assert prod(cut.box[d] for d in cut.write_run) >= 128
+
+
+def cut_of(data_type: T, sizes: Sizes, order: Sizes, axis: int) -> boxes.Boxes:
+    """The boxes of a scan whose input lies in memory in that order."""
+    asked = Scan.of(
         fold="sum",
-        data_type=T.FLOAT16,
+        data_type=data_type,
         sizes=sizes,
-        in_strides=asked.effective_strides,
-        out_strides=dml.TensorDesc(T.FLOAT16, sizes).effective_strides,
+        in_strides=strided(data_type, sizes, order).effective_strides,
+        out_strides=dml.TensorDesc(data_type, sizes).effective_strides,
         axis=axis,
         backward=False,
         exclusive=False,
     )
-    cut = boxes.boxes_of(made, adapter.max_workgroup_storage)
-    assert prod(cut.box[d] for d in cut.write_run) >= 128
+    return boxes.boxes_of(asked, 49152)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "order", "axis", "box", "passes"),
+    [
+        (T.INT64, (1119, 29987), (1, 0), 1, (32, 64), 3),  # 140 large boxes for 132 cores
+        (T.FLOAT32, (471, 575, 62), (1, 2, 0), 1, (16, 16, 32), 1),  # and 120
+        (T.FLOAT16, (5001, 26838), (1, 0), 1, (64, 64), 3),  # there are none of halves
+        (T.FLOAT16, (2581110, 52), (1, 0), 0, (52, 64), 3),  # in words, with twice the elements
+        (T.FLOAT16, (16777216, 2), (0, 1), 0, (2, 1024), 3),  # but not of two lines
+        (T.FLOAT32, (671, 100003), (1, 0), 0, (64, 64), 1),  # rows that begin within sectors
+        (T.FLOAT32, (1342, 50000), (1, 0), 0, (32, 64), 1),  # and that do not
+        (T.FLOAT16, (28, 18, 252289), (1, 0, 2), 0, (1, 512, 2), 1),  # neighbours on both sides
+        (T.FLOAT16, (301, 89, 5001), (1, 0, 2), 0, (1, 128, 8), 1),  # of which there are few
+        (T.FLOAT32, (1495, 3592, 25), (1, 2, 0), 1, (32, 25, 4), 3),  # not of one or two steps
+    ],
+)
+def test_boxes_are_as_large_as_was_best(
+    data_type: T, sizes: Sizes, order: Sizes, axis: int, box: Sizes, passes: int
+) -> None:
+    """Of several sizes that were measured."""
+    cut = cut_of(data_type, sizes, order, axis)
+    assert (cut.box, 3 if cut.segments > 1 else 1) == (box, passes)
 
 
 def as_gpu(device: dml.Device) -> AbstractContextManager[dml.Device]:
