@@ -30,6 +30,18 @@ REASONS = {
     ("slice stride 2, last two axes", "uint8"): (
         "a copy of as many bytes, 201 MB, takes 51 us: starting and ending cost 4 us of them"
     ),
+    **{
+        ("transposes of 255 x 1027", dtype): (
+            "rows begin within sectors on both sides: tiles read those in which they meet twice"
+        )
+        for dtype in SHORT
+    },
+    **{
+        ("cumsum of 4095 columns", dtype): (
+            "rows begin anywhere in 16 bytes: of 16 units that a tile reads two are its neighbour's"
+        )
+        for dtype in SHORT
+    },
     ("cumsum axis 0", "float16"): (
         "registers bound the tiles in flight; even without waiting no form of it went beyond 0.89"
     ),
