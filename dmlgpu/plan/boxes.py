@@ -396,20 +396,25 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
         small = _cut(scan, dims, ELEMENTS // 2, run, storage, WG_SIZE // 2)
         if small.is_one and small.lines > 1 and small.work <= MOST_WORK:
             return small
-    tried = [(ELEMENTS, RUN, FILL), (ELEMENTS, LEAST_RUN, FILL)]
+    runs = [RUN, LEAST_RUN]
     if a_line_each:
-        tried.insert(0, (ELEMENTS, WG_SIZE * scan.bits, FILL))
+        runs.insert(0, WG_SIZE * scan.bits)
     is_across = near_in != near_out and by_input[-1] == len(dims) - 1
-    if is_across and scan.bits > 16 and storage >= 6 * LARGE:
+    has_large = is_across and scan.bits > 16 and storage >= 6 * LARGE
+    if has_large:
         # Boxes side by side read what lies side by side. Where lines are neighbours on both sides
         # that holds for segments too, and few boxes have too little under way.
-        tried += [(ELEMENTS, SHORT_RUN, FILL), (LARGE, SHORT_RUN, FEW)]
-    for most, run, fill in tried:
-        for boxes in _one_or_two(scan, dims, most, run, storage):
-            is_short = run > SHORT_RUN and FEW_BOXES * boxes.box[-1] >= scan.axis_size
-            is_right = fill <= boxes.side_by_side <= (CORES if most == LARGE else 1 << 32)
-            if is_right or is_short:
-                return boxes
+        runs.append(SHORT_RUN)
+    tried = [(n * ELEMENTS, run, range(FILL, 1 << 32)) for run in runs for n in (2, 1)]
+    if has_large:
+        tried.append((LARGE, SHORT_RUN, range(FEW, CORES + 1)))
+    for most, run, numbers in tried:
+        boxes = _cut(scan, dims, most, run, storage)
+        if most == 2 * ELEMENTS and not boxes.gains:
+            continue
+        is_short = run > SHORT_RUN and FEW_BOXES * boxes.box[-1] >= scan.axis_size
+        if boxes.side_by_side in numbers or is_short:
+            return boxes
     first, larger = (_cut(scan, dims, n * ELEMENTS, RUN, storage) for n in (1, 2))
     if (larger.in_words and larger.gains) or first.box[-1] < LEAST_STEPS:
         first = larger
@@ -421,15 +426,6 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
     return replace(
         first, segments=-(-scan.axis_size // replace(first, segments=wanted).segment_steps)
     )
-
-
-def _one_or_two(
-    scan: Scan, dims: tuple[Dim, ...], most: int, run: int, storage: int
-) -> list[Boxes]:
-    """Boxes of about `most` elements; before them those of twice as many, where that gains."""
-    made = _cut(scan, dims, most, run, storage)
-    larger = _cut(scan, dims, 2 * most, run, storage)
-    return [larger, made] if most == ELEMENTS and larger.gains else [made]
 
 
 def _cut(

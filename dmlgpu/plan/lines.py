@@ -6,9 +6,8 @@ A backward scan is a forward one with negative steps, so no kernel knows of dire
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
 
-from dmlgpu.desc.tensor import DataType
+from dmlgpu.desc.tensor import DataType, packed_strides
 from dmlgpu.plan.dispatch import Value, eight
 from dmlgpu.plan.loops import Dim, count, resized
 from dmlgpu.plan.loops import fold as fold_loops
@@ -149,17 +148,12 @@ def fits_packed(scan: Scan) -> bool:
         return False
     low = size - 1 if scan.in_step < 0 else 0
     is_adjacent = scan.in_step == scan.out_step and abs(scan.in_step) == 1
-    side_by_side = [size * n for n in _inner(scan.lines)]
+    *packed, _ = packed_strides((*(d.size for d in scan.lines), size))
     return (
         is_adjacent
         and (scan.out_base - low) % scan.per_unit == 0
-        and all(d.size == 1 or d.out == n for d, n in zip(scan.lines, side_by_side, strict=True))
+        and all(d.size == 1 or d.out == n for d, n in zip(scan.lines, packed, strict=True))
     )
-
-
-def _inner(lines: tuple[Dim, ...]) -> list[int]:
-    """How many lines there are in a step of each loop."""
-    return [prod(d.size for d in lines[k + 1 :]) for k in range(len(lines))]
 
 
 def is_alike(scan: Scan) -> bool:

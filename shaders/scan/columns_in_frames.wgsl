@@ -10,6 +10,7 @@
 #param row: u32 // columns of a row; `columns` counts tiles, those of a row one after the other
 #param row_tiles: u32
 #param in_units: u32 // up to the last that has an element of the input
+#import unit_across
 #bind read input: vec4<u32>
 #bind words output: vec4<u32>
 override HALVES: u32 = 0; // 1: columns are halves of words
@@ -57,19 +58,9 @@ fn load_columns(at: Address, columns: Columns) -> vec4<u32> {
 
 // From a unit of the row at `at`, the columns of an invocation. For all invocations.
 fn settled(unit: vec4<u32>, at: Address) -> vec4<u32> {
-  let by_word = ((at >> HALVES) & 1u) != 0u;
-  let by_two = ((at >> HALVES) & 2u) != 0u;
   var next = vec4<u32>(subgroupShuffleDown(unit.xyz, 1u), 0u);
   if (HALVES == 1u) { next.w = subgroupShuffleDown(unit.w, 1u); }
-  var words = select(unit, vec4<u32>(unit.zw, next.xy), by_two);
-  let behind = select(next.xy, next.zw, by_two);
-  words = select(words, vec4<u32>(words.yzw, behind.x), by_word);
-  if (HALVES == 1u) {
-    let low = words >> vec4<u32>(16u);
-    let high = vec4<u32>(words.yzw, select(behind.x, behind.y, by_word)) << vec4<u32>(16u);
-    words = select(words, low | high, (at & 1u) != 0u);
-  }
-  return words;
+  return unit_across(unit, next, at * (32u >> HALVES), HALVES == 1u);
 }
 
 // And back. For all invocations.

@@ -23,6 +23,9 @@ fn part_at(first: u32, p: u32) -> Part {
   return Part(select(0u, missing, p == 0u), min(end - p * PER_UNIT, PER_UNIT));
 }
 
+// How far ahead of its results a line's elements are, in wrapping numbers.
+fn ahead_of(line: Line) -> u32 { return line.source - line.target_; }
+
 fn read_unit(line: Line, p: u32) -> Raw {
   let last = (before(line.target_) + params.axis_size - 1u) / PER_UNIT;
   return load_raw(unit_index(line.target_, min(p, last)), ahead_of(line));
