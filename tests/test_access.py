@@ -129,6 +129,21 @@ def test_two_buffers_from_their_start(run: Runner, kernel: str, size: int) -> No
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(("words", "scalar"), [(64, False), (37, True)])
+def test_what_is_only_read_is_read_in_units_to_the_end_of_its_buffer(
+    run: Runner, words: int, scalar: bool
+) -> None:
+    """As far as there are whole units: of what lies behind the tensor nothing is used."""
+    check_copy(
+        run,
+        "unit",
+        [some_words(words), some_words(64, 1)],
+        {"input": (0, 16, 132), "output": (1, 0, 132)},
+        lambda access: access["input"].scalar == scalar and access["output"].scalar,
+    )
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("kernel", ["unit", "half", "word"])
 @pytest.mark.parametrize("size", [64, 52])
 def test_offsets_below_the_alignment_are_passed_on(run: Runner, kernel: str, size: int) -> None:

@@ -236,7 +236,7 @@ class Executable:
         """
         order: dict[int, int] = {}
         where = [
-            (r.offset, r.size, r.whole, order.setdefault(r.storage.serial, len(order)))
+            (r.offset, r.size, r.whole, r.has_room, order.setdefault(r.storage.serial, len(order)))
             for r in places.values()
         ]
         key = (first, *where)

@@ -21,8 +21,17 @@ class Range(NamedTuple):
 
     @property
     def padded(self) -> int:
-        """The size, rounded up to 16 bytes where nothing else can lie there."""
-        return -(-self.size // UNIT_BYTES) * UNIT_BYTES if self.whole else self.size
+        """The size, rounded up to 16 bytes."""
+        return -(-self.size // UNIT_BYTES) * UNIT_BYTES
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the buffer has all of its last 16 bytes."""
+        return self.offset + self.padded <= self.storage.size
+
+    def is_padded(self, *, is_read: bool) -> bool:
+        """Whether its last 16 bytes may be reached whole: they are its own, or only read."""
+        return self.whole or (is_read and self.has_room)
 
     def part(self, span: tuple[int, int] | None) -> Range:
         """Some of the bytes; those behind the last are not there."""
@@ -49,16 +58,21 @@ def reach(
     writers = {id(r.storage.buffer): name for name, r in named.items() if modes[name][0] != "read"}
     spans: dict[str, tuple[int, int]] = {}
     owner: dict[str, str] = {}
+    cut_short: set[str] = set()
     for name, r in named.items():
         target = writers.get(id(r.storage.buffer), name)
         owner[name] = target
+        is_padded = r.is_padded(is_read=id(r.storage.buffer) not in writers)
+        if r.size % UNIT_BYTES and not is_padded:
+            cut_short.add(target)
         start = r.offset // alignment * alignment
         low, high = spans.get(target, (start, 0))
-        spans[target] = (min(low, start), max(high, r.offset + r.padded))
-    # Bindings that hold a tensor whose last 16 bytes are not all its own. Whatever shares one with
-    # it is reached word by word: an array of vectors would end before those bytes, or write over
-    # them. So are those of which words are stored alone, where that would store whole vectors.
-    cut_short = {owner[name] for name, r in named.items() if r.size % UNIT_BYTES and not r.whole}
+        end = r.offset + (r.padded if is_padded else r.size)
+        spans[target] = (min(low, start), max(high, end))
+    # Bindings that are written are cut short by a tensor whose last 16 bytes are not all its own.
+    # Whatever shares one with it is reached word by word: an array of vectors would end before
+    # those bytes, or write over them. So are those of which words are stored alone, where that
+    # would store whole vectors.
     if not stores_words:
         cut_short |= {owner[name] for name in named if modes[name][0] == "words"}
     access: dict[str, Access] = {}
