@@ -272,6 +272,7 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
         scanned("cumsum middle axis", BLOCK, 1),
         scanned("cumsum rows of 64", SHORT, 1),
         scanned("cumsum rows of 1001", RAGGED, 1),
+        scanned("cumsum rows of 257", {"bandwidth": (1 << 20, 257)}, 1),
         scanned("cumsum one line", LINE, 0),
         scanned("cumsum of a transpose", {"bandwidth": LARGE["bandwidth"]}, 1, ACROSS, FLOATS),
         scanned("cumsum of 19 columns", {"bandwidth": (1 << 23, 19)}, 0, X, F32),

@@ -168,6 +168,23 @@ def is_dense(scan: Scan) -> bool:
     return last.size == 1 or last.source == last.out == scan.axis_size
 
 
+def is_run(scan: Scan) -> bool:
+    """Whether all lines lie in one piece, alike in both tensors, from a whole unit on.
+
+    Units may be those of several lines, unless something else is read or written there.
+    """
+    low = scan.axis_size - 1 if scan.in_step < 0 else 0
+    is_adjacent = scan.in_step == scan.out_step and abs(scan.in_step) == 1
+    return (
+        is_adjacent
+        and len(scan.lines) == 1
+        and is_dense(scan)
+        and is_alike(scan)
+        and (scan.out_base - low) % scan.per_unit == 0
+        and (scan.alone or scan.axis_size % scan.per_unit == 0)
+    )
+
+
 PIECES_ACROSS = 32  # fewest of a row for which neighbours read neighbours, where not units
 UNITS = "columns_of_units"
 # Pieces in 16 bytes, by the snippet that takes them: the first that rows are whole numbers of.

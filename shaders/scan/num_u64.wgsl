@@ -23,6 +23,11 @@ fn running(start: Num, n: Nums) -> Nums {
   let a = combine(start, n.a);
   return Nums(a, combine(a, n.b));
 }
+// The same, beginning anew with elements whose bits are set in `begins`.
+fn running_anew(start: Num, n: Nums, begins: u32) -> Nums {
+  let a = combine(select(start, identity(), (begins & 1u) != 0u), n.a);
+  return Nums(a, combine(select(a, identity(), (begins & 2u) != 0u), n.b));
+}
 fn shifted(start: Num, n: Nums) -> Nums { return Nums(start, n.a); }
 fn last(n: Nums) -> Num { return n.b; }
 fn total(n: Nums) -> Num { return combine(n.a, n.b); }
@@ -31,6 +36,10 @@ fn turned(n: Nums) -> Nums { return Nums(n.b, n.a); }
 fn chosen(n: Nums, other: Nums, low: u32, high: u32) -> Nums {
   return Nums(select(other.a, n.a, low < 1u && high > 0u),
     select(other.b, n.b, low < 2u && high > 1u));
+}
+// `n`, with nothing in the elements whose bits are set.
+fn emptied(n: Nums, bits: u32) -> Nums {
+  return Nums(select(n.a, identity(), (bits & 1u) != 0u), select(n.b, identity(), (bits & 2u) != 0u));
 }
 fn from_array(a: array<Num, 2>) -> Nums { return Nums(a[0], a[1]); }
 fn to_array(n: Nums) -> array<Num, 2> { return array<Num, 2>(n.a, n.b); }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 import pytest
 from support.plans import ADAPTERS, descriptions, every_plan, plan, running
@@ -14,6 +15,7 @@ from dmlgpu import DataType as T
 from dmlgpu.plan import scan
 from dmlgpu.plan.dispatch import Adapter, Plan
 from dmlgpu.plan.lines import Scan
+from dmlgpu.plan.loops import Dim
 from dmlgpu.runtime.reach import grid
 
 
@@ -46,7 +48,10 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
 @pytest.mark.parametrize(
     ("shape", "axis", "kernel"),
     [
-        ((65536, 4096), 1, "groups"),
+        ((65536, 4096), 1, "dense"),  # a line for each workgroup
+        ((65536, 4097), 1, "groups"),
+        ((65536, 257), 1, "dense"),
+        ((1 << 22, 3), 1, "dense"),
         ((65536, 4096), 0, "columns_chain"),
         ((63, 4096), 0, "columns"),  # too short for tiles
         ((64, 4096), 0, "columns_chain"),
@@ -55,24 +60,54 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
         ((4096, 65532), 0, "columns_chain"),
         ((4096, 65536), 0, "columns"),  # 16,384 columns fill a GPU
         ((64, 1024, 4096), 1, "columns"),
-        ((1 << 22, 64), 1, "rows"),
+        ((1 << 22, 64), 1, "dense"),
         ((1 << 28,), 0, "stream"),
         ((1 << 22,), 0, "stream"),
-        ((4096,), 0, "groups"),  # one tile
+        ((4096,), 0, "dense"),  # one tile
         ((4097,), 0, "stream"),
         ((1 << 22, 2), 0, "stream"),  # elements that are apart
         ((1 << 23, 2), 0, "groups"),  # 2,048 tiles of them
         ((255, 1 << 14), 1, "stream"),
         ((256, 1 << 20), 1, "groups"),  # as many lines as fill a GPU
-        ((128,), 0, "rows"),
-        ((1024,), 0, "rows"),  # two rounds of four units for each lane
-        ((1025,), 0, "groups"),
+        ((128,), 0, "dense"),
         ((500, 5, 3), 1, "walk"),  # 1,500 lines of elements that are apart
         ((300, 5, 3), 1, "rows"),
     ],
 )
 def test_a_gpu_chooses(shape: tuple[int, ...], axis: int, kernel: str) -> None:
     assert scan.choose(problem(shape, axis), GPU) == kernel
+
+
+@pytest.mark.parametrize(("size", "kernel"), [(1024, "rows"), (1025, "groups")])
+def test_a_gpu_chooses_for_lines_with_gaps(size: int, kernel: str) -> None:
+    """Two rounds of four units for each lane of a subgroup."""
+    with_gaps = replace(problem((5000, size), 1), lines=(Dim(5000, 2048, 2048),))
+    assert scan.choose(with_gaps, GPU) == kernel
+
+
+@pytest.mark.parametrize(
+    ("data_type", "size", "invocations", "lines"),
+    [
+        (T.FLOAT32, 64, 64, 16),
+        (T.FLOAT32, 65, 64, 15),
+        (T.FLOAT32, 257, 128, 7),
+        (T.FLOAT32, 513, 224, 6),
+        (T.FLOAT32, 1025, 224, 3),
+        (T.FLOAT32, 2049, 160, 1),  # four fifths of its units; others are emptier
+        (T.FLOAT16, 3, 64, 680),
+        (T.INT64, 2048, 256, 1),
+    ],
+)
+def test_workgroups_have_lines_that_fill_them(
+    data_type: T, size: int, invocations: int, lines: int
+) -> None:
+    (dispatch,) = scan.plan_scan(problem((90_000, size), 1, data_type), GPU, 1 << 28).dispatches
+    assert dispatch.constants["WG_SIZE"] == invocations
+    assert dispatch.params["group_lines"] == lines
+    assert dispatch.workgroups == -(-90_000 // lines)
+    wide = replace(GPU, subgroup_max=64)
+    (dispatch,) = scan.plan_scan(problem((90_000, size), 1, data_type), wide, 1 << 28).dispatches
+    assert dispatch.constants["WG_SIZE"] % 64 == 0
 
 
 @pytest.mark.parametrize(
@@ -220,40 +255,41 @@ def test_ragged_lines_side_by_side_are_read_in_whole_units(
 ) -> None:
     """In place they are not: a unit that two lines share would be written before it is read."""
 
-    def io(
+    def planned(
         sizes: tuple[int, ...],
         strides: tuple[int, ...] | None = None,
         out_strides: tuple[int, ...] | None = None,
-    ) -> tuple[str, str]:
+    ) -> Plan:
         tensor, made_of = (dml.TensorDesc(T.FLOAT32, sizes, s) for s in (out_strides, strides))
         asked = running("sum", made_of, len(sizes) - 1, tensor, axis_direction=int(backward))
-        made = plan(asked, adapter)
-        in_place = made.dispatches if made.in_place is None else made.in_place.dispatches
-        return made.dispatches[-1].slots["io"], in_place[-1].slots["io"]
+        return plan(asked, adapter)
 
-    assert io((7, 1001)) == io((5, 3, 61)) == io((1, 4099)) == ("io_packed", "io_elements")
-    assert io((7, 1000)) == ("io_units", "io_units")
-    assert io((7, 3)) == ("io_elements", "io_elements")  # three lines in one unit
+    def io(*sizes_and_strides: Any) -> tuple[str, str]:
+        made = planned(*sizes_and_strides)
+        in_place = made.dispatches if made.in_place is None else made.in_place.dispatches
+        first, second = (
+            "run" if d.shader == "scan/dense" else d.slots["io"]
+            for d in (made.dispatches[-1], in_place[-1])
+        )
+        return first, second
+
+    has_runs = adapter.subgroup_min >= 4 and not adapter.is_cpu
+    packed = ("run" if has_runs else "io_packed", "io_elements")
+    assert io((7, 1001)) == io((5, 3, 61)) == io((1, 4091)) == packed
+    assert io((7, 10_001)) == ("io_packed", "io_elements")
+    assert io((7, 1000)) == (("run", "run") if has_runs else ("io_units", "io_units"))
+    short = ("run" if has_runs else "io_elements", "io_elements")
+    assert io((7, 3)) == short  # three lines in one unit
     apart = ("io_elements" if adapter.is_cpu else "io_packed", "io_elements")
     assert io((7, 1001), (1004, 1)) == io((5, 3, 1000), (1001, 5005, 1)) == apart
     gap = (1004, 1)  # is not theirs
     assert io((7, 1001), gap, gap) == io((7, 1001), None, gap) == ("io_elements", "io_elements")
-    one, several = (
-        plan(
-            running("sum", dml.TensorDesc(T.FLOAT32, (n, 1001)), 1, axis_direction=int(backward)),
-            adapter,
-        )
-        for n in (1, 7)
-    )
-    assert one.dispatches[-1].constants["SHIFTED"] == backward
-    assert several.dispatches[-1].constants["SHIFTED"] == 1
-    assert several.dispatches[-1].params["axis_units"] == 251
-    assert one.dispatches[-1].params["axis_units"] == 251
-    seven = plan(
-        running("sum", dml.TensorDesc(T.FLOAT32, (7, 1003)), 1, axis_direction=int(backward)),
-        adapter,
-    )
-    assert seven.dispatches[-1].params["axis_units"] == 252  # from the last element of a unit
+    one, several = (planned((n, 10_001)).dispatches[-1] for n in (1, 7))
+    assert one.constants["SHIFTED"] == backward
+    assert several.constants["SHIFTED"] == 1
+    assert several.params["axis_units"] == one.params["axis_units"] == 2501
+    # From the last element of a unit.
+    assert planned((7, 10_003)).dispatches[-1].params["axis_units"] == 2502
     tight = replace(adapter, max_binding=1 << 16)  # parts are not read in units, so may be in place
     parts = plan(running("sum", dml.TensorDesc(T.FLOAT32, (77, 1001)), 1), tight)
     assert {d.slots["io"] for d in parts.dispatches} == {"io_elements"}
@@ -261,11 +297,12 @@ def test_ragged_lines_side_by_side_are_read_in_whole_units(
 
 
 @pytest.mark.parametrize(
-    ("size", "invocations"), [(1025, 96), (2237, 160), (3700, 256), (9001, 256)]
+    ("size", "invocations"), [(4097, 160), (8300, 192), (9001, 192), (30_000, 256)]
 )
 def test_workgroups_have_no_more_subgroups_than_a_line_has_work_for(
     size: int, invocations: int
 ) -> None:
+    """Tiles of a line are of equal size."""
     (dispatch,) = scan.plan_scan(problem((5000, size), 1), GPU, 1 << 27).dispatches
     assert dispatch.shader == "scan/groups"
     assert dispatch.constants["WG_SIZE"] == invocations
@@ -332,7 +369,7 @@ def test_each_adapter_gets_the_scans_it_can_run() -> None:
         for name, adapter in ADAPTERS.items()
     }
     walks = {"scan/walk", "scan/columns", "move/packed"}  # copied along an axis of one step
-    subgroups = {f"scan/{kernel}" for kernel in ("rows", "groups")}
+    subgroups = {f"scan/{kernel}" for kernel in ("dense", "rows", "groups")}
     waiting = {f"scan/{kernel}" for kernel in ("columns_chain", "stream")}
     assert used == {
         "least": walks,
