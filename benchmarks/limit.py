@@ -210,6 +210,6 @@ def _first_bytes(tensor: dml.Tensor, count: int) -> Array:
 
 
 def _rounded(nbytes: int) -> int:
-    """Up to an eighth of a power of two, so that a handful of copies serve all cases."""
+    """To the nearest eighth of a power of two, so that a handful of copies serve all cases."""
     step = max(16, 1 << max(0, nbytes.bit_length() - 4))
-    return -(-nbytes // step) * step
+    return max(1, (nbytes + step // 2) // step) * step

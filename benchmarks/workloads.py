@@ -395,6 +395,12 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
     "softmax": (
         Workload("softmax of 4096", "ACTIVATION_SOFTMAX1", ROWS, FLOATS, SOFTMAX,
                  "torch.softmax(x, -1)", inputs=(UNIT,), attributes={"axes": (1,)}, within=8),
+        Workload("softmax of 257", "ACTIVATION_SOFTMAX1", {"bandwidth": (1 << 20, 257)}, FLOATS,
+                 SOFTMAX, "torch.softmax(x, -1)", inputs=(UNIT,), attributes={"axes": (1,)},
+                 within=8),
+        Workload("log softmax of 3", "ACTIVATION_LOG_SOFTMAX1", {"bandwidth": (1 << 25, 3)},
+                 FLOATS, LOG_SOFTMAX, "torch.log_softmax(x, -1)", inputs=(UNIT,),
+                 attributes={"axes": (1,)}, within=8),
         Workload("log softmax of 4096", "ACTIVATION_LOG_SOFTMAX1", ROWS, FLOATS, LOG_SOFTMAX,
                  "torch.log_softmax(x, -1)", inputs=(UNIT,), attributes={"axes": (1,)}, within=8),
         Workload("hardmax of 4096", "ACTIVATION_HARDMAX1", ROWS, FLOATS, HARDMAX,

@@ -173,7 +173,7 @@ def test_several_passes_tell_scratch_and_all_they_move(capsys: Capture) -> None:
 def test_what_takes_over_in_place_is_told(capsys: Capture) -> None:
     line = "cumulative_summation --input float32:7x1001 --axis 1"
     _, out, _ = run(capsys, "explain", *line.split(), *ASSUME)
-    assert "1. scan/dense.wgsl, entry point main\n" in out
+    assert "1. scan/runs.wgsl, entry point main\n" in out
     sentence = "In place, or inside one buffer, other dispatches take over: scan/rows.wgsl with "
     assert (
         sentence + "num = num_f32, fold = fold_signed_sum, io = io_elements, "

@@ -14,8 +14,9 @@ from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.elements import halved, like_first
 from dmlgpu.ops.reduction import check_axes
 from dmlgpu.plan.accumulators import log_sum_exp, place_of_extreme, plain
-from dmlgpu.plan.normalize import ByLine, Phase
+from dmlgpu.plan.normalize import ByLine
 from dmlgpu.plan.operator import Given, Operator
+from dmlgpu.plan.phases import Phase
 
 
 class _Last(Description):

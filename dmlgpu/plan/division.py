@@ -538,8 +538,8 @@ def _across(
             return windowed
     own = lcm(granule * (max(1, 32 // bits) if made.length < FEW else 1), unit)
     fits_storage = own // made.pieces * WG_SIZE * 4 * words <= adapter.max_workgroup_storage
-    # Words that would meet in workgroup memory otherwise are faster there, halves are not.
-    units = HELD_UNITS * (2 if bits == 16 and made.apart > 1 else 1)
+    # Words that would meet in workgroup memory otherwise are faster there; what is narrower is not.
+    units = HELD_UNITS * (2 if bits == 16 or (bits == 8 and made.apart == 1) else 1)
     in_units = aligned and own <= units * unit and not (outer and inner.size % own)
     if tile and in_units and fits_storage:
         # An invocation holds whole lines: nothing of them is joined in workgroup memory.

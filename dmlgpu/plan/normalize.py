@@ -6,7 +6,6 @@ found. Other lines are reduced first, and read again for their elements.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -14,37 +13,24 @@ from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
 from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.line_runs import Lines
+from dmlgpu.plan.phases import Phase, decoded, functions, stored
 from dmlgpu.plan.reduce import Reduction
 from dmlgpu.plan.values import (
     UNIT_BITS,
     Expression,
     Loop,
     Operand,
-    element_bits,
     float_slots,
     folded,
     param_lines,
     places,
     renamed,
-    words_of,
 )
 
 STATISTICS = "statistics"  # the memory that holds the numbers of each line
 WG_SIZE = 256
 MOST_BITS = 2048  # of a line that one invocation keeps in its registers
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """One number of a line: an accumulator over a value of each element.
-
-    `value` is WGSL over the element `x` and what earlier phases found, `s0`, `s1`, ...; the
-    accumulator's own `x` stands for it. `number` is what is kept of the accumulator `a` at the end.
-    """
-
-    accumulator: Accumulator
-    value: str = "x"
-    number: str = "a"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +57,30 @@ class ByLine:
 
     def plan(self, adapter: Adapter) -> Plan:
         """One pass where a workgroup can hold a line; else its numbers, then the elements."""
-        whole = None if adapter.is_cpu else self._whole_lines(adapter)
+        whole = None if adapter.is_cpu else self._whole_lines(adapter) or self._run(adapter)
         return self._two_passes(adapter) if whole is None else whole
+
+    # Row: softmax of 257 float32 bandwidth: 2 transfers of each element, 3 in two passes.
+    def _run(self, adapter: Adapter) -> Plan | None:
+        """One dispatch, where lines follow each other in both tensors, however long they are."""
+        source, output, sizes = self.source, self.output, self.source.sizes
+        packed = packed_strides(sizes)
+        for tensor in (source, output):
+            steps = tensor.effective_strides
+            if any(n > 1 and s != p for n, s, p in zip(sizes, steps, packed, strict=True)):
+                return None
+        size = 1
+        for d in reversed(range(len(sizes))):
+            if d in self.axes:
+                if sizes[d] > 1 and packed[d] != size:
+                    return None
+                size *= sizes[d]
+        if source.total_tensor_size_in_bytes > adapter.max_binding:
+            return None
+        count = prod(sizes) // size
+        lines = Lines(source.data_type, size, count, self.phases, self.result)
+        made = lines.dispatch(adapter)
+        return None if made is None else Plan((made,))
 
     def _two_passes(self, adapter: Adapter) -> Plan:
         sizes = tuple(1 if d in self.axes else n for d, n in enumerate(self.source.sizes))
@@ -153,16 +161,11 @@ class ByLine:
     def _code(self, kept: int, lanes: int, units: int, unit: int) -> list[str]:
         held = -(-units // lanes)
         lines = ["#bind read source: vec4<u32>", "#bind write made: vec4<u32>"]
-        for p, phase in enumerate(self.phases):
-            acc = phase.accumulator
-            if acc.declarations:
-                lines.append(acc.declarations)
-            both = f"(a: {acc.type}, b: {acc.type}) -> {acc.type}"
-            lines.append(f"fn combine{p}{both} {{ return {acc.combine}; }}")
-            lines.append(f"fn join{p}{both} {{ return {acc.join or acc.combine}; }}")
-            lines.append(f"fn lift{p}(x: f32, i: u32) -> {acc.type} {{ return {acc.lift}; }}")
-            if lanes > 1:
-                lines.append(f"var<workgroup> wg_{p}: array<{acc.type}, {WG_SIZE}>;")
+        lines += functions(self.phases)
+        if lanes > 1:
+            for p, phase in enumerate(self.phases):
+                kind = phase.accumulator.type
+                lines.append(f"var<workgroup> wg_{p}: array<{kind}, {WG_SIZE}>;")
         lines += ["fn make_lines(number: u32, invocation: u32) {"]
         lines += [f"  let lane = invocation % {lanes}u;"]
         lines += [f"  let line = number * {WG_SIZE // lanes}u + invocation / {lanes}u;"]
@@ -177,16 +180,13 @@ class ByLine:
                 at = f"min(lane + {at}, params.units - 1u) - lane"
             lines.append(f"  let u{k} = load_source(from_ + {at});")
         for k in range(held):
-            lines += _decoded(self.source.data_type, k, unit)
+            lines += decoded(self.source.data_type, k)
         for p, phase in enumerate(self.phases):
             lines += self._phase(p, phase, lanes, units, unit)
         for k in range(held):
-            lines.append(f"  if (lane + {k * lanes}u < units) {{")
             results = [self._result(k, j, lanes, unit) for j in range(unit)]
-            lines += _encoded(self.source.data_type, results)
-            words = words_of(UNIT_BITS // unit, [f"y{j}" for j in range(unit)])
-            lines.append(f"    store_made(to + {k * lanes}u, vec4<u32>({', '.join(words)}));")
-            lines.append("  }")
+            at, inside = f"to + {k * lanes}u", f"lane + {k * lanes}u < units"
+            lines += stored(self.source.data_type, results, at, inside)
         return [*lines, "}"]
 
     def _result(self, k: int, j: int, lanes: int, unit: int) -> str:
@@ -221,30 +221,3 @@ class ByLine:
             width //= 2
         lines.append(f"  a{p} = wg_{p}[invocation - lane];")
         return [*lines, f"  let s{p} = {renamed(phase.number, {'a': f'a{p}'})};"]
-
-
-def _decoded(data_type: DataType, k: int, unit: int) -> list[str]:
-    """Statements that make the elements `x{k}_..` of unit `u{k}`; of halves four at once."""
-    each = [element_bits(data_type.bits, j, f"u{k}") for j in range(unit)]
-    name = data_type.name.lower()
-    if data_type is not DataType.FLOAT16:
-        return [f"  let x{k}_{j} = {name}_decode({bits});" for j, bits in enumerate(each)]
-    lines = []
-    for j in range(0, unit, 4):
-        four = ", ".join(f"({bits}).x" for bits in each[j : j + 4])
-        lines.append(f"  let h{k}_{j} = {name}_decode4(vec4<u32>({four}));")
-        lines += [f"  let x{k}_{j + i} = h{k}_{j}[{i}];" for i in range(4)]
-    return lines
-
-
-def _encoded(data_type: DataType, results: Sequence[str]) -> list[str]:
-    """Statements that make the elements `y..` of results; of halves four at once."""
-    name = data_type.name.lower()
-    if data_type is not DataType.FLOAT16:
-        return [f"    let y{j} = {name}_encode({result});" for j, result in enumerate(results)]
-    lines = []
-    for j in range(0, len(results), 4):
-        four = ", ".join(results[j : j + 4])
-        lines.append(f"    let h{j} = {name}_encode4(vec4<f32>({four}));")
-        lines += [f"    let y{j + i} = vec2<u32>(h{j}[{i}], 0u);" for i in range(4)]
-    return lines

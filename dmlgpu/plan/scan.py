@@ -55,7 +55,7 @@ FRAME_WIDTHS = (8, 16, 32, 64)  # lanes of subgroups that walk in frames
 TILE_BLOCK = 16  # tiles down that are added up together
 UNITS_ACROSS = 256  # of all tiles, from which each just waits for the one above
 GROUP_WG = 256
-DENSE_WG = (64, 96, 128, 160, 192, 224, 256)  # the first that lines fill well
+RUN_WG = (64, 96, 128, 160, 192, 224, 256)  # the first that lines fill well
 FILLED = 0.85  # of a workgroup's units: fewer invocations are better than fuller ones
 FEW_LINES = 256  # fewer lines do not fill a GPU with a workgroup each
 ALONE_TILES = 4  # tiles that one workgroup scans sooner than several do in three passes
@@ -187,9 +187,7 @@ class Shape:
     @property
     def is_run(self) -> bool:
         """Whether lines lie in one piece, and a workgroup has room for one of them or more."""
-        return (
-            self.lanes > 0 and is_run(self.scan) and _dense_groups(self.scan, self.adapter)[1] > 0
-        )
+        return self.lanes > 0 and is_run(self.scan) and _run_groups(self.scan, self.adapter)[1] > 0
 
     @property
     def in_units(self) -> bool:
@@ -221,7 +219,7 @@ CHOICES: tuple[Choice, ...] = (
     (lambda s: s.columns > 0, "walk", "a few long columns: cut into segments they fill a GPU"),
     (
         lambda s: s.is_run,
-        "dense",
+        "runs",
         "cumsum rows of 257 float32 bandwidth: 69 us instead of 86; float16 69 instead of 126",
     ),
     (
@@ -392,8 +390,8 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
     kernel = choose(scan, adapter)
     if kernel == "rows":
         return Plan((_rows(scan, adapter),))
-    if kernel == "dense":
-        return Plan((_dense(scan, adapter),))
+    if kernel == "runs":
+        return Plan((_runs(scan, adapter),))
     if kernel == "columns":
         return Plan((_columns(scan, adapter),))
     waits = {"columns_chain": _columns_chain, "stream": _stream}.get(kernel)
@@ -433,9 +431,9 @@ def _rows(scan: Scan, adapter: Adapter) -> Dispatch:
     return Dispatch("scan/rows", groups, params, bindings, slots, constants)
 
 
-def _dense(scan: Scan, adapter: Adapter) -> Dispatch:
+def _runs(scan: Scan, adapter: Adapter) -> Dispatch:
     """Some whole lines that follow each other, for each workgroup."""
-    wg_size, group_lines = _dense_groups(scan, adapter)
+    wg_size, group_lines = _run_groups(scan, adapter)
     slots, constants = _lanes(adapter)
     lines = count(scan.lines)
     top = (lines - 1) * scan.axis_size if scan.in_step < 0 else 0  # a walk begins at the end
@@ -452,13 +450,13 @@ def _dense(scan: Scan, adapter: Adapter) -> Dispatch:
     constants["WG_SIZE"] = wg_size
     bindings, groups = {"input": scan.input, "output": scan.output}, -(-lines // group_lines)
     slots |= arithmetic(scan)
-    return Dispatch("scan/dense", groups, params, bindings, slots, constants)
+    return Dispatch("scan/runs", groups, params, bindings, slots, constants)
 
 
-def _dense_groups(scan: Scan, adapter: Adapter) -> tuple[int, int]:
+def _run_groups(scan: Scan, adapter: Adapter) -> tuple[int, int]:
     """Invocations of a workgroup, and the whole lines that it has room for."""
     found = [(0.0, 0, 0)]
-    for wg_size in DENSE_WG:
+    for wg_size in RUN_WG:
         if wg_size % adapter.subgroup_max:
             continue
         room = wg_size * ROUNDS * scan.per_unit

@@ -48,10 +48,10 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
 @pytest.mark.parametrize(
     ("shape", "axis", "kernel"),
     [
-        ((65536, 4096), 1, "dense"),  # a line for each workgroup
+        ((65536, 4096), 1, "runs"),  # a line for each workgroup
         ((65536, 4097), 1, "groups"),
-        ((65536, 257), 1, "dense"),
-        ((1 << 22, 3), 1, "dense"),
+        ((65536, 257), 1, "runs"),
+        ((1 << 22, 3), 1, "runs"),
         ((65536, 4096), 0, "columns_chain"),
         ((63, 4096), 0, "columns"),  # too short for tiles
         ((64, 4096), 0, "columns_chain"),
@@ -60,16 +60,16 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
         ((4096, 65532), 0, "columns_chain"),
         ((4096, 65536), 0, "columns"),  # 16,384 columns fill a GPU
         ((64, 1024, 4096), 1, "columns"),
-        ((1 << 22, 64), 1, "dense"),
+        ((1 << 22, 64), 1, "runs"),
         ((1 << 28,), 0, "stream"),
         ((1 << 22,), 0, "stream"),
-        ((4096,), 0, "dense"),  # one tile
+        ((4096,), 0, "runs"),  # one tile
         ((4097,), 0, "stream"),
         ((1 << 22, 2), 0, "stream"),  # elements that are apart
         ((1 << 23, 2), 0, "groups"),  # 2,048 tiles of them
         ((255, 1 << 14), 1, "stream"),
         ((256, 1 << 20), 1, "groups"),  # as many lines as fill a GPU
-        ((128,), 0, "dense"),
+        ((128,), 0, "runs"),
         ((500, 5, 3), 1, "walk"),  # 1,500 lines of elements that are apart
         ((300, 5, 3), 1, "rows"),
     ],
@@ -268,7 +268,7 @@ def test_ragged_lines_side_by_side_are_read_in_whole_units(
         made = planned(*sizes_and_strides)
         in_place = made.dispatches if made.in_place is None else made.in_place.dispatches
         first, second = (
-            "run" if d.shader == "scan/dense" else d.slots["io"]
+            "run" if d.shader == "scan/runs" else d.slots["io"]
             for d in (made.dispatches[-1], in_place[-1])
         )
         return first, second
@@ -369,7 +369,7 @@ def test_each_adapter_gets_the_scans_it_can_run() -> None:
         for name, adapter in ADAPTERS.items()
     }
     walks = {"scan/walk", "scan/columns", "move/packed"}  # copied along an axis of one step
-    subgroups = {f"scan/{kernel}" for kernel in ("dense", "rows", "groups")}
+    subgroups = {f"scan/{kernel}" for kernel in ("runs", "rows", "groups")}
     waiting = {f"scan/{kernel}" for kernel in ("columns_chain", "stream")}
     assert used == {
         "least": walks,

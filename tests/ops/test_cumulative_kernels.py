@@ -41,7 +41,7 @@ SHAPES: dict[str, list[tuple[tuple[int, ...], int]]] = {
         *(((1000, 16), 1), ((333, 3), 1), ((5, 64), 1), ((77, 13), 1), ((2, 9000), 1)),
         *(((132, 2), 1), ((70, 11, 5), 1), ((2, 777), 1), ((9, 50), 1), ((3, 39), 1)),
     ],
-    "dense": [
+    "runs": [
         *(((1000, 16), 1), ((700, 65), 1), ((5, 64), 1), ((77, 13), 1), ((9, 950), 1)),
         *(((33, 8), 1), ((70, 96), 1), ((2, 777), 1), ((90, 50), 1), ((300, 3), 1)),
     ],
@@ -62,7 +62,7 @@ STREAM_FAN = 4  # as many lanes as every adapter has
 # Tiles of columns_chain so small that they make several blocks.
 SMALL_TILES = {bits: (128, 2) for bits in (16, 32, 64)}
 # Steps of lines that start anywhere in 16 bytes.
-RAGGED = {"walk": 5001, "rows": 77, "dense": 771, "groups": 9001, "passes": 90_001}
+RAGGED = {"walk": 5001, "rows": 77, "runs": 771, "groups": 9001, "passes": 90_001}
 RAGGED |= {"held": 33_001, "stream": 40_009}
 
 
@@ -228,14 +228,14 @@ def test_kernel_agrees_with_numpy_on_ragged_lines(
     if case.kernel != "walk" and "SwiftShader" in opened.adapter.name:
         pytest.skip("SwiftShader takes minutes to compile these kernels, and uses none of them")
     op = check(case, opened, monkeypatch)
-    if case.kernel != "dense":
+    if case.kernel != "runs":
         assert {dispatch.slots["io"] for dispatch in op.plan.dispatches} >= {"io_packed"}
 
 
 def apart_cases() -> Iterator[tuple[Case, int]]:
     """Kernels and types, with how far ahead of its results a line begins; the rest in turn."""
     types = ("float32", "float16", "uint64")
-    kernels = [kernel for kernel in RAGGED if kernel != "dense"]  # whose lines are not apart
+    kernels = [kernel for kernel in RAGGED if kernel != "runs"]  # whose lines are not apart
     for i, (kernel, dtype) in enumerate(product(kernels, types)):
         size = RAGGED[kernel] - i % 5  # some of them whole units
         flags = (i % 2 == 0, i // 2 % 2 == 0, False, False)
@@ -514,7 +514,7 @@ def compiled(
 
     def chosen(s: Scan, _: Any) -> str:
         no_columns = in_columns and not s.alone and columns_of(s) is None
-        return "walk" if no_columns or (kernel == "dense" and not is_run(s)) else kernel
+        return "walk" if no_columns or (kernel == "runs" and not is_run(s)) else kernel
 
     monkeypatch.setattr(scan, "choose", chosen)
     segment = 5 if case.exclusive else 1  # tiles

@@ -58,7 +58,7 @@ SEGMENTED = ["scan/boxes reduce", "scan/boxes scan_carried"]
         ((8192, 2048), (1, 0), 0, SEGMENTED),  # 32 boxes side by side are too few
         ((65536, 128), (1, 0), 1, ["scan/boxes scan"]),
         ((128, 65536), (1, 0), 0, ["scan/boxes scan"]),
-        ((512, 2048), (0, 1), 1, ["scan/dense main"]),
+        ((512, 2048), (0, 1), 1, ["scan/runs main"]),
         ((64, 128, 128), (1, 0, 2), 2, ["scan/rows main"]),  # the same neighbours
         ((128, 64, 4), (1, 0, 2), 2, ["scan/rows main"]),  # too small to be worth it
         ((1024, 640, 4), (1, 0, 2), 2, ["scan/boxes scan"]),  # half a sector at a time
@@ -107,7 +107,7 @@ def test_segments_are_two_boxes_or_more() -> None:
 def test_in_place_ragged_lines_are_taken_in_boxes() -> None:
     """Units that two lines share cannot be, and element by element would be slow."""
     made = planned((3000, 1001), (0, 1), 1)
-    assert kernels(made) == ["scan/dense main"]
+    assert kernels(made) == ["scan/runs main"]
     assert made.in_place is not None
     assert kernels(made.in_place) == ["scan/boxes scan"]
 

@@ -352,7 +352,7 @@ def test_a_long_line_is_cut_into_as_many_segments_as_run_at_once(more: int) -> N
 @pytest.mark.gpu
 @pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.INT16], ids=lambda t: t.name)
 @pytest.mark.parametrize(
-    ("sizes", "axes"), [((57, 9, 71), (1,)), ((301, 5), (1,)), ((9, 777), (1,))]
+    ("sizes", "axes"), [((57, 9, 71), (1,)), ((301, 9), (1,)), ((9, 777), (1,))]
 )
 def test_parts_of_words_are_put_together_before_they_are_written(
     gpu: dml.Device, data_type: T, sizes: tuple[int, ...], axes: tuple[int, ...]
@@ -366,6 +366,23 @@ def test_parts_of_words_are_put_together_before_they_are_written(
     assert "finish_results(first" in only.code
     (got,) = run(gpu, desc, [x], rng)
     np.testing.assert_array_equal(got, x.max(axes, keepdims=True))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.INT16], ids=lambda t: t.name)
+@pytest.mark.parametrize("sizes", [(301, 5), (1000, 7), (333, 10), (99, 20)])
+def test_an_invocation_has_short_narrow_lines_by_itself(
+    gpu: dml.Device, data_type: T, sizes: tuple[int, int]
+) -> None:
+    """Up to eight units of whole lines, so that nothing meets in workgroup memory."""
+    rng = np.random.default_rng(5)
+    x = values(rng, data_type, sizes)
+    made = dml.TensorDesc(data_type, (sizes[0], 1))
+    desc = reduction(dml.TensorDesc(data_type, sizes), made, (1,), F.MAX)
+    (only,) = operator_of(desc).work(desc).plan(GPU).dispatches
+    assert "var<workgroup>" not in only.code
+    (got,) = run(gpu, desc, [x], rng)
+    np.testing.assert_array_equal(got, x.max(1, keepdims=True))
 
 
 def test_bindings_that_every_adapter_has_are_enough() -> None:
