@@ -55,7 +55,7 @@ class Lines:
             "lines": self.count,
             "group_lines": group_lines,
         }
-        run = Run(self, wg_size, rounds, lanes)
+        run = Run(self, rounds, lanes, 1 << (group_lines - 1).bit_length())
         return self._dispatched(
             "lines_in_runs", -(-self.count // group_lines), params, run.code, wg_size, adapter
         )
@@ -150,9 +150,9 @@ class Run:
     """The text of `make_run`: some lines of a workgroup as one run."""
 
     lines: Lines
-    wg_size: int
     rounds: int
     lanes: int  # of all subgroups; 0 where they differ
+    most: int  # lines; a power of two, so that shapes share kernels
 
     @property
     def code(self) -> list[str]:
@@ -164,10 +164,9 @@ class Run:
         """
         lines, unit = self.lines, self.lines.unit
         every = range(self.rounds)
-        most = self.wg_size * self.rounds - 1  # number of a line
         code = [f"var<workgroup> wg_begins: array<u32, {SUBGROUPS}>;"]
         for p in range(len(lines.phases)):
-            code += self._functions(p, most + 1)
+            code += self._functions(p)
         code += [
             "fn make_run(number: u32, subgroup: u32, lane: u32, subgroup_size: u32) {",
             f"  let size_of = {f'{self.lanes}u' if self.lanes else 'subgroup_size'};",
@@ -203,7 +202,7 @@ class Run:
         for r in every:
             code += decoded(lines.data_type, r)
         for p, phase in enumerate(lines.phases):
-            code += self._phase(p, phase, most)
+            code += self._phase(p, phase)
         last = len(lines.phases) - 1
         for r in every:
             results = []
@@ -224,7 +223,7 @@ class Run:
             return f"s{p}_{r}"
         return f"pick{p}(next{p}_{r}, s{p}_{r}, {j}u < left{r})"
 
-    def _functions(self, p: int, most: int) -> list[str]:
+    def _functions(self, p: int) -> list[str]:
         """How accumulators of a phase are chosen, moved between lanes, and joined in a unit."""
         acc, unit = self.lines.phases[p].accumulator, self.lines.unit
         kind, members = acc.type, acc.members
@@ -250,7 +249,7 @@ class Run:
             ]
         return [
             f"var<workgroup> wg_totals{p}: array<{kind}, {SUBGROUPS}>;",
-            f"var<workgroup> wg_numbers{p}: array<{kind}, {most}>;",
+            f"var<workgroup> wg_numbers{p}: array<{kind}, {self.most}>;",
             f"fn pick{p}(a: {kind}, b: {kind}, second: bool) -> {kind} {{",
             f"  return {made('select(a{0}, b{0}, second)')};",
             "}",
@@ -279,7 +278,7 @@ class Run:
             "}",
         ]
 
-    def _phase(self, p: int, phase: Phase, most: int) -> list[str]:
+    def _phase(self, p: int, phase: Phase) -> list[str]:
         """The numbers of all lines of the run, which every invocation knows then."""
         acc, unit, every = phase.accumulator, self.lines.unit, range(self.rounds)
         code = [f"  let nothing{p} = {acc.identity};", f"  var run{p} = nothing{p};"]
@@ -320,11 +319,11 @@ class Run:
                 f"  if (!goes_on{r} && p{r} < units) {{",
                 f"    if (is_open{r}) {{ before{p}_{r} = combine{p}(carry{p}, before{p}_{r}); }}",
                 f"    if (place{r} == 0u) {{ before{p}_{r} = nothing{p}; }}",
-                f"    wg_numbers{p}[min(line{r}, {most}u)] = {number};",
+                f"    wg_numbers{p}[min(line{r}, {self.most - 1}u)] = {number};",
                 "  }",
             ]
         code.append("  workgroupBarrier();")
         for r in every:
-            code.append(f"  let s{p}_{r} = wg_numbers{p}[min(line{r}, {most}u)];")
-            code.append(f"  let next{p}_{r} = wg_numbers{p}[min(line{r} + 1u, {most}u)];")
+            code.append(f"  let s{p}_{r} = wg_numbers{p}[min(line{r}, {self.most - 1}u)];")
+            code.append(f"  let next{p}_{r} = wg_numbers{p}[min(line{r} + 1u, {self.most - 1}u)];")
         return code

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.layouts import as_gpu
+from support.layouts import as_gpu, run
 
 import dmlgpu as dml
+from dmlgpu.ops import operator_of
+from dmlgpu.plan.dispatch import Adapter
 
 LINE = dml.TensorDesc(dml.DataType.FLOAT32, (1, 1, 1, 3))
 L = dml.FeatureLevel
@@ -108,3 +110,79 @@ def test_lines_with_infinities_and_nan(device: dml.Device, size: int, kernels: s
         )
         for got, right in zip(found, wanted, strict=True):
             np.testing.assert_allclose(got.numpy(), right, rtol=2e-6, atol=1e-6)
+
+
+FUNCTIONS = ("ActivationSoftmax1Desc", "ActivationLogSoftmax1Desc", "ActivationHardmax1Desc")
+
+
+def by_lines(function: str, x: Any) -> Any:
+    """In FLOAT64."""
+    wide = x.astype(np.float64)
+    shifted = wide - wide.max(1, keepdims=True)
+    total = np.exp(shifted).sum(1, keepdims=True)
+    if "Hardmax" in function:
+        return np.arange(x.shape[1]) == wide.argmax(1)[:, None]
+    return np.exp(shifted) / total if "Log" not in function else shifted - np.log(total)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("size", [2, 3, 5, 7, 9, 10, 33, 65, 129, 258, 1025, 2047])
+def test_lines_of_any_length_are_read_once(device: dml.Device, size: int, dtype: type[Any]) -> None:
+    """They begin anywhere in a unit, and nothing beside the output changes."""
+    if "SwiftShader" in device.adapter.name:
+        pytest.skip("SwiftShader takes minutes to compile these kernels, and uses none of them")
+    rng = np.random.default_rng(size)
+    rows = 9000 // size + 3
+    tensor = dml.TensorDesc(dml.DataType.from_numpy(dtype), (rows, size))
+    function = FUNCTIONS[size % 3]
+    desc = getattr(dml, function)(input_tensor=tensor, output_tensor=tensor, axes=(1,))
+    x = np.round(rng.normal(0, 3, (rows, size)), 1).astype(dtype)
+    with as_gpu(device) as gpu:
+        (only,) = gpu.compile(desc).plan.dispatches
+        is_short = size * tensor.data_type.bits < 128
+        assert only.shader == f"reduce/{'whole_lines' if is_short else 'lines_in_runs'}"
+        (got,) = run(gpu, desc, [x], rng)
+    rtol, atol = (2e-3, 1e-6) if dtype is np.float16 else (2e-6, 1e-6)
+    np.testing.assert_allclose(got, by_lines(function, x), rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("lanes", [(32, 32), (32, 64), (8, 8)])
+@pytest.mark.parametrize("bits", [16, 32])
+def test_workgroups_take_lines_that_end_with_a_unit(bits: int, lanes: tuple[int, int]) -> None:
+    """So that none of them writes a unit that is another's too."""
+    adapter = Adapter(subgroup_min=lanes[0], subgroup_max=lanes[1], max_binding=1 << 31)
+    kind, unit, runs = dml.DataType[f"FLOAT{bits}"], 128 // bits, 0
+    for size in (*range(unit, 200), 257, 513, 777, 1001, 1025, 2047, 4095, 5001):
+        tensor = dml.TensorDesc(kind, (100_000, size))
+        desc = dml.ActivationSoftmax1Desc(input_tensor=tensor, output_tensor=tensor, axes=(1,))
+        dispatches = operator_of(desc).work(desc).plan(adapter).dispatches
+        if dispatches[0].shader != "reduce/lines_in_runs":
+            assert size % unit == 0 or size > 2047
+            continue
+        (only,) = dispatches
+        lines = only.params["group_lines"]
+        assert isinstance(lines, int)
+        assert lines * size % unit == 0
+        assert only.workgroups == -(-100_000 // lines)
+        assert only.constants["WG_SIZE"] % lanes[1] == 0
+        runs += 1
+    assert runs > 100
+
+
+def test_lines_that_do_not_follow_each_other_are_read_twice() -> None:
+    adapter = Adapter(subgroup_min=32, subgroup_max=32)
+    for sizes, strides, axes in (
+        ((90, 257), (260, 1), (1,)),
+        ((90, 257), (1, 90), (1,)),
+        ((90, 257), None, (0,)),
+        ((9, 11, 257), None, (0, 2)),
+    ):
+        source = dml.TensorDesc(dml.DataType.FLOAT32, sizes, strides)
+        output = dml.TensorDesc(dml.DataType.FLOAT32, sizes)
+        desc = dml.ActivationSoftmax1Desc(input_tensor=source, output_tensor=output, axes=axes)
+        assert len(operator_of(desc).work(desc).plan(adapter).dispatches) >= 2
+    tensor = dml.TensorDesc(dml.DataType.FLOAT32, (5, 9, 11, 3))
+    desc = dml.ActivationSoftmax1Desc(input_tensor=tensor, output_tensor=tensor, axes=(2, 3))
+    (only,) = operator_of(desc).work(desc).plan(adapter).dispatches
+    assert only.params["size"] == 33
