@@ -63,22 +63,18 @@ class ByLine:
     # Row: softmax of 257 float32 bandwidth: 2 transfers of each element, 3 in two passes.
     def _run(self, adapter: Adapter) -> Plan | None:
         """One dispatch, where lines follow each other in both tensors, however long they are."""
-        source, output, sizes = self.source, self.output, self.source.sizes
-        packed = packed_strides(sizes)
-        for tensor in (source, output):
-            steps = tensor.effective_strides
-            if any(n > 1 and s != p for n, s, p in zip(sizes, steps, packed, strict=True)):
-                return None
-        size = 1
-        for d in reversed(range(len(sizes))):
-            if d in self.axes:
-                if sizes[d] > 1 and packed[d] != size:
-                    return None
-                size *= sizes[d]
-        if source.total_tensor_size_in_bytes > adapter.max_binding:
+        longer = [d for d, n in enumerate(self.source.sizes) if n > 1]
+        sizes = tuple(self.source.sizes[d] for d in longer)
+        along = [n for d, n in zip(longer, sizes, strict=True) if d in self.axes]
+        is_packed = all(
+            tuple(tensor.effective_strides[d] for d in longer) == packed_strides(sizes)
+            for tensor in (self.source, self.output)
+        )
+        is_last = all(d in self.axes for d in longer[len(longer) - len(along) :])
+        if not (is_packed and is_last):
             return None
-        count = prod(sizes) // size
-        lines = Lines(source.data_type, size, count, self.phases, self.result)
+        size = prod(along)
+        lines = Lines(self.source.data_type, size, prod(sizes) // size, self.phases, self.result)
         made = lines.dispatch(adapter)
         return None if made is None else Plan((made,))
 
