@@ -176,7 +176,7 @@ def test_what_takes_over_in_place_is_told(capsys: Capture) -> None:
     assert "1. scan/runs.wgsl, entry point main\n" in out
     sentence = "In place, or inside one buffer, other dispatches take over: scan/rows.wgsl with "
     assert (
-        sentence + "num = num_f32, fold = fold_signed_sum, io = io_elements, "
+        sentence + "num = num_f32, fold = fold_float_sum, io = io_elements, "
         "elements = elements_of_32, lane_steps = lane_steps_known.\n" in out
     )
     assert [d["shader"] for d in as_json(capsys, line, *ASSUME)["in_place"]] == ["scan/rows"]

@@ -240,7 +240,8 @@ class Run:
         if self.lanes:
             across = [f"  {step(f'{1 << k}u')}" for k in range((self.lanes - 1).bit_length())]
         given = ", ".join(f"a{j}: {kind}" for j in range(unit))
-        plain, cut = ["  var all = a0;"], ["  var all = a0;", "  var head = a0;"]
+        first = f"  var all = combine{p}(nothing, a0);"
+        plain, cut = [first], [first, "  var head = all;"]
         for j in range(1, unit):
             plain.append(f"  all = combine{p}(all, a{j});")
             cut += [

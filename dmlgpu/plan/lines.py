@@ -18,7 +18,7 @@ from dmlgpu.plan.parts import Part, Walk
 class Scan:
     """Scans of `axis_size` steps along every line that the `lines` loops reach."""
 
-    fold: str  # sum, signed_sum, product or product_wide
+    fold: str  # sum, float_sum, product or product_wide
     num: str  # arithmetic snippet
     bits: int
     lines: tuple[Dim, ...]
@@ -32,6 +32,7 @@ class Scan:
     output: str = "output_tensor"
     alone: bool = True  # nothing else lies in the units it writes or is read there
     apart: bool = False  # lines are read in units wherever they begin; else only as results lie
+    from_negative: bool = False  # sums of floats begin with -0.0, not with +0.0
 
     @property
     def per_unit(self) -> int:
@@ -61,8 +62,8 @@ class Scan:
 
         An exclusive sum begins with +0.0, and one that writes no beginning keeps the sign of zeros.
         """
-        if fold == "sum" and not exclusive and data_type in FLOATS:
-            fold = "signed_sum"
+        if fold == "sum" and data_type in FLOATS:
+            fold = "float_sum"
         last = sizes[axis] - 1 if backward else 0
         sign = -1 if backward else 1
         loops = [
@@ -83,6 +84,7 @@ class Scan:
             out_base=last * out_strides[axis],
             out_step=sign * out_strides[axis],
             exclusive=exclusive,
+            from_negative=not exclusive,
         )
 
     def carries(self, partials: str, segments: int, apart: int, step: int) -> Scan:
@@ -351,7 +353,7 @@ def line_params(scan: Scan) -> dict[str, Value]:
 
 def fold_params(scan: Scan) -> dict[str, Value]:
     """Params of what a scan calculates with."""
-    return {"negative_zero": -0.0} if scan.fold == "signed_sum" else {}
+    return {"nothing": -0.0 if scan.from_negative else 0.0} if scan.fold == "float_sum" else {}
 
 
 def arithmetic(scan: Scan) -> dict[str, str]:

@@ -186,3 +186,18 @@ def test_lines_that_do_not_follow_each_other_are_read_twice() -> None:
     desc = dml.ActivationSoftmax1Desc(input_tensor=tensor, output_tensor=tensor, axes=(2, 3))
     (only,) = operator_of(desc).work(desc).plan(adapter).dispatches
     assert only.params["size"] == 33
+
+
+@pytest.mark.gpu
+def test_kernels_agree_on_the_largest_beside_nan(device: dml.Device) -> None:
+    """What comes of NaN is open, but not to depend on where lines lie: it is passed over."""
+    if "SwiftShader" in device.adapter.name:
+        pytest.skip("SwiftShader takes minutes to compile these kernels, and uses none of them")
+    with as_gpu(device) as gpu:
+        for size in (3, 9, 12, 130):
+            x = np.tile(np.arange(size, dtype=np.float32), (9, 1))
+            for line in range(9):
+                x[line, line % size] = np.nan
+            found = dml.activation_hardmax1(gpu.tensor(x), axes=(1,)).numpy()
+            np.testing.assert_array_equal(found.argmax(1), np.nanargmax(x, 1))
+            np.testing.assert_array_equal(found.sum(1), np.ones(9))

@@ -451,7 +451,7 @@ def test_columns_longer_than_loops_may_be_take_several_steps_a_turn(
 def test_sums_are_negative_zeros_while_nothing_else_came(
     kernel: str, dtype: str, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exclusive ones begin with +0.0, as the tests above see."""
+    """Exclusive ones begin with +0.0, and have nothing else then."""
     if not usable(kernel, opened):
         pytest.skip(f"{opened.adapter.name} cannot run {kernel}")
     shape, axis = SHAPES[kernel][0]
@@ -462,6 +462,9 @@ def test_sums_are_negative_zeros_while_nothing_else_came(
     found = compiled(case, opened, monkeypatch)(opened.tensor(x)).numpy()
     assert_same_bits(found, reference(case, x))
     assert np.signbit(found).any()
+    exclusive = compiled(replace(case, exclusive=True), opened, monkeypatch)
+    zeros = exclusive(opened.tensor(np.full(shape, -0.0, dtype))).numpy()
+    assert_same_bits(zeros, np.zeros(shape, dtype))
 
 
 @pytest.mark.gpu

@@ -609,3 +609,23 @@ def test_neighbours_on_both_sides(
         )
         made = op(gpu.upload(tensor, values.tobytes())).numpy()
     np.testing.assert_array_equal(made, wanted(values, 0, False, True, True))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize(("sizes", "axis"), [((130, 90), 0), ((9000, 2), 0)])
+def test_zeros_keep_their_sign_in_boxes(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch, sizes: Sizes, axis: int, exclusive: bool
+) -> None:
+    """In one pass, and in three: but for exclusive sums, which begin with +0.0."""
+    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    monkeypatch.setattr(boxes, "FEW_BOXES", 1)
+    for data_type in (T.FLOAT32, T.FLOAT16):
+        tensor = strided(data_type, sizes, (1, 0) if axis == 0 and sizes[1] > 2 else (0, 1))
+        zeros = np.full(sizes, -0.0, data_type.numpy)
+        laid = zeros.tobytes().ljust(tensor.total_tensor_size_in_bytes)
+        with as_gpu(device) as gpu:
+            op = gpu.compile(running("sum", tensor, axis, has_exclusive_sum=exclusive))
+            assert any(name.startswith("scan/boxes") for name in kernels(op.plan))
+            found = op(gpu.upload(tensor, laid)).numpy()
+        assert (np.signbit(found) != exclusive).all()
