@@ -305,11 +305,12 @@ def test_what_to_install(system: str, words: str) -> None:
 def test_the_cases_reach_every_kernel(adapter: str) -> None:
     """All that a plan can choose on an adapter of that kind."""
     facts = ADAPTERS.get(adapter, Adapter(subgroup_min=4, subgroup_max=128))
+    along = {"runs", "rows", "groups"}
     scans = {
         "software": {"columns", "walk"},
         "least": {"boxes", "columns", "walk"},
-        "discrete": {"boxes", "columns", "columns_chain", "rows", "groups", "stream", "walk"},
-    }.get(adapter, {"boxes", "columns", "rows", "groups", "walk"})
+        "discrete": {"boxes", "columns", "columns_chain", "stream", "walk"} | along,
+    }.get(adapter, {"boxes", "columns", "walk"} | along)
     wanted = {
         "SLICE": {"packed", "tile"},
         "SLICE1": {"packed", "sparse", "tile"},

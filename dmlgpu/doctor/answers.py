@@ -238,6 +238,8 @@ def scans() -> Iterator[Case]:
         ("lines of 2,001", (3, 2001), 1),
         ("lines of 4,096", (3, 4096), 1),
         ("columns of words", (20, 1030), 0),
+        ("lines of 5, apart", (300, 5, 3), 1),
+        ("lines of 2,001, apart", (3, 2001, 2), 1),
     )
     types = (np.int32, np.uint64, np.float16, np.float32, np.uint16)
     for n, (what, shape, axis) in enumerate(shapes):
