@@ -14,12 +14,11 @@ from math import gcd, lcm
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value
 from dmlgpu.plan.phases import Phase, decoded, functions, stored
+from dmlgpu.plan.run_groups import run_group
 from dmlgpu.plan.values import UNIT_BITS, float_slots, param_lines, renamed
 
-WG_SIZES = (64, 96, 128, 160, 192, 224, 256)
 ROUNDS = (4, 8, 16)  # units of an invocation
 MOST_VALUES = 64  # of an invocation
-FILLED = 0.8  # of a workgroup's units: fewer invocations are better than fuller ones
 SUBGROUPS = 64  # most of a workgroup
 SHORT_WG = 128
 
@@ -45,19 +44,20 @@ class Lines:
             return self._short(adapter)
         if adapter.subgroup_min < 4:
             return None
-        found = self._divided(adapter)
-        if found is None:
+        rounds = [n for n in ROUNDS if n * self.unit <= MOST_VALUES]
+        together = self.unit // gcd(self.size, self.unit)  # lines that end with a unit
+        group = run_group(self.size, self.unit, adapter, rounds=rounds, together=together)
+        if group is None:
             return None
-        wg_size, rounds, group_lines = found
         lanes = adapter.subgroup_min if adapter.subgroup_min == adapter.subgroup_max else 0
         params: dict[str, Value] = {
             "size": self.size,
             "lines": self.count,
-            "group_lines": group_lines,
+            "group_lines": group.lines,
         }
-        run = Run(self, rounds, lanes, 1 << (group_lines - 1).bit_length())
+        run = Run(self, group.rounds, lanes, 1 << (group.lines - 1).bit_length())
         return self._dispatched(
-            "lines_in_runs", -(-self.count // group_lines), params, run.code, wg_size, adapter
+            "lines_in_runs", -(-self.count // group.lines), params, run.code, group.wg_size, adapter
         )
 
     def _dispatched(
@@ -79,25 +79,6 @@ class Lines:
             {"WG_SIZE": wg_size},
             code="\n".join([*param_lines(params), *bound, *functions(self.phases), *code]),
         )
-
-    def _divided(self, adapter: Adapter) -> tuple[int, int, int] | None:
-        """Invocations of a workgroup, their units, and the lines that those have room for."""
-        whole = self.unit // gcd(self.size, self.unit)  # lines that end with a unit
-        best = 0.0, 0, 0, 0
-        for rounds in ROUNDS:
-            if rounds * self.unit > MOST_VALUES:
-                break
-            for wg_size in WG_SIZES:
-                if wg_size % adapter.subgroup_max:
-                    continue
-                room = wg_size * rounds * self.unit
-                lines = room // self.size // whole * whole
-                best = max(best, (lines * self.size / room, wg_size, rounds, lines))
-                if best[0] >= FILLED:
-                    break
-            if best[0] >= FILLED:
-                break
-        return best[1:] if best[3] else None
 
     def _short(self, adapter: Adapter) -> Dispatch:
         """Lines shorter than units: as many for each invocation as end with a unit."""

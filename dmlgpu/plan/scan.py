@@ -29,10 +29,11 @@ from dmlgpu.plan.lines import (
 from dmlgpu.plan.loops import Dim, count, fold
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import in_turn, joined, part_of, room_in, split
+from dmlgpu.plan.run_groups import Group, run_group
 from dmlgpu.plan.traffic import all_read, bytes_written
 
 # Numbers that the shaders share, or that drivers and devices set.
-ROUNDS = 4  # 16-byte units of a lane, as in scan/rows.wgsl, groups.wgsl and tile_sum.wgsl
+ROUNDS = 4  # 16-byte units of a lane, as in scan/runs.wgsl, rows, groups and tile_sum
 BATCHES = 4  # of steps, in one turn of the loop in scan/columns.wgsl
 STREAM_FAN = 32  # tiles of a block, and blocks of a superblock, in scan/stream.wgsl
 TICKETS = (1 << 20) - 256  # of one call, as in publish.wgsl; a grid may be a few more
@@ -55,8 +56,6 @@ FRAME_WIDTHS = (8, 16, 32, 64)  # lanes of subgroups that walk in frames
 TILE_BLOCK = 16  # tiles down that are added up together
 UNITS_ACROSS = 256  # of all tiles, from which each just waits for the one above
 GROUP_WG = 256
-RUN_WG = (64, 96, 128, 160, 192, 224, 256)  # the first that lines fill well
-FILLED = 0.85  # of a workgroup's units: fewer invocations are better than fuller ones
 FEW_LINES = 256  # fewer lines do not fill a GPU with a workgroup each
 ALONE_TILES = 4  # tiles that one workgroup scans sooner than several do in three passes
 SEGMENTS = 8192  # to cut few long lines into
@@ -187,7 +186,9 @@ class Shape:
     @property
     def is_run(self) -> bool:
         """Whether lines lie in one piece, and a workgroup has room for one of them or more."""
-        return self.lanes > 0 and is_run(self.scan) and _run_groups(self.scan, self.adapter)[1] > 0
+        return (
+            self.lanes > 0 and is_run(self.scan) and _run_group(self.scan, self.adapter) is not None
+        )
 
     @property
     def in_units(self) -> bool:
@@ -433,41 +434,31 @@ def _rows(scan: Scan, adapter: Adapter) -> Dispatch:
 
 def _runs(scan: Scan, adapter: Adapter) -> Dispatch:
     """Some whole lines that follow each other, for each workgroup."""
-    wg_size, group_lines = _run_groups(scan, adapter)
+    group = _run_group(scan, adapter)
+    assert group is not None
     slots, constants = _lanes(adapter)
     lines = count(scan.lines)
     top = (lines - 1) * scan.axis_size if scan.in_step < 0 else 0  # a walk begins at the end
     params: dict[str, Value] = {
         "lines": lines,
         "axis_size": scan.axis_size,
-        "group_lines": group_lines,
+        "group_lines": group.lines,
         "in_base": scan.in_base + top,
         "out_base": scan.out_base + top,
         "begins": sum(1 << k for k in range(0, scan.per_unit, scan.axis_size)),
         **fold_params(scan),
     }
     constants |= {"EXCLUSIVE": int(scan.exclusive), "BACKWARD": int(scan.in_step < 0)}
-    constants["WG_SIZE"] = wg_size
-    bindings, groups = {"input": scan.input, "output": scan.output}, -(-lines // group_lines)
+    constants["WG_SIZE"] = group.wg_size
+    bindings, groups = {"input": scan.input, "output": scan.output}, -(-lines // group.lines)
     slots |= arithmetic(scan)
     return Dispatch("scan/runs", groups, params, bindings, slots, constants)
 
 
-def _run_groups(scan: Scan, adapter: Adapter) -> tuple[int, int]:
-    """Invocations of a workgroup, and the whole lines that it has room for."""
-    found = [(0.0, 0, 0)]
-    for wg_size in RUN_WG:
-        if wg_size % adapter.subgroup_max:
-            continue
-        room = wg_size * ROUNDS * scan.per_unit
-        lines = (room - scan.per_unit + 1) // scan.axis_size  # they begin anywhere in a unit
-        if scan.axis_size % scan.per_unit == 0:
-            lines = room // scan.axis_size
-        found.append((lines * scan.axis_size / room, wg_size, lines))
-        if found[-1][0] >= FILLED:
-            return wg_size, lines
-    _, wg_size, lines = max(found)
-    return wg_size, lines
+def _run_group(scan: Scan, adapter: Adapter) -> Group | None:
+    """The lines of a run that a workgroup takes; None where it has no room for one."""
+    before = 0 if scan.axis_size % scan.per_unit == 0 else scan.per_unit - 1
+    return run_group(scan.axis_size, scan.per_unit, adapter, rounds=(ROUNDS,), before=before)
 
 
 def _columns(scan: Scan, adapter: Adapter) -> Dispatch:
