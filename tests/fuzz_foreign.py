@@ -368,22 +368,21 @@ class Program:
             step = rng.choices(steps, list(weights.values()))[0]
             if not self.tensors:
                 step = self.upload
-            try:
-                self.may_raise = True
-                if self.timers and step not in (self.map, self.unmap, self.destroy):
-                    signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 5e-3))
-                step()
-                self.may_raise = False  # what follows is the fuzzer's own
-                signal.setitimer(signal.ITIMER_REAL, 0)
+            try:  # the one signal of a step may come wherever it ends, too
+                try:
+                    self.may_raise = True
+                    if self.timers and step not in (self.map, self.unmap, self.destroy):
+                        signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 5e-3))
+                    step()
+                except dml.BindingError:
+                    if not self.foul:
+                        raise
+                    self.counts["refused"] += 1
+                finally:
+                    self.may_raise = False  # what follows is the fuzzer's own
+                    signal.setitimer(signal.ITIMER_REAL, 0)
             except Timeout:
                 self.counts["interrupted"] += 1
-            except dml.BindingError:
-                if not self.foul:
-                    raise
-                self.counts["refused"] += 1
-            finally:
-                self.may_raise = False
-                signal.setitimer(signal.ITIMER_REAL, 0)
             self.counts[step.__name__] += 1
         for owner in self.mapped:
             with contextlib.suppress(wgpu.classes.GPUError, RuntimeError):  # it has been destroyed
