@@ -13,9 +13,9 @@ from math import gcd, lcm
 
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value
-from dmlgpu.plan.phases import Phase, decoded, functions, stored
+from dmlgpu.plan.phases import Phase, decoded, dispatched, stored
 from dmlgpu.plan.run_groups import run_group
-from dmlgpu.plan.values import UNIT_BITS, float_slots, param_lines, renamed
+from dmlgpu.plan.values import UNIT_BITS, renamed
 
 ROUNDS = (4, 8, 16)  # units of an invocation
 MOST_VALUES = 64  # of an invocation
@@ -69,16 +69,8 @@ class Lines:
         wg_size: int,
         adapter: Adapter,
     ) -> Dispatch:
-        bound = ["#bind read source: vec4<u32>", "#bind write made: vec4<u32>"]
-        return Dispatch(
-            f"reduce/{shader}",
-            groups,
-            params,
-            {"source": "input_tensor", "made": "output_tensor"},
-            float_slots([self.data_type], adapter.exact_floats),
-            {"WG_SIZE": wg_size},
-            code="\n".join([*param_lines(params), *bound, *functions(self.phases), *code]),
-        )
+        own = (self.data_type, self.phases)
+        return dispatched(shader, groups, params, wg_size, *own, code, adapter)
 
     def _short(self, adapter: Adapter) -> Dispatch:
         """Lines shorter than units: as many for each invocation as end with a unit."""

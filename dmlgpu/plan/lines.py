@@ -143,14 +143,16 @@ def fits_packed(scan: Scan) -> bool:
 
     The elements of a line are adjacent.
     """
-    size = scan.axis_size
-    if fits_units(scan) or not scan.alone or size < scan.per_unit:
+    if fits_units(scan) or not scan.alone or scan.axis_size < scan.per_unit:
         return False
-    if not (scan.apart or is_alike(scan)):
-        return False
-    low = size - 1 if scan.in_step < 0 else 0
+    return (scan.apart or is_alike(scan)) and _is_packed(scan)
+
+
+def _is_packed(scan: Scan) -> bool:
+    """Whether results lie in one piece from a whole unit on, and elements along each line."""
+    low = scan.axis_size - 1 if scan.in_step < 0 else 0
     is_adjacent = scan.in_step == scan.out_step and abs(scan.in_step) == 1
-    *packed, _ = packed_strides((*(d.size for d in scan.lines), size))
+    *packed, _ = packed_strides((*(d.size for d in scan.lines), scan.axis_size))
     return (
         is_adjacent
         and (scan.out_base - low) % scan.per_unit == 0
@@ -175,16 +177,8 @@ def is_run(scan: Scan) -> bool:
 
     Units may be those of several lines, unless something else is read or written there.
     """
-    low = scan.axis_size - 1 if scan.in_step < 0 else 0
-    is_adjacent = scan.in_step == scan.out_step and abs(scan.in_step) == 1
-    return (
-        is_adjacent
-        and len(scan.lines) == 1
-        and is_dense(scan)
-        and is_alike(scan)
-        and (scan.out_base - low) % scan.per_unit == 0
-        and (scan.alone or scan.axis_size % scan.per_unit == 0)
-    )
+    owns_units = scan.alone or scan.axis_size % scan.per_unit == 0
+    return owns_units and is_alike(scan) and _is_packed(scan)
 
 
 PIECES_ACROSS = 32  # fewest of a row for which neighbours read neighbours, where not units

@@ -11,19 +11,17 @@ from math import prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
 from dmlgpu.plan.accumulators import Accumulator
-from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
+from dmlgpu.plan.dispatch import Adapter, Plan, Value, eight
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.line_runs import Lines
-from dmlgpu.plan.phases import Phase, decoded, functions, stored
+from dmlgpu.plan.phases import Phase, decoded, dispatched, stored
 from dmlgpu.plan.reduce import Reduction
 from dmlgpu.plan.values import (
     UNIT_BITS,
     Expression,
     Loop,
     Operand,
-    float_slots,
     folded,
-    param_lines,
     places,
     renamed,
 )
@@ -143,21 +141,14 @@ class ByLine:
             "kept_strides": eight([d.steps[0] for d in keeps]),
             "out_strides": eight([d.steps[1] for d in keeps]),
         }
-        dispatch = Dispatch(
-            "reduce/whole_lines",
-            -(-lines // (WG_SIZE // lanes)),
-            params,
-            {"source": "input_tensor", "made": "output_tensor"},
-            float_slots([self.source.data_type], adapter.exact_floats),
-            {"WG_SIZE": WG_SIZE},
-            code="\n".join([*param_lines(params), *self._code(len(keeps), lanes, units, unit)]),
-        )
-        return Plan((dispatch,))
+        groups, code = -(-lines // (WG_SIZE // lanes)), self._code(len(keeps), lanes, units, unit)
+        own = (self.source.data_type, self.phases)
+        made = dispatched("whole_lines", groups, params, WG_SIZE, *own, code, adapter)
+        return Plan((made,))
 
     def _code(self, kept: int, lanes: int, units: int, unit: int) -> list[str]:
         held = -(-units // lanes)
-        lines = ["#bind read source: vec4<u32>", "#bind write made: vec4<u32>"]
-        lines += functions(self.phases)
+        lines = []
         if lanes > 1:
             for p, phase in enumerate(self.phases):
                 kind = phase.accumulator.type

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan.accumulators import Accumulator
-from dmlgpu.plan.values import UNIT_BITS, element_bits, words_of
+from dmlgpu.plan.dispatch import Adapter, Dispatch, Value
+from dmlgpu.plan.values import UNIT_BITS, element_bits, float_slots, param_lines, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,30 @@ class Phase:
     number: str = "a"
 
 
-def functions(phases: Sequence[Phase]) -> list[str]:
+def dispatched(
+    shader: str,
+    groups: int,
+    params: Mapping[str, Value],
+    wg_size: int,
+    data_type: DataType,
+    phases: Sequence[Phase],
+    code: Sequence[str],
+    adapter: Adapter,
+) -> Dispatch:
+    """A kernel over the units of both tensors, with the functions of all phases."""
+    bound = ["#bind read source: vec4<u32>", "#bind write made: vec4<u32>"]
+    return Dispatch(
+        f"reduce/{shader}",
+        groups,
+        params,
+        {"source": "input_tensor", "made": "output_tensor"},
+        float_slots([data_type], adapter.exact_floats),
+        {"WG_SIZE": wg_size},
+        code="\n".join([*param_lines(params), *bound, *_functions(phases), *code]),
+    )
+
+
+def _functions(phases: Sequence[Phase]) -> list[str]:
     """`lift{p}`, `combine{p}` and `join{p}` of each phase."""
     lines = []
     for p, phase in enumerate(phases):
