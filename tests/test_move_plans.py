@@ -337,6 +337,10 @@ def test_narrow_elements_are_shifted_out_of_units(
         (T.UINT64, (64, 40, 2), {"steps": (1, 2, 1)}, "packed"),
         (T.UINT64, (64, 40, 8), {"strides": (8, 64 * 8, 1)}, "tile"),  # and pieces of up to 64
         (T.UINT64, (64, 40, 10), {"strides": (10, 64 * 10, 1)}, "packed"),
+        (T.UINT32, (64, 40, 15), {"strides": (15, 64 * 15, 1)}, "tile"),
+        (T.UINT32, (64, 40, 17), {"strides": (17, 64 * 17, 1)}, "packed"),
+        (T.UINT8, (64, 40, 31), {"strides": (31, 64 * 31, 1)}, "tile"),  # of bytes less
+        (T.UINT8, (64, 40, 33), {"strides": (33, 64 * 33, 1)}, "packed"),
     ],
 )
 def test_tiles_serve_layouts_whose_neighbours_differ(
@@ -440,6 +444,25 @@ def test_tiles_reach_further_where_most_is_left_out(
     dims: tuple[tuple[int, int, int], ...], steps: tuple[int, ...]
 ) -> None:
     assert tile_of(32, tuple(Dim(*d) for d in dims), 49152).box == steps
+
+
+@pytest.mark.parametrize(
+    ("bits", "dims", "sector"),
+    [
+        (32, ((500, 67108, 1), (67108, 1, 500)), 8),  # rows begin within sectors, tiles need not
+        (32, ((500, 67112, 1), (67112, 1, 500)), 4),  # all rows begin with one
+        (32, ((48, 67107, 1), (67107, 1, 48)), 8),
+        (32, ((480, 67107, 1), (67107, 1, 480)), 4),  # long runs have few ends
+        (32, ((480, 60, 1), (60, 1, 480)), 4),  # and short rows many others
+        (64, ((873, 19200, 19200), (64, 300, 5), (60, 5, 320), (5, 1, 1)), 4),
+    ],
+)
+def test_tiles_write_whole_sectors_where_that_is_worth_it(
+    bits: int, dims: tuple[tuple[int, int, int], ...], sector: int
+) -> None:
+    tile = tile_of(bits, tuple(Dim(*d) for d in dims), 49152)
+    assert tile.sector == sector
+    assert tile.work < 1.3
 
 
 def test_tiles_whose_units_overlap_are_long() -> None:

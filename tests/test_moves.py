@@ -218,7 +218,8 @@ def test_every_way_to_slice(forced: Forced, layout: str, way: str, bits: int) ->
 
 
 # What a tile holds, and how its runs lie in the output: width, sizes, layout, and whether they
-# begin with units, within them ("ragged"), or are one run whose last tile may not be full ("open").
+# begin with units, within them ("ragged"), or are one run whose last tile may not be full ("open");
+# those cut from long rows may begin and end with whole sectors.
 TILES: dict[str, tuple[int, tuple[int, ...], dict[str, Any], str]] = {
     "squares": (8, (144, 208), {"strides": (1, 160)}, "units"),
     "squares_backwards": (16, (136, 208), {"strides": (1, 136), "steps": (-1, -1)}, "units"),
@@ -247,6 +248,12 @@ TILES: dict[str, tuple[int, tuple[int, ...], dict[str, Any], str]] = {
     "gaps_within_units": (8, (70, 33), {"source": (1, 70), "strides": (37, 1)}, "open"),
     "gaps_of_units": (8, (70, 33), {"source": (1, 70), "strides": (48, 1)}, "ragged"),
     "repeated_often": (8, (8, 8, 8, 23, 57), {"source": (0, 0, 0, 1, 23)}, "ragged"),
+    "half_sectors": (32, (70, 1204), {"source": (1, 70)}, "sectors"),
+    "half_sectors_of_bytes": (8, (200, 1040), {"source": (1, 200), "steps": (-1, 1)}, "sectors"),
+    "half_sectors_of_halves": (16, (128, 1032), {"source": (1, 128)}, "sectors"),
+    "half_sectors_of_pairs": (64, (40, 1006), {"source": (1, 40), "steps": (1, -1)}, "sectors"),
+    "odd_sectors": (32, (48, 1205), {"source": (1, 48)}, "ragged sectors"),
+    "pieces_of_5_words": (32, (30, 50, 5), {"source": (5, 150, 1)}, "ragged"),
     "odd_pairs": (64, (5, 31, 9), {"source": (1, 5, 155), "steps": (1, 1, -1)}, "ragged"),
 }
 
@@ -262,6 +269,8 @@ def test_every_kind_of_tile(forced: Forced, layout: str, way: str) -> None:
     op = forced.compile(desc, way)
     code = op.plan.dispatches[0].code
     found = "open" if "params.tail" in code else "ragged" if "is_next" in code else "units"
+    if "% tile.begin" in code:
+        found = "ragged sectors" if found == "ragged" else "sectors"
     assert found == written
     windows = (desc.input_window_offsets, desc.input_window_sizes, desc.input_window_strides)
     expected = oracle.slice1(x, *windows, desc.output_tensor.sizes)

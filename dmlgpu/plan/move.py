@@ -34,6 +34,7 @@ AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more c
 # As plans call them until they are renamed.
 SOURCE, OUTPUT = "input_tensor", "output_tensor"
 PIECE = 512  # bits of a run, up to which it is less than what memory is read by
+NARROW_PIECE = 256  # the same of elements that are less than a word
 SHORT_RUN = 128  # bits of a run, up to which its elements are moved with those of others
 COORDINATE = (
     "const INDEX_WORDS = {}u;\n"
@@ -311,9 +312,10 @@ class Layout:
     def is_permuted(self) -> bool:
         """Whether another loop than the output's innermost steps least through the source.
 
-        A short piece of whole units counts as an element.
+        A short piece that is a run on both sides counts as an element.
         """
-        is_piece = self.bits == 128 and self.dims[-1].size * self.bits <= PIECE
+        last, most = self.dims[-1], PIECE if self.bits >= 32 else NARROW_PIECE
+        is_piece = last.source == 1 and last.size * self.bits <= most
         loops = self.dims[:-1] if is_piece else self.dims
         steps = [abs(d.source) for d in loops if d.size > 1]
         return bool(steps) and steps[-1] > min((step for step in steps if step), default=0)

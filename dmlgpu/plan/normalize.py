@@ -6,29 +6,21 @@ found. Other lines are reduced first, and read again for their elements.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
+from dmlgpu.plan import short_lines
 from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import Adapter, Plan, Value, eight
 from dmlgpu.plan.elementwise import ElementWise
-from dmlgpu.plan.line_runs import Lines
-from dmlgpu.plan.phases import Phase, decoded, dispatched, stored
+from dmlgpu.plan.phases import Phase, dispatched
 from dmlgpu.plan.reduce import Reduction
-from dmlgpu.plan.values import (
-    UNIT_BITS,
-    Expression,
-    Loop,
-    Operand,
-    folded,
-    places,
-    renamed,
-)
+from dmlgpu.plan.values import UNIT_BITS, Expression, Loop, Operand, folded
+from dmlgpu.plan.whole_lines import WG_SIZE, Division, WholeLines
 
 STATISTICS = "statistics"  # the memory that holds the numbers of each line
-WG_SIZE = 256
-MOST_BITS = 2048  # of a line that one invocation keeps in its registers
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +47,13 @@ class ByLine:
 
     def plan(self, adapter: Adapter) -> Plan:
         """One pass where a workgroup can hold a line; else its numbers, then the elements."""
-        whole = None if adapter.is_cpu else self._whole_lines(adapter) or self._run(adapter)
+        whole = (
+            None if adapter.is_cpu else self._whole_lines(adapter) or self._lines_in_a_row(adapter)
+        )
         return self._two_passes(adapter) if whole is None else whole
 
     # Row: softmax of 257 float32 bandwidth: 2 transfers of each element, 3 in two passes.
-    def _run(self, adapter: Adapter) -> Plan | None:
+    def _lines_in_a_row(self, adapter: Adapter) -> Plan | None:
         """One dispatch, where lines follow each other in both tensors, however long they are."""
         longer = [d for d, n in enumerate(self.source.sizes) if n > 1]
         sizes = tuple(self.source.sizes[d] for d in longer)
@@ -71,10 +65,12 @@ class ByLine:
         is_last = all(d in self.axes for d in longer[len(longer) - len(along) :])
         if not (is_packed and is_last):
             return None
-        size = prod(along)
-        lines = Lines(self.source.data_type, size, prod(sizes) // size, self.phases, self.result)
-        made = lines.dispatch(adapter)
-        return None if made is None else Plan((made,))
+        kind, size = self.source.data_type, prod(along)
+        count = prod(sizes) // size
+        if size * kind.bits < UNIT_BITS:
+            work = (kind, size, count, self.phases, self.result)
+            return Plan((short_lines.dispatch(*work, adapter),))
+        return self._held(adapter, size, count, ())
 
     def _two_passes(self, adapter: Adapter) -> Plan:
         sizes = tuple(1 if d in self.axes else n for d, n in enumerate(self.source.sizes))
@@ -123,88 +119,26 @@ class ByLine:
             s % unit for d in kept if sizes[d] > 1 for s in (source[d], output[d])
         ):
             return None
-        units = step // unit
-        lanes = 1
-        while lanes * (MOST_BITS // 4) < units * UNIT_BITS and lanes < WG_SIZE:
-            lanes *= 2
-        held = -(-units // lanes)
-        if held * UNIT_BITS > MOST_BITS:
-            return None
         loops = [Loop(sizes[d], (source[d], output[d])) for d in kept]
         loops.sort(key=lambda loop: -loop.steps[1])
         keeps = folded(loops) or (Loop(1, (0, 0)),)
-        lines = prod(d.size for d in keeps)
-        params: dict[str, Value] = {
-            "lines": lines,
-            "units": units,
-            "kept": eight([d.size for d in keeps]),
-            "kept_strides": eight([d.steps[0] for d in keeps]),
-            "out_strides": eight([d.steps[1] for d in keeps]),
-        }
-        groups, code = -(-lines // (WG_SIZE // lanes)), self._code(len(keeps), lanes, units, unit)
-        own = (self.source.data_type, self.phases)
-        made = dispatched("whole_lines", groups, params, WG_SIZE, *own, code, adapter)
+        return self._held(adapter, step, prod(d.size for d in keeps), keeps)
+
+    def _held(self, adapter: Adapter, size: int, count: int, keeps: Sequence[Loop]) -> Plan | None:
+        """One dispatch for lines which loops say the places of; without any, they are in a row."""
+        kind = self.source.data_type
+        unit = UNIT_BITS // kind.bits
+        division = Division.of(size, unit, adapter, shifted=not keeps)
+        if division is None:
+            return None
+        text = WholeLines(kind, size, self.phases, self.result, division, len(keeps))
+        params: dict[str, Value] = {"lines": count, "size": size}
+        if keeps:
+            params["kept"] = eight([d.size for d in keeps])
+            params["kept_strides"] = eight([d.steps[0] for d in keeps])
+            params["out_strides"] = eight([d.steps[1] for d in keeps])
+        shader = "whole_lines_in_subgroups" if text.shuffles else "whole_lines"
+        groups = -(-count // division.lines)
+        own = (kind, self.phases)
+        made = dispatched(shader, groups, params, WG_SIZE, *own, text.code, adapter)
         return Plan((made,))
-
-    def _code(self, kept: int, lanes: int, units: int, unit: int) -> list[str]:
-        held = -(-units // lanes)
-        lines = []
-        if lanes > 1:
-            for p, phase in enumerate(self.phases):
-                kind = phase.accumulator.type
-                lines.append(f"var<workgroup> wg_{p}: array<{kind}, {WG_SIZE}>;")
-        lines += ["fn make_lines(number: u32, invocation: u32) {"]
-        lines += [f"  let lane = invocation % {lanes}u;"]
-        lines += [f"  let line = number * {WG_SIZE // lanes}u + invocation / {lanes}u;"]
-        lines += ["  let inside = line < params.lines;"]
-        lines += ["  let units = select(0u, params.units, inside);"]
-        walks = [("start", "0u", "kept_strides"), ("end", "0u", "out_strides")]
-        lines += places(kept, "kept", "min(line, params.lines - 1u)", walks)
-        lines += [f"  let from_ = start / {unit}u + lane;", f"  let to = end / {unit}u + lane;"]
-        for k in range(held):  # no load is in a branch, so that all are under way together
-            at = f"{k * lanes}u"
-            if (k + 1) * lanes > units:
-                at = f"min(lane + {at}, params.units - 1u) - lane"
-            lines.append(f"  let u{k} = load_source(from_ + {at});")
-        for k in range(held):
-            lines += decoded(self.source.data_type, k)
-        for p, phase in enumerate(self.phases):
-            lines += self._phase(p, phase, lanes, units, unit)
-        for k in range(held):
-            results = [self._result(k, j, lanes, unit) for j in range(unit)]
-            at, inside = f"to + {k * lanes}u", f"lane + {k * lanes}u < units"
-            lines += stored(self.source.data_type, results, at, inside)
-        return [*lines, "}"]
-
-    def _result(self, k: int, j: int, lanes: int, unit: int) -> str:
-        last = len(self.phases) - 1
-        place = f"((lane + {k * lanes}u) * {unit}u + {j}u)"
-        names = {"x": f"x{k}_{j}", "v": f"v{last}_{k}_{j}", "i": place}
-        return renamed(self.result, names)
-
-    def _phase(self, p: int, phase: Phase, lanes: int, units: int, unit: int) -> list[str]:
-        acc = phase.accumulator
-        held = -(-units // lanes)
-        lines = [f"  var a{p} = {acc.identity};"]
-        for k in range(held):
-            for j in range(unit):
-                value = renamed(phase.value, {"x": f"x{k}_{j}"})
-                lines.append(f"  let v{p}_{k}_{j} = {value};")
-            beyond = (k + 1) * lanes > units  # for some lanes
-            lines.append(f"  if (lane + {k * lanes}u < params.units) {{" if beyond else "  {")
-            for j in range(unit):
-                place = f"(lane + {k * lanes}u) * {unit}u + {j}u"
-                lines.append(f"    a{p} = combine{p}(a{p}, lift{p}(v{p}_{k}_{j}, {place}));")
-            lines.append("  }")
-        if lanes == 1:
-            return [*lines, f"  let s{p} = {renamed(phase.number, {'a': f'a{p}'})};"]
-        lines += [f"  wg_{p}[invocation] = a{p};", "  workgroupBarrier();"]
-        width = lanes // 2
-        while width:
-            lines.append(f"  if (lane < {width}u) {{")
-            lines.append(f"    a{p} = join{p}(a{p}, wg_{p}[invocation + {width}u]);")
-            lines.append(f"    wg_{p}[invocation] = a{p};")
-            lines += ["  }", "  workgroupBarrier();"]
-            width //= 2
-        lines.append(f"  a{p} = wg_{p}[invocation - lane];")
-        return [*lines, f"  let s{p} = {renamed(phase.number, {'a': f'a{p}'})};"]

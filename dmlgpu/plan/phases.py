@@ -75,10 +75,10 @@ def decoded(data_type: DataType, k: int) -> list[str]:
     return lines
 
 
-def stored(data_type: DataType, results: Sequence[str], at: str, inside: str) -> list[str]:
-    """Statements that write the results of a unit where it is `inside`; of halves four at once."""
+def encoded(data_type: DataType, results: Sequence[str], use: str) -> list[str]:
+    """A block that makes a unit of results and has a `use` of it, {}; of halves four at once."""
     name, unit = data_type.name.lower(), len(results)
-    lines = [f"  if ({inside}) {{"]
+    lines = ["  {"]
     if data_type is not DataType.FLOAT16:
         lines += [f"    let y{j} = {name}_encode({result});" for j, result in enumerate(results)]
     else:
@@ -87,4 +87,5 @@ def stored(data_type: DataType, results: Sequence[str], at: str, inside: str) ->
             lines.append(f"    let h{j} = {name}_encode4(vec4<f32>({four}));")
             lines += [f"    let y{j + i} = vec2<u32>(h{j}[{i}], 0u);" for i in range(4)]
     words = words_of(UNIT_BITS // unit, [f"y{j}" for j in range(unit)])
-    return [*lines, f"    store_made({at}, vec4<u32>({', '.join(words)}));", "  }"]
+    made = f"vec4<u32>({', '.join(words)})"
+    return [*lines, f"    {use.format(made)}", "  }"]

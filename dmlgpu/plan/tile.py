@@ -26,6 +26,10 @@ from dmlgpu.plan.values import UNIT_BITS
 
 WG_SIZE = 256  # and fewer where a tile has fewer blocks
 SUBGROUP = 32  # invocations of which a workgroup has a multiple
+WRITTEN = 256  # bits that memory takes at once
+# What two tiles share of a run at most, so that both write it by that, and how many runs of tiles
+# are in a row at least: where these begin within units, and where they do not.
+SHARED = {False: (7 / 32, 8), True: (1 / 8, 3)}
 EDGE = 1024  # bits of a run that keep both sides in whole sectors
 TILE = 65536  # bits of a tile: of larger ones too few are under way; half of it may do for words
 PER_LANE = 8  # words of a tile for each invocation
@@ -187,6 +191,30 @@ class Tile:
         ends = (self.length, self.whole, *steps)
         return self.is_open or not any(n % self.unit for n in ends)
 
+    @cached_property
+    def sector(self) -> int:
+        """Elements that runs of a tile begin and end with: of a sector, or only of a unit.
+
+        Memory takes half a sector more slowly than a whole one. Where runs of all tiles together
+        begin and end it is a unit in any case. Long runs have few ends, and short ones many others.
+        """
+        sector, unit = WRITTEN // self.bits, self.unit
+        most, least = SHARED[self.in_units]
+        is_long = not self.in_units and self.length * self.bits > EDGE
+        if self.is_open or is_long or self.whole < least * self.length:
+            return unit
+        steps = [d.out for n, d in enumerate(self.dims) if n not in self.out_run]
+        is_apart = any(n % sector for n in (self.length, *steps))
+        is_worth = self._shared(sector) <= most * self.box[self.out_run[-1]]
+        return sector if is_apart and is_worth else unit
+
+    def _shared(self, sector: int) -> int:
+        """Steps of a run that two tiles have, so that one of them has all of each `sector`."""
+        place = self.places[self.out_run[-1]]
+        begins = self.unit if self.in_units else 1  # a multiple of which runs begin at
+        steps = begins // gcd(place, begins)
+        return -(-(sector - begins) // (place * steps)) * steps
+
     @property
     def work(self) -> float:
         """What tiles take in, over what there is: more where they overlap, and for ends of runs."""
@@ -224,8 +252,8 @@ class Tile:
         """Steps from one tile to the next: fewer where a unit has elements of both."""
         own = list(self.box)
         last = self.out_run[-1]
-        if not self.in_units and self.box[last] < self.dims[last].size:
-            own[last] -= -(-(self.unit - 1) // self.places[last])
+        if self.box[last] < self.dims[last].size:
+            own[last] -= self._shared(self.sector)
         return tuple(own)
 
     @cached_property
@@ -277,7 +305,10 @@ class Tile:
         outer = self.rest[-1:]
         words = max([self.run_words, *(self.pitches[d][1] * self.blocks[d] for d in outer)])
         units = words // self.group
-        return units + (32 // self.group - units) % 32 if self.in_units else units + FOLLOWING
+        if not self.in_units:
+            return units + FOLLOWING
+        units += self.sector // self.unit - 1  # what is behind the last run is read, not written
+        return units + (32 // self.group - units) % 32
 
     @property
     def words(self) -> int:

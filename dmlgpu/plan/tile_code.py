@@ -47,15 +47,16 @@ def _declared(tile: Tile, by_product: bool) -> list[str]:
     The last tile of a loop ends where the loop does and makes some of the one before again, so that
     all tiles are whole. Only where the output is one run it ends beyond that.
     """
+    reach = tile.length + (0 if tile.in_units else tile.unit - 1)
     lines = [
         f"#bind read input: {f'vec{tile.at_once}<u32>' if tile.at_once > 1 else 'u32'}",
         f"var<workgroup> held: array<array<u32, {tile.plane}>, {tile.group}>;",
-        "struct Tile { source: u32, output: u32, reach: u32, }",
+        "struct Tile { source: u32, output: u32, reach: u32, begin: u32, end: u32 }",
         "fn tile_at(number: u32) -> Tile {",
         "  var rest = number;",
         "  var next = 0u;",
         "  var first = 0u;",
-        f"  var tile = Tile(params.source_base, 0u, {tile.length + tile.unit - 1}u);",
+        f"  var tile = Tile(params.source_base, 0u, {reach}u, {tile.unit}u, {tile.unit}u);",
     ]
     cut = [d for d in range(len(tile.dims)) if tile.counts[d] > 1]
     # Tiles that follow one another are neighbours on both sides: first the loop with the fewest.
@@ -80,7 +81,9 @@ def _declared(tile: Tile, by_product: bool) -> list[str]:
         lines.append(f"  tile.output += first * {of_eight('out_strides', d)};")
         lines.append(f"  tile.source {_sign(tile, d)}= first * {_stride(tile, d)};")
         if d == tile.out_run[-1]:
-            lines.append(f"  if (first < {left}) {{ tile.reach = {tile.length}u; }}")
+            ends = f"tile.reach = {tile.length}u; tile.end = {tile.sector}u;"
+            lines.append(f"  if (first < {left}) {{ {ends} }}")
+            lines.append(f"  if (first > 0u) {{ tile.begin = {tile.sector}u; }}")
     for d, dim in enumerate(tile.dims):
         if dim.source < 0:
             lines.append(f"  tile.source -= {tile.block[d] - 1}u * {_stride(tile, d)};")
@@ -307,12 +310,16 @@ def _put(tile: Tile, wide: bool) -> list[str]:
     columns = -(-tile.length // unit)
     units = tile.runs * columns
     number = "lane + $u * WG_SIZE" if units % wg == 0 else f"min(lane + $u * WG_SIZE, {units - 1}u)"
+    is_cut = tile.sector > unit
     skipped = "0u" if tile.in_units else f"(0u - base) % {unit}u"
+    skipped = "(0u - base) % tile.begin" if is_cut else skipped
     shifted = not tile.in_units and bits < 32
     words = [
         funnel(f"w{k}", f"w{k + 1}", "shift", wide=wide) if shifted else f"w{k}" for k in range(4)
     ]
     holds = [] if tile.in_units else [f"first + {unit}u <= tile.reach"]
+    if is_cut:
+        holds = ["((base + first) | (tile.end - 1u)) - base < tile.reach"]
     holds += ["unit < params.end"] if tile.reaches_beyond else []
     last = "if (unit + 1u == params.end) { bits &= first_elements(params.tail); }"
     return [

@@ -11,6 +11,7 @@ from support.layouts import as_gpu, run
 import dmlgpu as dml
 from dmlgpu.ops import operator_of
 from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.plan.whole_lines import Division
 
 LINE = dml.TensorDesc(dml.DataType.FLOAT32, (1, 1, 1, 3))
 L = dml.FeatureLevel
@@ -140,34 +141,32 @@ def test_lines_of_any_length_are_read_once(device: dml.Device, size: int, dtype:
     x = np.round(rng.normal(0, 3, (rows, size)), 1).astype(dtype)
     with as_gpu(device) as gpu:
         (only,) = gpu.compile(desc).plan.dispatches
-        is_short = size * tensor.data_type.bits < 128
-        assert only.shader == f"reduce/{'whole_lines' if is_short else 'lines_in_runs'}"
+        assert only.shader.startswith("reduce/whole_lines")
         (got,) = run(gpu, desc, [x], rng)
     rtol, atol = (2e-3, 1e-6) if dtype is np.float16 else (2e-6, 1e-6)
     np.testing.assert_allclose(got, by_lines(function, x), rtol=rtol, atol=atol)
 
 
-@pytest.mark.parametrize("lanes", [(32, 32), (32, 64), (8, 8)])
+@pytest.mark.parametrize("lanes", [(32, 32), (32, 64), (8, 8), (0, 0)])
 @pytest.mark.parametrize("bits", [16, 32])
 def test_workgroups_take_lines_that_end_with_a_unit(bits: int, lanes: tuple[int, int]) -> None:
     """So that none of them writes a unit that is another's too."""
     adapter = Adapter(subgroup_min=lanes[0], subgroup_max=lanes[1], max_binding=1 << 31)
-    kind, unit, runs = dml.DataType[f"FLOAT{bits}"], 128 // bits, 0
+    kind, unit, whole = dml.DataType[f"FLOAT{bits}"], 128 // bits, 0
     for size in (*range(unit, 200), 257, 513, 777, 1001, 1025, 2047, 4095, 5001):
         tensor = dml.TensorDesc(kind, (100_000, size))
         desc = dml.ActivationSoftmax1Desc(input_tensor=tensor, output_tensor=tensor, axes=(1,))
         dispatches = operator_of(desc).work(desc).plan(adapter).dispatches
-        if dispatches[0].shader != "reduce/lines_in_runs":
-            assert size % unit == 0 or size > 2047
+        if len(dispatches) > 1:
+            assert size > 3000
             continue
         (only,) = dispatches
-        lines = only.params["group_lines"]
-        assert isinstance(lines, int)
-        assert lines * size % unit == 0
-        assert only.workgroups == -(-100_000 // lines)
-        assert only.constants["WG_SIZE"] % lanes[1] == 0
-        runs += 1
-    assert runs > 100
+        division = Division.of(size, unit, adapter, shifted=size % unit != 0)
+        assert division is not None
+        assert division.lines * size % unit == 0
+        assert only.workgroups == -(-100_000 // division.lines)
+        whole += 1
+    assert whole > 195
 
 
 def test_lines_that_do_not_follow_each_other_are_read_twice() -> None:
