@@ -540,8 +540,19 @@ def _across(
     fits_storage = own // made.pieces * WG_SIZE * 4 * words <= adapter.max_workgroup_storage
     # Words that would meet in workgroup memory otherwise are faster there; what is narrower is not.
     units = HELD_UNITS * (2 if bits == 16 or (bits == 8 and made.apart == 1) else 1)
-    in_units = aligned and own <= units * unit and not (outer and inner.size % own)
-    if tile and in_units and fits_storage:
+    can_hold = tile and own <= units * unit and fits_storage
+    in_units = aligned and not (outer and inner.size % own)
+    if can_hold and not in_units and placed and made.pieces % unit and _counts_on(held):
+        unplaced = [replace(a, loop=Loop(a.loop.size, (0, *a.loop.steps[1:]))) for a in held]
+        *outer, inner = _by_layout(unplaced)
+        strides = [d.steps[LAYOUT] for d in (*outer, *_by_layout(rest))]
+        in_units = inner.steps[LAYOUT] == 1 and not any(d % unit for d in strides)
+        in_units = in_units and not (outer and inner.size % own)
+        if in_units:
+            made = replace(made, positions=_folded(unplaced, FIRST + len(operands)))
+        else:
+            *outer, inner = _by_layout(held)
+    if can_hold and in_units:
         # An invocation holds whole lines: nothing of them is joined in workgroup memory.
         tile, columns, group = False, own // made.pieces, made.pieces
         made = replace(made, kind="across", pieces=1)
@@ -585,6 +596,12 @@ def _across(
     heavy = words > 1
     shape = made.divided(loaded, adapter, granule, near, heavy, steps=steps, terms=terms)
     return _within(shape, words, granule, adapter) if tile else shape
+
+
+def _counts_on(held: Sequence[_Axis]) -> bool:
+    """Whether places count on along the run that is reduced, innermost in memory."""
+    reduced = [a for a in held if a.reduced]
+    return held[-1].reduced and [d.steps for d in _by_layout(reduced)] == [(1, 1)]
 
 
 def _thin(

@@ -96,6 +96,7 @@ class Kernel:
         count = self.shape.columns
         return (
             self.made is not None
+            and not self._packs_words
             and self.shape.kind == "across"
             and not self.shape.meets
             and not self.shape.row
@@ -117,11 +118,11 @@ class Kernel:
 
     @property
     def _packs(self) -> bool:
-        """Whether results that are parts of words lie side by side, and there is room for them."""
+        """Whether results meet in workgroup memory: words, or parts of words for which is room."""
         shape = self.shape
         words = 1 << (self.accumulator.words - 1).bit_length()  # as workgroup memory aligns them
         values = (shape.plane * shape.columns + shape.wg) * words
-        return (
+        return self._packs_words or (
             self.made is not None
             and self.made.bits < 32
             and not self._is_wide
@@ -129,6 +130,31 @@ class Kernel:
             and not shape.meets
             and shape.lines_per_group <= min(self.room // 4, self.room - values)
         )
+
+    @property
+    def _packs_words(self) -> bool:
+        """Whether invocations that hold several lines each have results of a word for them.
+
+        They lie side by side: each alone would store one word where neighbours store others far
+        away, and memory is written by sectors.
+        """
+        shape = self.shape
+        return (
+            self.made is not None
+            and self.made.bits == 32
+            and shape.kind == "across"
+            and shape.group > 1
+            and shape.columns >= 4  # fewer are stored side by side anyway
+            and shape.lanes == shape.parts == 1
+            and [d.steps for d in shape.kept] == [(1,)]
+            and not (shape.meets or shape.on_cpu)
+            and self._seats <= self.room * 3 // 4
+        )
+
+    @property
+    def _seats(self) -> int:
+        """Words that hold such results: one more for each invocation, so that banks differ."""
+        return self.shape.lines_per_group // self.shape.columns * (self.shape.columns + 1)
 
     def _finished(self, kind: DataType, names: Sequence[str]) -> list[str]:
         """Statements that make the elements `y..` of the accumulators `a..`."""
@@ -165,12 +191,12 @@ class Kernel:
         return [*lines, *(f"  store_made({at} + {w}u, {x});" for w, x in enumerate(words)), "}"]
 
     def _store_results(self) -> list[str]:
-        """Writes the results that a workgroup holds, which are parts of words, word by word."""
+        """Writes the results that a workgroup holds word by word, of which they may be parts."""
         assert self.made is not None
         bits, size, size_of = self.made.bits, self.shape.lines_per_group, self.shape.wg
         per, mask = 32 // bits, (1 << bits) - 1
         lines = [
-            f"var<workgroup> wg_made: array<u32, {size}>;",
+            f"var<workgroup> wg_made: array<u32, {self._seats if self._packs_words else size}>;",
             f"fn encoded(a: {self.accumulator.type}) -> u32 {{",
             *self._finished(self.made, [""]),
             "  return y.x;",
@@ -181,17 +207,14 @@ class Kernel:
         for k in range(per):
             lines.append(f"    let own{k} = {per}u * w + {k}u - first;")
             lines.append(f"    let there{k} = own{k} < end - first;")
-            lines.append(f"    let part{k} = wg_made[min(own{k}, {size - 1}u)] << {k * bits}u;")
+            seat = self._seat(f"min(own{k}, {size - 1}u)")
+            lines.append(f"    let part{k} = wg_made[{seat}] << {k * bits}u;")
         for name, part in (("word", "part{}"), ("mask", f"{mask}u << {bits}u * {{0}}u")):
             each = (f"select(0u, {part.format(k)}, there{k})" for k in range(per))
             lines.append(f"    let {name} = {' | '.join(each)};")
-        return [
-            *lines,
-            "    if (mask == 0xffffffffu) { store_made(w, word); }",
-            "    else { merge_made(w, mask, word); }",
-            "  }",
-            "}",
-        ]
+        stored = ["    if (mask == 0xffffffffu) { store_made(w, word); }"]
+        stored += ["    else { merge_made(w, mask, word); }"] if per > 1 else []
+        return [*lines, *stored, "  }", "}"]
 
     # Loads
 
@@ -251,9 +274,10 @@ class Kernel:
         lines += [*self._places(reading), *reading.loads()]
         terms, keys, near, step_of = [], [], acc.near, 1 if shape.window else shape.apart
         for k in range(reading.group):
-            place = (
-                f"at_place_{k}" if reading.is_scattered else f"at_place_ + {k}u * params.step_place"
-            )
+            # Where a group is several whole lines, places begin anew with each.
+            step = k % shape.group if shape.columns > 1 and shape.group > 1 else k
+            place = f"at_place_ + {step}u * params.step_place"
+            place = f"at_place_{k}" if reading.is_scattered else place
             value = f"value_of({reading.values(k)})"
             term = f"lift({value}, {place if acc.has_place else '0u'})"
             there = f"before + {k}u < params.run" if shape.run else inside.format(k // step_of)
@@ -507,8 +531,12 @@ class Kernel:
         if self.shape.meets:
             return f"publish(number, {own}, {value});"
         if self._packs:
-            return f"wg_made[{own}] = encoded({value});"
+            return f"wg_made[{self._seat(own)}] = encoded({value});"
         return f"finish_line({self._part(line) if self.shape.parts > 1 else line}, {value});"
+
+    def _seat(self, own: str) -> str:
+        """Where the result of line `own` of a workgroup is held."""
+        return f"({own}) + ({own}) / {self.shape.columns}u" if self._packs_words else own
 
     def _part(self, line: str) -> str:
         """The number of what is left of a line among all parts."""

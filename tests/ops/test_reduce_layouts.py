@@ -385,6 +385,66 @@ def test_an_invocation_has_short_narrow_lines_by_itself(
     np.testing.assert_array_equal(got, x.max(1, keepdims=True))
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.FLOAT32], ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    ("sizes", "axes", "order"),
+    [
+        ((1037, 2), (1,), (0, 1)),
+        ((1001, 3), (1,), (0, 1)),
+        ((7, 143, 5), (2,), (0, 1, 2)),
+        ((333, 7), (1,), (0, 1)),
+        ((301, 2, 3), (1, 2), (0, 1, 2)),
+        ((301, 2, 3), (1, 2), (0, 2, 1)),  # places do not count on in memory
+        ((5, 60, 6), (0, 2), (0, 1, 2)),  # nor is all of a line side by side
+    ],
+)
+def test_an_invocation_finds_places_in_short_lines_by_itself(
+    gpu: dml.Device,
+    data_type: T,
+    sizes: tuple[int, ...],
+    axes: tuple[int, ...],
+    order: tuple[int, ...],
+) -> None:
+    """In several at once, of which each begins anew."""
+    rng = np.random.default_rng(6)
+    x = rng.integers(0, 4, sizes).astype(data_type.numpy)
+    source = tensor(data_type, sizes, order)
+    output = dml.TensorDesc(T.UINT32, tuple(1 if d in axes else n for d, n in enumerate(sizes)))
+    for largest, last in ((True, False), (True, True), (False, False), (False, True)):
+        desc = (dml.ArgmaxDesc if largest else dml.ArgminDesc)(
+            input_tensor=source,
+            output_tensor=output,
+            axes=axes,
+            axis_direction=dml.AxisDirection(int(last)),
+        )
+        (got,) = run(gpu, desc, [x], rng)
+        np.testing.assert_array_equal(got, place(x, axes, largest, last))
+
+
+@pytest.mark.parametrize(
+    ("data_type", "size", "is_held"),
+    [
+        *((T.UINT8, n, True) for n in (2, 3, 5, 8)),
+        *((T.FLOAT16, n, True) for n in (2, 5, 7)),
+        (T.FLOAT16, 12, False),  # two for each invocation
+        (T.FLOAT32, 3, True),
+        (T.FLOAT16, 16, False),  # whole units: neighbours take one each
+        (T.FLOAT32, 5, False),
+    ],
+)
+def test_results_of_lines_that_an_invocation_holds_are_stored_side_by_side(
+    data_type: T, size: int, is_held: bool
+) -> None:
+    source, output = (
+        dml.TensorDesc(data_type, (1 << 20, size)),
+        dml.TensorDesc(T.UINT32, (1 << 20, 1)),
+    )
+    desc = dml.ArgmaxDesc(input_tensor=source, output_tensor=output, axes=(1,))
+    (only,) = operator_of(desc).work(desc).plan(GPU).dispatches
+    assert ("finish_results(first" in only.code) == is_held
+
+
 def test_bindings_that_every_adapter_has_are_enough() -> None:
     """Of 4 MiB each here; the memory in which workgroups meet is one more."""
     for mebibytes, dispatches in ((24, 1), (28, 2)):
