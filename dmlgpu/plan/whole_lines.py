@@ -27,15 +27,12 @@ WANTED = {False: {4: (1, 2, 4, 4), 8: (1, 2, 4, 4)}, True: {4: (3, 3, 4, 6), 8: 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """How lanes have a line: `lanes` to each, with `held` units, in blocks that can shuffle.
+    """How lanes share lines."""
 
-    Where also all lines that end with a unit are so `near`, no memory is needed.
-    """
-
-    lanes: int
-    held: int
-    block: int
-    near: bool
+    lanes: int  # of a line
+    held: int  # units of each
+    block: int  # lanes that can shuffle
+    near: bool  # so can those of all lines that end with a unit together
 
     @property
     def lines(self) -> int:
@@ -44,9 +41,9 @@ class Division:
 
     @staticmethod
     def of(size: int, unit: int, adapter: Adapter, *, shifted: bool) -> Division | None:
-        """The one for lines of `size` elements; None where a workgroup cannot hold them.
+        """The best for lines of `size` elements, which are `shifted` where they begin anywhere.
 
-        Lines are `shifted` where they begin anywhere in a unit.
+        None where a workgroup cannot hold as many as end with a unit together.
         """
         together = unit // gcd(size, unit)  # lines that end with a unit
         units = -(-(size + unit - unit // together) // unit) if shifted else size // unit
@@ -81,7 +78,7 @@ class WholeLines:
 
     @property
     def code(self) -> list[str]:
-        """`make_lines`: `place{k}` is where in its line a unit begins, less than none before it."""
+        """`make_lines`; `place{k}` is where in its line a unit begins, and wraps before it."""
         lanes, held, unit = self.division.lanes, self.division.held, self.unit
         code = [line for p, phase in enumerate(self.phases) for line in self._declared(p, phase)]
         code += [
@@ -109,7 +106,7 @@ class WholeLines:
         return [*code, "}"]
 
     def _begin(self) -> list[str]:
-        """Where a line's units are, `from_` and `to` for this lane, and how many more than one."""
+        """Where this lane begins to read and write units, and the number of the line's last one."""
         own, unit = "min(line, params.lines - 1u)", self.unit
         if self.kept:
             walks = [("start", "0u", "kept_strides"), ("end", "0u", "out_strides")]
