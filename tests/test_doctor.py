@@ -42,7 +42,8 @@ def lanes(size: int = 8) -> Any:
     """What 256 invocations in subgroups of `size` find."""
     number = np.arange(256)
     mine = number + 1000
-    columns = (np.full(256, size), number % size, number // size, mine, mine - 1, mine + 1)
+    shuffled = (mine - 1, mine + 1, 1000 + (number ^ 1))
+    columns = (np.full(256, size), number % size, number // size, mine, *shuffled)
     return np.stack(columns, 1).astype(np.uint32)
 
 
@@ -237,6 +238,7 @@ def test_halves(facts: Adapter) -> None:
         (changed(lanes(), 2, 255, 77), "subgroups of a workgroup"),
         (changed(lanes(), 4, 2, 5), "neighbour"),
         (changed(lanes(), 5, 2, 5), "neighbour"),
+        (changed(lanes(), 6, 2, 5), "lane across"),
         ("refused", "refused"),
     ],
 )

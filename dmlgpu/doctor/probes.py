@@ -141,10 +141,10 @@ def unpack_halves(context: Context) -> Words:
 
 
 def subgroups(context: Context) -> Words | None:
-    """Six words for each invocation of a workgroup, as in subgroups.wgsl; None without them."""
+    """Seven words for each invocation of a workgroup, as in subgroups.wgsl; None without them."""
     if not context.facts.subgroup_max:
         return None
-    return ask(context, "subgroups", np.arange(256) * 7 + 1000, 6 * 256).reshape(-1, 6)
+    return ask(context, "subgroups", np.arange(256) * 7 + 1000, 7 * 256).reshape(-1, 7)
 
 
 def bounds(context: Context) -> Bounds:

@@ -203,13 +203,14 @@ def _exact(
 
 
 def subgroups(found: Answer, facts: Adapter) -> Verdict:
-    """Scans of GPUs count on whole subgroups, numbered lanes, and shuffles to the neighbour."""
+    """Kernels of GPUs count on whole subgroups, numbered lanes, and shuffles to the neighbour."""
     name = "subgroups"
     if found is None:
-        return Verdict(name, ABSENT, "scans take the kernels that do without")
+        return Verdict(name, ABSENT, "operators take the kernels that do without")
     fault = found if isinstance(found, str) else _subgroup_fault(found, facts)
     if not fault:
-        used = "no kernel for software adapters uses them" if facts.is_cpu else "scans use them"
+        used = "no kernel for software adapters uses them"
+        used = used if facts.is_cpu else "scans, reductions and softmax use them"
         return Verdict(name, WORKS, f"{int(found[0, 0])} lanes, as expected; {used}")
     if facts.is_cpu:
         return Verdict(name, AVOIDED, f"{fault}; no kernel for software adapters uses them")
@@ -217,7 +218,7 @@ def subgroups(found: Answer, facts: Adapter) -> Verdict:
 
 
 def _subgroup_fault(found: probes.Words, facts: Adapter) -> str:
-    size, lane, group, mine, before, after = found.astype(np.int64).T
+    size, lane, group, mine, before, after, across = found.astype(np.int64).T
     lanes = int(size[0])
     if (size != lanes).any():
         return f"sizes differ within one workgroup: {sorted(set(size.tolist()))}"
@@ -233,6 +234,9 @@ def _subgroup_fault(found: probes.Words, facts: Adapter) -> str:
     rows = [values[order].reshape(-1, lanes) for values in (mine, before, after)]
     if (rows[1][:, 1:] != rows[0][:, :-1]).any() or (rows[2][:, :-1] != rows[0][:, 1:]).any():
         return "subgroupShuffleUp and subgroupShuffleDown do not give the neighbour's value"
+    pairs = [values[order].reshape(-1, 2) for values in (mine, across)] if lanes > 1 else []
+    if pairs and (pairs[1] != pairs[0][:, ::-1]).any():
+        return "subgroupShuffleXor does not give the value of the lane across"
     return ""
 
 

@@ -12,11 +12,13 @@ fn main(
   let mine = given[number];
   let before = subgroupShuffleUp(mine, 1u);
   let after = subgroupShuffleDown(mine, 1u);
-  let at = 6u * number;
+  let across = subgroupShuffleXor(mine, 1u);
+  let at = 7u * number;
   found[at] = size;
   found[at + 1u] = lane;
   found[at + 2u] = group;
   found[at + 3u] = mine;
   found[at + 4u] = before;
   found[at + 5u] = after;
+  found[at + 6u] = across;
 }
