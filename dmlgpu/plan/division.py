@@ -542,16 +542,16 @@ def _across(
     units = HELD_UNITS * (2 if bits == 16 or (bits == 8 and made.apart == 1) else 1)
     can_hold = tile and own <= units * unit and fits_storage
     in_units = aligned and not (outer and inner.size % own)
+    lines = made.positions
     if can_hold and not in_units and placed and made.pieces % unit and _counts_on(held):
+        # Places begin anew with each line, so lines that follow each other are one loop.
         unplaced = [replace(a, loop=Loop(a.loop.size, (0, *a.loop.steps[1:]))) for a in held]
-        *outer, inner = _by_layout(unplaced)
-        strides = [d.steps[LAYOUT] for d in (*outer, *_by_layout(rest))]
-        in_units = inner.steps[LAYOUT] == 1 and not any(d % unit for d in strides)
-        in_units = in_units and not (outer and inner.size % own)
-        if in_units:
-            made = replace(made, positions=_folded(unplaced, FIRST + len(operands)))
-        else:
-            *outer, inner = _by_layout(held)
+        *around, within = _by_layout(unplaced)
+        steps_around = [d.steps[LAYOUT] for d in (*around, *_by_layout(rest))]
+        is_run = within.steps[LAYOUT] == 1 and not any(d % unit for d in steps_around)
+        if is_run and not (around and within.size % own):
+            in_units, outer, inner = True, around, within
+            lines = _folded(unplaced, FIRST + len(operands))
     if can_hold and in_units:
         # An invocation holds whole lines: nothing of them is joined in workgroup memory.
         tile, columns, group = False, own // made.pieces, made.pieces
@@ -577,13 +577,14 @@ def _across(
         granule = lcm(granule, columns) // columns
     size = columns * group
     row = inner.size if inner.size % size and outer else 0
-    last = made.positions[-1]
+    last = lines[-1]
     fits = last.size % size == 0 or last.size == inner.size
     whole_row = Loop(-(-last.size // size) * size, last.steps)
-    order = (*made.reduces, *made.positions[:-1], whole_row)
+    order = (*made.reduces, *lines[:-1], whole_row)
     reading = _reading(operands, order, size, fits)
     threads = made.threads // row * -(-row // size) if row else -(-made.threads // size)
-    positions = made.positions if reading.is_scattered else _grouped(made.positions, size)
+    # One by one, elements have places of their own.
+    positions = made.positions if reading.is_scattered else _grouped(lines, size)
     made = replace(made, reading=reading, columns=columns, group=group, positions=positions)
     made = replace(made, threads=threads, row=row)
     loaded = max(4, size * bits // 8)

@@ -54,7 +54,7 @@ class ByLine:
 
     # Row: softmax of 257 float32 bandwidth: 2 transfers of each element, 3 in two passes.
     def _lines_in_a_row(self, adapter: Adapter) -> Plan | None:
-        """One dispatch, where lines follow each other in both tensors, however long they are."""
+        """One dispatch, where lines follow each other in both tensors, and are not too long."""
         longer = [d for d, n in enumerate(self.source.sizes) if n > 1]
         sizes = tuple(self.source.sizes[d] for d in longer)
         along = [n for d, n in zip(longer, sizes, strict=True) if d in self.axes]

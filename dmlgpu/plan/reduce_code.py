@@ -274,7 +274,7 @@ class Kernel:
         lines += [*self._places(reading), *reading.loads()]
         terms, keys, near, step_of = [], [], acc.near, 1 if shape.window else shape.apart
         for k in range(reading.group):
-            # Where a group is several whole lines, places begin anew with each.
+            # Where a group is several lines, one behind the other, places begin anew with each.
             step = k % shape.group if shape.columns > 1 and shape.group > 1 else k
             place = f"at_place_ + {step}u * params.step_place"
             place = f"at_place_{k}" if reading.is_scattered else place

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from dmlgpu.plan.dispatch import Adapter
@@ -16,33 +15,25 @@ class Group(NamedTuple):
     """A workgroup of a run."""
 
     wg_size: int
-    rounds: int  # units of an invocation
     lines: int
 
 
 def run_group(
-    size: int,
-    unit: int,
-    adapter: Adapter,
-    *,
-    rounds: Sequence[int],
-    together: int = 1,
-    before: int = 0,
+    size: int, unit: int, adapter: Adapter, *, rounds: int, before: int = 0
 ) -> Group | None:
     """The smallest workgroup that lines of `size` elements fill well, or else the fullest.
 
-    A unit has `unit` elements. A workgroup takes a multiple of `together` lines, and up to `before`
-    elements of its first unit are not theirs. None where no workgroup has room for so many.
+    A unit has `unit` elements, up to `before` of a workgroup's first one are not its own, and an
+    invocation has `rounds` units. None where no workgroup has room for a line.
     """
     found: list[tuple[float, Group]] = []
-    for each in rounds:
-        for wg_size in WG_SIZES:
-            if wg_size % adapter.subgroup_max:
-                continue
-            room = wg_size * each * unit
-            lines = (room - before) // (size * together) * together
-            if lines:
-                found.append((lines * size / room, Group(wg_size, each, lines)))
-                if found[-1][0] >= FILLED:
-                    return found[-1][1]
+    for wg_size in WG_SIZES:
+        if wg_size % adapter.subgroup_max:
+            continue
+        room = wg_size * rounds * unit
+        lines = (room - before) // size
+        if lines:
+            found.append((lines * size / room, Group(wg_size, lines)))
+            if found[-1][0] >= FILLED:
+                return found[-1][1]
     return max(found)[1] if found else None

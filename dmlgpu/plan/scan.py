@@ -458,7 +458,7 @@ def _runs(scan: Scan, adapter: Adapter) -> Dispatch:
 def _run_group(scan: Scan, adapter: Adapter) -> Group | None:
     """The lines of a run that a workgroup takes; None where it has no room for one."""
     before = 0 if scan.axis_size % scan.per_unit == 0 else scan.per_unit - 1
-    return run_group(scan.axis_size, scan.per_unit, adapter, rounds=(ROUNDS,), before=before)
+    return run_group(scan.axis_size, scan.per_unit, adapter, rounds=ROUNDS, before=before)
 
 
 def _columns(scan: Scan, adapter: Adapter) -> Dispatch:

@@ -11,6 +11,7 @@ the plan knows, and workgroup memory holds runs of the output as words.
 
 The output is written in whole units. Where runs do not begin with units, a unit is made by a tile
 that holds all of it; of one in which a run ends, the tile with that end also reads what follows.
+Where rows are cut into short runs, the same is done for sectors.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ WG_SIZE = 256  # and fewer where a tile has fewer blocks
 SUBGROUP = 32  # invocations of which a workgroup has a multiple
 WRITTEN = 256  # bits that memory takes at once
 # What two tiles share of a run at most, so that both write it by that, and how many runs of tiles
-# are in a row at least: where these begin within units, and where they do not.
+# are in a row at least: where these begin within units, which is worth it for words, and where not.
 SHARED = {False: (7 / 32, 8), True: (1 / 8, 3)}
 EDGE = 1024  # bits of a run that keep both sides in whole sectors
 TILE = 65536  # bits of a tile: of larger ones too few are under way; half of it may do for words
@@ -249,7 +250,7 @@ class Tile:
 
     @cached_property
     def own(self) -> tuple[int, ...]:
-        """Steps from one tile to the next: fewer where a unit has elements of both."""
+        """Steps from one tile to the next: fewer where a unit or a sector has elements of both."""
         own = list(self.box)
         last = self.out_run[-1]
         if self.box[last] < self.dims[last].size:

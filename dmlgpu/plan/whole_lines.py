@@ -54,10 +54,10 @@ class Division:
         held = -(-units // lanes)
         if held * UNIT_BITS > MOST_BITS or (shifted and held * unit > MOST_VALUES):
             return None
-        block = 1
-        while adapter.subgroup_min >= 4 and block * 2 <= min(lanes, adapter.subgroup_min):
+        block, most = 1, adapter.subgroup_min if adapter.subgroup_min >= 4 else 1
+        while block * 2 <= min(lanes, most):
             block *= 2
-        return Division(lanes, held, block, 1 < lanes * together <= adapter.subgroup_min)
+        return Division(lanes, held, block, 1 < lanes * together <= most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,10 @@ class WholeLines:
             f"  return {made('select(a{0}, b{0}, second)')};",
             "}",
         ]
-        shuffles = (("across", "Xor"), ("behind", "Down")) if self.shuffles else ()
-        for name, shuffle in shuffles:
+        is_near = self.division.near and not self.kept
+        for name, shuffle, used in (("across", "Xor", block > 1), ("behind", "Down", is_near)):
+            if not used:
+                continue
             code += [
                 f"fn {name}{p}(a: {kind}, by: u32) -> {kind} {{",
                 f"  return {made(f'subgroupShuffle{shuffle}(a{{0}}, by)')};",
@@ -214,7 +216,6 @@ class WholeLines:
             by //= 2
         if not self._by_memory:
             return code if self.kept else [*code, f"  let b{p} = behind{p}(a{p}, {lanes}u);"]
-        most = WG_SIZE // block - 1
         put = f"wg_{p}[invocation / {block}u] = a{p};"
         code += [f"  if (invocation % {block}u == 0u) {{ {put} }}" if block > 1 else f"  {put}"]
         code += ["  workgroupBarrier();"]
@@ -230,7 +231,7 @@ class WholeLines:
         found = [("a", f"(invocation - lane) / {block}u")]
         if not self.kept:
             after = f"(invocation - lane) / {block}u + {lanes // block}u"
-            found.append(("b", f"min({after}, {most + 1 - blocks}u)"))
+            found.append(("b", f"min({after}, {WG_SIZE // block - blocks}u)"))
         for name, first in found:
             declared = "" if name == "a" else "var "
             code.append(f"  let {name}{p}_at = {first};")

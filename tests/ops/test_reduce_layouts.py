@@ -422,6 +422,24 @@ def test_an_invocation_finds_places_in_short_lines_by_itself(
         np.testing.assert_array_equal(got, place(x, axes, largest, last))
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize(("data_type", "size"), [(T.FLOAT32, 3), (T.FLOAT16, 5), (T.UINT8, 7)])
+def test_places_in_short_lines_of_operands_that_lie_otherwise(
+    gpu: dml.Device, data_type: T, size: int
+) -> None:
+    """These are read one by one, and each has a place of its own."""
+    rng = np.random.default_rng(8)
+    a, across = (rng.integers(0, 9, s).astype(data_type.numpy) for s in ((400, size), (size, 400)))
+    row, column = (rng.integers(0, 9, s).astype(data_type.numpy) for s in ((size,), (400, 1)))
+    gpu.context.facts = replace(gpu.context.facts, shaped_from=0)
+    for other, view in ((row, row), (column, column), (across, across.T)):
+        b = gpu.tensor(other)
+        found = dml.fuse(lambda x, y: (x + y).argmax(axis=1))(
+            gpu.tensor(a), b.T if other is across else b
+        )
+        np.testing.assert_array_equal(found.numpy(), (a + view).argmax(1))
+
+
 @pytest.mark.parametrize(
     ("data_type", "size", "is_held"),
     [
