@@ -431,7 +431,6 @@ def test_places_in_short_lines_of_operands_that_lie_otherwise(
     rng = np.random.default_rng(8)
     a, across = (rng.integers(0, 9, s).astype(data_type.numpy) for s in ((400, size), (size, 400)))
     row, column = (rng.integers(0, 9, s).astype(data_type.numpy) for s in ((size,), (400, 1)))
-    gpu.context.facts = replace(gpu.context.facts, shaped_from=0)
     for other, view in ((row, row), (column, column), (across, across.T)):
         b = gpu.tensor(other)
         found = dml.fuse(lambda x, y: (x + y).argmax(axis=1))(
