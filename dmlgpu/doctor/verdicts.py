@@ -208,12 +208,12 @@ def subgroups(found: Answer, facts: Adapter) -> Verdict:
     if found is None:
         return Verdict(name, ABSENT, "operators take the kernels that do without")
     fault = found if isinstance(found, str) else _subgroup_fault(found, facts)
+    unused = "no kernel for software adapters uses them"
     if not fault:
-        used = "no kernel for software adapters uses them"
-        used = used if facts.is_cpu else "scans, reductions and softmax use them"
+        used = unused if facts.is_cpu else "scans, reductions and softmax use them"
         return Verdict(name, WORKS, f"{int(found[0, 0])} lanes, as expected; {used}")
     if facts.is_cpu:
-        return Verdict(name, AVOIDED, f"{fault}; no kernel for software adapters uses them")
+        return Verdict(name, AVOIDED, f"{fault}; {unused}")
     return Verdict(name, BROKEN, fault, NEWER_DRIVER)
 
 

@@ -58,6 +58,11 @@ class Accumulator:
         """Whether it matters at which place an element is."""
         return re.search(r"\bi\b", self.lift) is not None
 
+    def each(self, of: str) -> str:
+        """WGSL of an accumulator that is made member by member; `of` has {0} for which."""
+        made = [of.format(f".{m}") for m in self.members]
+        return f"{self.type}({', '.join(made)})" if self.members else of.format("")
+
     def functions(self, is_ordered: bool, shuffles: bool = False) -> list[str]:
         """WGSL that combines accumulators, which come in the order of their places or do not.
 
@@ -65,12 +70,10 @@ class Accumulator:
         """
         both = f"(a: {self.type}, b: {self.type}) -> {self.type}"
         join = self.join or self.combine
-        picked = "select(identity(), a, there)"
-        if self.members:
-            each = (f"select(no.{m}, a.{m}, there)" for m in self.members)
-            picked = f"{self.type}({', '.join(each)})"
-        moved = [f"subgroupShuffleDown(a{m and '.' + m}, by)" for m in self.members or [""]]
-        shuffled = f"{self.type}({', '.join(moved)})" if self.members else moved[0]
+        picked = self.each(
+            "select(no{0}, a{0}, there)" if self.members else "select(identity(), a, there)"
+        )
+        shuffled = self.each("subgroupShuffleDown(a{0}, by)")
         shuffle = f"fn shuffled(a: {self.type}, by: u32) -> {self.type} {{ return {shuffled}; }}"
         return [
             *([shuffle] if shuffles else []),

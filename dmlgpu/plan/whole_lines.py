@@ -151,16 +151,11 @@ class WholeLines:
 
     def _declared(self, p: int, phase: Phase) -> list[str]:
         """How accumulators of a phase are chosen and moved between lanes, and where they meet."""
-        kind, members = phase.accumulator.type, phase.accumulator.members
-
-        def made(of: str) -> str:
-            each = [of.format(f".{m}") for m in members]
-            return f"{kind}({', '.join(each)})" if members else of.format("")
-
-        block = self.division.block
+        acc, block = phase.accumulator, self.division.block
+        kind = acc.type
         code = [
             f"fn pick{p}(a: {kind}, b: {kind}, second: bool) -> {kind} {{",
-            f"  return {made('select(a{0}, b{0}, second)')};",
+            f"  return {acc.each('select(a{0}, b{0}, second)')};",
             "}",
         ]
         is_near = self.division.near and not self.kept
@@ -169,7 +164,7 @@ class WholeLines:
                 continue
             code += [
                 f"fn {name}{p}(a: {kind}, by: u32) -> {kind} {{",
-                f"  return {made(f'subgroupShuffle{shuffle}(a{{0}}, by)')};",
+                f"  return {acc.each(f'subgroupShuffle{shuffle}(a{{0}}, by)')};",
                 "}",
             ]
         if self._by_memory:

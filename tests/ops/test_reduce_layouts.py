@@ -54,6 +54,16 @@ def tensor(data_type: T, sizes: tuple[int, ...], order: tuple[int, ...], gap: in
     return dml.TensorDesc(data_type, sizes, strides)
 
 
+def place_of(source: Any, output: Any, axes: tuple[int, ...], largest: bool, last: bool) -> Any:
+    """ARGMAX or ARGMIN, of the first or the last place."""
+    return (dml.ArgmaxDesc if largest else dml.ArgminDesc)(
+        input_tensor=source,
+        output_tensor=output,
+        axes=axes,
+        axis_direction=dml.AxisDirection(int(last)),
+    )
+
+
 def reduction(source: Any, output: Any, axes: tuple[int, ...], function: F) -> dml.ReduceDesc:
     return dml.ReduceDesc(function=function, input_tensor=source, output_tensor=output, axes=axes)
 
@@ -103,12 +113,7 @@ def check(
     np.testing.assert_array_equal(got, extreme(axes, keepdims=True))
     largest, last = bool(rng.integers(2)), bool(rng.integers(2))
     kind = (T.UINT32, T.INT64)[int(rng.integers(2))]
-    arg = (dml.ArgmaxDesc if largest else dml.ArgminDesc)(
-        input_tensor=source,
-        output_tensor=tensor(kind, made, output_order),
-        axes=axes,
-        axis_direction=dml.AxisDirection(int(last)),
-    )
+    arg = place_of(source, tensor(kind, made, output_order), axes, largest, last)
     (got,) = run(device, arg, [x], rng)
     np.testing.assert_array_equal(got, place(x, axes, largest, last))
 
@@ -412,12 +417,7 @@ def test_an_invocation_finds_places_in_short_lines_by_itself(
     source = tensor(data_type, sizes, order)
     output = dml.TensorDesc(T.UINT32, tuple(1 if d in axes else n for d, n in enumerate(sizes)))
     for largest, last in ((True, False), (True, True), (False, False), (False, True)):
-        desc = (dml.ArgmaxDesc if largest else dml.ArgminDesc)(
-            input_tensor=source,
-            output_tensor=output,
-            axes=axes,
-            axis_direction=dml.AxisDirection(int(last)),
-        )
+        desc = place_of(source, output, axes, largest, last)
         (got,) = run(gpu, desc, [x], rng)
         np.testing.assert_array_equal(got, place(x, axes, largest, last))
 
@@ -484,12 +484,7 @@ def test_places_among_equals(gpu: dml.Device, data_type: T, length: int) -> None
     source = dml.TensorDesc(data_type, x.shape)
     output = dml.TensorDesc(T.UINT32, (4, 1))
     for largest, last in ((True, False), (True, True), (False, False), (False, True)):
-        desc = (dml.ArgmaxDesc if largest else dml.ArgminDesc)(
-            input_tensor=source,
-            output_tensor=output,
-            axes=(1,),
-            axis_direction=dml.AxisDirection(int(last)),
-        )
+        desc = place_of(source, output, (1,), largest, last)
         (got,) = run(gpu, desc, [x], np.random.default_rng(2))
         np.testing.assert_array_equal(got, place(x, (1,), largest, last))
 
