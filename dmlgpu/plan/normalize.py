@@ -47,14 +47,17 @@ class ByLine:
 
     def plan(self, adapter: Adapter) -> Plan:
         """One pass where a workgroup can hold a line; else its numbers, then the elements."""
-        whole = (
-            None if adapter.is_cpu else self._whole_lines(adapter) or self._lines_in_a_row(adapter)
+        found = (
+            None if adapter.is_cpu else self._lines_in_a_row(adapter) or self._whole_lines(adapter)
         )
-        return self._two_passes(adapter) if whole is None else whole
+        return self._two_passes(adapter) if found is None else found
 
     # Row: softmax of 257 float32 bandwidth: 2 transfers of each element, 3 in two passes.
     def _lines_in_a_row(self, adapter: Adapter) -> Plan | None:
-        """One dispatch, where lines follow each other in both tensors, and are not too long."""
+        """One dispatch, where lines follow each other in both tensors, and are not too long.
+
+        None where they are whole units, which need not follow each other.
+        """
         longer = [d for d, n in enumerate(self.source.sizes) if n > 1]
         sizes = tuple(self.source.sizes[d] for d in longer)
         along = [n for d, n in zip(longer, sizes, strict=True) if d in self.axes]
@@ -67,9 +70,11 @@ class ByLine:
             return None
         kind, size = self.source.data_type, prod(along)
         count = prod(sizes) // size
-        if size * kind.bits < UNIT_BITS:
+        if short_lines.suits(kind, size):
             work = (kind, size, count, self.phases, self.result)
             return Plan((short_lines.dispatch(*work, adapter),))
+        if size * kind.bits % UNIT_BITS == 0:
+            return None
         return self._held(adapter, size, count, ())
 
     def _two_passes(self, adapter: Adapter) -> Plan:
