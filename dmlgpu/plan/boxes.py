@@ -399,12 +399,12 @@ def boxes_of(scan: Scan, storage: int) -> Boxes:
     runs = [RUN, LEAST_RUN]
     if a_line_each:
         runs.insert(0, WG_SIZE * scan.bits)
-    is_across = near_in != near_out and by_input[-1] == len(dims) - 1
-    has_large = is_across and scan.bits > 16 and storage >= 6 * LARGE
-    if has_large:
+    is_across = near_in != near_out and scan.bits > 16
+    if is_across:
         # Boxes side by side read what lies side by side. Where lines are neighbours on both sides
         # that holds for segments too, and few boxes have too little under way.
         runs.append(SHORT_RUN)
+    has_large = is_across and by_input[-1] == len(dims) - 1 and storage >= 6 * LARGE
     tried = [(n * ELEMENTS, run, range(FILL, 1 << 32)) for run in runs for n in (2, 1)]
     if has_large:
         tried.append((LARGE, SHORT_RUN, range(FEW, CORES + 1)))
