@@ -67,6 +67,7 @@ CONDITION = Operand("c", dtype="uint8", values="mask")
 SHIFTS = Operand("y", values="filled", below=lambda s: 3)
 ROW = Operand("y", lambda s: (1, s[1]), seen="np.broadcast_to(a, s)")
 TURNED = Operand("y", lambda s: s[::-1], seen="a.T")
+PLANES = Operand("y", lambda s: (s[0], s[3], *s[1:3]), seen="a.transpose(0, 2, 3, 1)")
 ACROSS = Operand("x", lambda s: s[::-1], seen="a.T")
 CROPPED = Operand("x", lambda s: (s[0], s[1] + 3), seen="a[:, :-3]")
 PALETTE = Operand("x", lambda s: (256, 3))
@@ -288,6 +289,8 @@ FAMILIES: dict[str, tuple[Workload, ...]] = {
         Workload("add a broadcast row", "ELEMENT_WISE_ADD", ROWS, MOVED, "x + y", inputs=(X, ROW)),
         Workload("add a transposed operand", "ELEMENT_WISE_ADD", LARGE, MOVED, "x + y",
                  inputs=(X, TURNED)),
+        Workload("add planes to pixels", "ELEMENT_WISE_ADD", RGB_LAST, (*PIXELS, "float16"),
+                 "x + y", inputs=(X, PLANES)),
         Workload("clip", "ELEMENT_WISE_CLIP", ROWS, MOVED, "np.clip(x, 1, 50)",
                  attributes={"min": 1.0, "max": 50.0}),
         Workload("exp", "ELEMENT_WISE_EXP", ROWS, FLOATS, "np.exp(x)", inputs=(UNIT,), within=4),

@@ -108,15 +108,24 @@ class Tile:
         return -(-self.own // self.group)
 
     @property
+    def all_groups(self) -> int:
+        """Groups that can begin in the tile."""
+        return self.groups * self.steps
+
+    @property
     def at_once(self) -> int:
         """Groups that an invocation makes together, so that their loads are all under way."""
-        return min(MOST_GROUPS, -(-self.groups * self.steps // self.most))
+        return min(MOST_GROUPS, -(-self.all_groups // self.most))
 
     @property
     def invocations(self) -> int:
         """As many as share all groups evenly."""
-        rounds = -(-self.groups * self.steps // self.at_once)
-        return min(self.most, -(-rounds // SUBGROUP) * SUBGROUP)
+        return in_subgroups(-(-self.all_groups // self.at_once), self.most)
+
+    @property
+    def holds_words(self) -> bool:
+        """Whether several elements are held in a word."""
+        return bool(self.turned)
 
     def counts(self, loops: Sequence[Loop]) -> list[int]:
         """Tiles along each loop; those along a row count at its outermost one."""
@@ -125,6 +134,95 @@ class Tile:
         length = prod(loop.size for loop in loops[self.row :])
         return [*counts, -(-length // self.own)] + [1] * len(self.inner)
 
+    def held_by(self, reading: Reading) -> Reading:
+        """The same reading, with the operands of the tile taken from workgroup memory."""
+        access = list(reading.access)
+        rows = reading.rows
+        for t in range(len(access)):
+            if t in self.operands:
+                access[t] = "held_run" if t in self.turned else "held"
+                if self.made and (t or t not in self.turned):
+                    access[t] = "made"
+        if rows:
+            rows = replace(rows, is_whole=not self.beyond)
+        return replace(reading, access=tuple(access), rows=rows, on=frozenset())
+
+    def code(self, reading: Reading, rank: int, tensors: int, result: str) -> list[str]:
+        """The tile in WGSL: where it begins in each tensor, and how it is read.
+
+        `result` is what is made of the elements or the words `v{t}_$` of the operands, where that
+        is held.
+        """
+        starts = " ".join(f"at{t}: u32, next{t}: u32, turn{t}: u32," for t in range(tensors))
+        lines = [
+            f"struct Tile {{ {starts} first: u32, left: u32, own: u32, across: u32, end: u32, }}",
+            *_tile_at(self, tensors, reading.wide),
+            *(line for t in range(tensors) for line in _spot(self, t, rank)),
+        ]
+        taken = []
+        for t in self.operands:
+            bits, load = reading.operands[t].bits, reading.load_of(t)
+            if not (self.made and t):
+                lines += _held(self, t, self.made or bits, reading.is_even(t))
+            in_words = t in self.turned
+            put = _put_words if in_words else _put_elements
+            if in_words:
+                taken += _take_words(self, t, bits, load, reading.wide)
+            else:
+                taken += _take_elements(self, t, bits, load)
+            if not self.made:
+                taken += put(self, t, bits, f"v{t}")
+        if self.made:
+            rounds = -(-self.takes(0, self.made) // self.invocations)
+            for end in [f"_{i}_$" for i in range(32 // bits)] if in_words else ["_$"]:
+                made = result.replace("_$", end)
+                taken.append(f"  #repeat {rounds}: let made{end} = {made};")
+            taken += put(self, 0, self.made, "made")
+        return [*lines, "fn take_in(tile: Tile, lane: u32) {", *taken, *_mend(self, reading), "}"]
+
+    def places(self, reading: Reading, tensors: int) -> list[str]:
+        """Statements from the number of a group to its addresses, and to what is held of it."""
+        group, per_row, rows = self.group, self.groups, reading.rows
+        lines = [f"  let b = place / {per_row}u;"]
+        outputs = range(len(reading.operands), tensors)
+        if rows is None:
+            lines.append(f"  let a = place % {per_row}u * {group}u;")
+            lines.append("  let number = 0u;")
+        else:  # the output is packed: its addresses number the elements
+            lines += [
+                f"  let begin = spot{outputs[0]}(tile, b, 0u);",
+                f"  let number = (begin + {group - 1}u) / {group}u + place % {per_row}u;",
+                f"  let first = number * {group}u;",
+                "  let a = first - begin;",
+            ]
+            inner = f"{self.inner[-1]}u" if self.inner else ""
+            left = f"{inner} - (tile.first + a) % {inner}" if inner else "tile.left - a"
+            lines.append(f"  let left = {left};")
+        lines.append("  let inside = a < tile.own && b < tile.across;")
+        for t in self.operands:
+            first = f"a / {self.per_cell(t, reading.operands[t].bits)}u"
+            first = f"place % {per_row}u" if reading.is_even(t) else first
+            lines.append(f"  let first{t} = {first};")
+        for t in range(tensors):
+            if rows is None:
+                lines.append(f"  let at{t}_ = spot{t}(tile, b, a);")
+            elif t in outputs:
+                lines.append(f"  let at{t}_ = first;")
+            elif rows.steps[t] is None:
+                lines.append(f"  let at{t}_ = params.start{t} + first * {rows.stride(t)};")
+            elif t not in self.operands:
+                lines.append(f"  let row{t}_0 = spot{t}(tile, b, a);")
+                for i in range(1, rows.count):
+                    ahead = f"(left + {(i - 1) * rows.length}u)"
+                    back = f" - {ahead} * {rows.stride(t)}" if rows.steps[t] else ""
+                    lines.append(f"  let row{t}_{i} = spot{t}(tile, b, a + {ahead}){back};")
+        return lines
+
+
+def in_subgroups(invocations: int, most: int) -> int:
+    """Whole subgroups that have so many invocations, at most `most`."""
+    return min(most, -(-invocations // SUBGROUP) * SUBGROUP)
+
 
 def not_for_tiles(loops: Sequence[Loop], operands: Sequence[Operand]) -> list[int]:
     """The operands that lie across and are better moved into the output's order before.
@@ -132,7 +230,7 @@ def not_for_tiles(loops: Sequence[Loop], operands: Sequence[Operand]) -> list[in
     A tile serves those of one loop, and of narrow ones that are far apart along the output only
     such as have whole sectors side by side along it: the others would be read in parts of words.
     """
-    far = _by_loop(loops, operands)
+    far = by_loop(loops, operands)
     fit = [
         [t for t in found if not _is_in_pieces(loops, loop, t, operands[t])]
         for loop, found in far.items()
@@ -148,7 +246,8 @@ def _is_in_pieces(loops: Sequence[Loop], loop: int, t: int, operand: Operand) ->
     return abs(loops[loop].steps[t]) != 1 or loops[loop].size * operand.bits < 8 * SECTOR
 
 
-def _by_loop(loops: Sequence[Loop], operands: Sequence[Operand]) -> dict[int, list[int]]:
+def by_loop(loops: Sequence[Loop], operands: Sequence[Operand]) -> dict[int, list[int]]:
+    """The operands that lie across the output, by the loops along which they should be read."""
     far: dict[int, list[int]] = {}
     for t, operand in enumerate(operands):
         loop = _side_by_side(loops, t, operand) if operand.field else None
@@ -170,7 +269,7 @@ def tile_of(
     Where all of them do in one way, a result of `made` bits is held in their place.
     """
     last = len(loops) - 1
-    far = _by_loop(loops, operands)
+    far = by_loop(loops, operands)
     if not far:
         return None
     loop = max(far, key=lambda d: len(far[d]))
@@ -202,10 +301,8 @@ def tile_of(
     lanes = MOST_FOR_BYTES if bits == 8 and not beyond else MOST_INVOCATIONS
     lanes = min(lanes, adapter.max_workgroup_size)
     others = [d for n, d in enumerate(loops) if n != loop]
-    starts = {t: [operands[t].start, *(d.steps[t] for d in others)] for t in turned}
-    aligned = tuple(
-        t for t in turned if not beyond and not any(n * operands[t].bits % 32 for n in starts[t])
-    )
+    even = [t for t in turned if begins_words(operands[t], t, others)]
+    aligned = () if beyond else tuple(even)
     tile = Tile(loop, steps, row, inner, own, beyond, group, (), turned, aligned, lanes)
     is_made = len(turned) == len(operands) and made == bits and not beyond
     if whole and (is_made or not turned):
@@ -218,6 +315,11 @@ def tile_of(
         if left >= 0:
             held.append(t)
     return replace(tile, operands=tuple(held)) if held else None
+
+
+def begins_words(operand: Operand, t: int, loops: Sequence[Loop]) -> bool:
+    """Whether operand `t` begins with a word wherever these loops lead."""
+    return not any(n * operand.bits % 32 for n in (operand.start, *(d.steps[t] for d in loops)))
 
 
 def _all_or(some: int, size: int) -> int:
@@ -260,54 +362,6 @@ def _side_by_side(loops: Sequence[Loop], t: int, operand: Operand) -> int | None
     apart = loops[loop].steps[-1] * operand.bits // 8
     is_slow = operand.bits >= 32 or BITS_APART * steps[-1] >= operand.bits
     return loop if is_far or is_slow or apart >= FORGOTTEN else None
-
-
-def held_by(reading: Reading, tile: Tile) -> Reading:
-    """The same reading, with the operands of the tile taken from workgroup memory."""
-    access = list(reading.access)
-    rows = reading.rows
-    for t in range(len(access)):
-        if t in tile.operands:
-            access[t] = "held_run" if t in tile.turned else "held"
-            if tile.made and (t or t not in tile.turned):
-                access[t] = "made"
-    if rows:
-        rows = replace(rows, is_whole=not tile.beyond)
-    return replace(reading, access=tuple(access), rows=rows, on=frozenset())
-
-
-def code(tile: Tile, reading: Reading, rank: int, tensors: int, result: str) -> list[str]:
-    """The tile in WGSL: where it begins in each tensor, and how it is read.
-
-    `result` is what is made of the elements or the words `v{t}_$` of the operands, where that is
-    held.
-    """
-    starts = " ".join(f"at{t}: u32, next{t}: u32, turn{t}: u32," for t in range(tensors))
-    lines = [
-        f"struct Tile {{ {starts} first: u32, left: u32, own: u32, across: u32, end: u32, }}",
-        *_tile_at(tile, tensors, reading.wide),
-        *(line for t in range(tensors) for line in _spot(tile, t, rank)),
-    ]
-    taken = []
-    for t in tile.operands:
-        bits, load = reading.operands[t].bits, reading.load_of(t)
-        if not (tile.made and t):
-            lines += _held(tile, t, tile.made or bits, reading.is_even(t))
-        in_words = t in tile.turned
-        put = _put_words if in_words else _put_elements
-        if in_words:
-            taken += _take_words(tile, t, bits, load, reading.wide)
-        else:
-            taken += _take_elements(tile, t, bits, load)
-        if not tile.made:
-            taken += put(tile, t, bits, f"v{t}")
-    if tile.made:
-        rounds = -(-tile.takes(0, tile.made) // tile.invocations)
-        for end in [f"_{i}_$" for i in range(32 // bits)] if in_words else ["_$"]:
-            made = result.replace("_$", end)
-            taken.append(f"  #repeat {rounds}: let made{end} = {made};")
-        taken += put(tile, 0, tile.made, "made")
-    return [*lines, "fn take_in(tile: Tile, lane: u32) {", *taken, *_mend(tile, reading), "}"]
 
 
 def _held(tile: Tile, t: int, bits: int, is_even: bool) -> list[str]:
@@ -505,43 +559,4 @@ def _spot(tile: Tile, t: int, rank: int) -> list[str]:
             lines.append(f"  at += rest % {size}u * {of_eight(f'strides{t}', d)};")
             lines.append(f"  rest /= {size}u;")
         lines += [f"  return at + rest * {of_eight(f'strides{t}', tile.row)};", "}"]
-    return lines
-
-
-def places(tile: Tile, reading: Reading, tensors: int) -> list[str]:
-    """Statements from the number of a group of the tile to its addresses, and to what is held."""
-    group, per_row, rows = tile.group, tile.groups, reading.rows
-    lines = [f"  let b = place / {per_row}u;"]
-    outputs = range(len(reading.operands), tensors)
-    if rows is None:
-        lines.append(f"  let a = place % {per_row}u * {group}u;")
-        lines.append("  let number = 0u;")
-    else:  # the output is packed: its addresses number the elements
-        lines += [
-            f"  let begin = spot{outputs[0]}(tile, b, 0u);",
-            f"  let number = (begin + {group - 1}u) / {group}u + place % {per_row}u;",
-            f"  let first = number * {group}u;",
-            "  let a = first - begin;",
-        ]
-        inner = f"{tile.inner[-1]}u" if tile.inner else ""
-        left = f"{inner} - (tile.first + a) % {inner}" if inner else "tile.left - a"
-        lines.append(f"  let left = {left};")
-    lines.append("  let inside = a < tile.own && b < tile.across;")
-    for t in tile.operands:
-        first = f"a / {tile.per_cell(t, reading.operands[t].bits)}u"
-        first = f"place % {per_row}u" if reading.is_even(t) else first
-        lines.append(f"  let first{t} = {first};")
-    for t in range(tensors):
-        if rows is None:
-            lines.append(f"  let at{t}_ = spot{t}(tile, b, a);")
-        elif t in outputs:
-            lines.append(f"  let at{t}_ = first;")
-        elif rows.steps[t] is None:
-            lines.append(f"  let at{t}_ = params.start{t} + first * {rows.stride(t)};")
-        elif t not in tile.operands:
-            lines.append(f"  let row{t}_0 = spot{t}(tile, b, a);")
-            for i in range(1, rows.count):
-                ahead = f"(left + {(i - 1) * rows.length}u)"
-                back = f" - {ahead} * {rows.stride(t)}" if rows.steps[t] else ""
-                lines.append(f"  let row{t}_{i} = spot{t}(tile, b, a + {ahead}){back};")
     return lines

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
-from dmlgpu.plan import across
+from dmlgpu.plan import across, short_rows
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.lookups import Line, by_lines, held, lookup, near
 from dmlgpu.plan.move import Move
@@ -39,6 +39,8 @@ from dmlgpu.plan.values import (
     word_type,
     words_of,
 )
+
+Tile = across.Tile | short_rows.Run  # of operands that lie across
 
 WG_SIZE = 128
 EACH = 4  # groups of an invocation that writes more than it reads: workgroups start in turn
@@ -132,7 +134,7 @@ class ElementWise:
                 shape = replace(shape, each_of_long=each)
         if largest > adapter.max_binding and alone:
             cut = untiled  # loops that are cut are not baked in, nor where their parts begin
-            if shape.tile and not shape.tile.inner:
+            if isinstance(shape.tile, across.Tile) and not shape.tile.inner:
                 cut = replace(shape, tile=replace(shape.tile, aligned=()))
             parts = self._parts(cut, adapter.max_binding)
             if parts is not None:
@@ -389,11 +391,11 @@ class ElementWise:
         """Whether groups are made without branches, and again where an element needs one."""
         return len(self.outputs) == 1 and bool(quick(self.outputs[0][1])[1])
 
-    def _result(self, tile: across.Tile) -> str:
+    def _result(self, tile: Tile) -> str:
         """WGSL of the bits of the first output, or of a word of it, from those of the inputs."""
         types = [o.data_type for o in self.inputs.values()]
         made = self.outputs[0][0].data_type
-        if not tile.turned:
+        if not tile.holds_words:
             given = (f"{one.name.lower()}_decode(v{t}_$)" for t, one in enumerate(types))
             return f"{made.name.lower()}_encode(operate0({', '.join(given)}))"
         if self._of_words():
@@ -421,7 +423,7 @@ class ElementWise:
         if shape.tile:
             made = self._result(shape.tile) if shape.tile.made else ""
             tensors = len(self.operands)
-            lines = across.code(shape.tile, shape.reading, len(shape.loops), tensors, made)
+            lines = shape.tile.code(shape.reading, len(shape.loops), tensors, made)
             kept = [self._made(shape)]
             head, result = "place: u32, tile: Tile", " -> Made"
         else:
@@ -468,7 +470,7 @@ class ElementWise:
         """Statements from the number of a group, or its place in a tile, to its addresses."""
         tensors = range(len(self.operands))
         if shape.tile:
-            return across.places(shape.tile, shape.reading, len(tensors))
+            return shape.tile.places(shape.reading, len(tensors))
         if shape.reading.rows:
             return _flat(shape, len(tensors))
         lines = []
@@ -499,7 +501,7 @@ class ElementWise:
         if shape.tile and shape.tile.made:
             bits = shape.tile.made
             words = words_of(bits, [held_bits(bits, 0, k) for k in range(shape.group)])
-            if shape.tile.turned:
+            if shape.tile.holds_words:
                 words = [shape.reading.word(0, w) for w in range(len(words))]
             return [*lines, *(f"  let z0_{w} = {word};" for w, word in enumerate(words))]
         if self._is_of_words(shape):
@@ -544,7 +546,7 @@ class ElementWise:
         fields = ", ".join(f"{name}: u32" for name in self._parts_of_group(shape))
         return f"struct Made {{ inside: bool, number: u32, {fields} }}"
 
-    def _together(self, shape: Shape, tile: across.Tile) -> list[str]:
+    def _together(self, shape: Shape, tile: Tile) -> list[str]:
         """The end of `make_group`, all groups of a tile, and the beginning of what writes one.
 
         What a loop would read would wait for what it wrote before. What is not held is read before
@@ -558,7 +560,7 @@ class ElementWise:
             f"  #repeat {count}: let made$ = make_group({place}, tile, ahead$);",
             f"  #repeat {count}: put_group(made$);",
         ]
-        every, first = tile.groups * tile.steps, count * lanes
+        every, first = tile.all_groups, count * lanes
         again = f"  for (var place = lane + {first}u; place < {every}u; place += {first}u) {{"
         return [
             f"  return Made(inside, number, {', '.join(parts)});",
@@ -589,7 +591,7 @@ class Shape:
     reading: Reading
     stores: tuple[str, ...]
     exact_floats: bool
-    tile: across.Tile | None = None  # of what lies across, where the work is done in tiles
+    tile: Tile | None = None  # of what lies across, where the work is done in tiles
     writes: bool = False  # more than is read
     shares: int = 1  # parts of the work that workgroups take turns at
     each_of_long: int = 1  # groups of an invocation, by how long the work on one takes
@@ -678,9 +680,7 @@ def _shape(
         group = min(unit // min(widths), units * wide)
     group = max(least, min(most, group))
     count = prod(loop.size for loop in loops)
-    packed = all(
-        not o.start and not o.shares and _is_packed(loops, firsts + n) for n, o in enumerate(made)
-    )
+    packed = _are_packed(loops, operands, outputs)
     smaller = () if packed and not adapter.is_cpu else (least,)
     for size in dict.fromkeys((group, max(least, wide), *smaller)):
         if any(o.shares and count % size for o in made):
@@ -743,9 +743,14 @@ def _tiled(
         return shape
     least = max(1, *(32 // o.bits for o in operands[-outputs:]))
     linear, group, read = shape.is_linear, shape.group, shape.reading.operands
+    made = operands[-1].bits if whole else 0
+    packed = _are_packed(shape.loops, operands, outputs)
+    run = short_rows.run_of(shape.loops, read, group, adapter, made) if packed else None
+    if run:
+        shape = _in_groups(shape.loops, operands, outputs, adapter, group, goes_on=True)
+        return replace(shape, tile=run, reading=run.held_by(shape.reading))
     while True:
         beyond = group - 1 if linear else 0
-        made = operands[-1].bits if whole else 0
         tile = across.tile_of(shape.loops, read, group, beyond, adapter, made)
         if not tile or not tile.beyond or group == least or FOLLOWED * group <= tile.own:
             break
@@ -753,7 +758,7 @@ def _tiled(
     if tile is None:
         return shape
     shape = _in_groups(shape.loops, operands, outputs, adapter, group, goes_on=linear)
-    return replace(shape, tile=tile, reading=across.held_by(shape.reading, tile))
+    return replace(shape, tile=tile, reading=tile.held_by(shape.reading))
 
 
 def _in_order_of(tensor: TensorDesc, data_type: DataType, sizes: Sequence[int]) -> TensorDesc:
@@ -765,11 +770,13 @@ def _in_order_of(tensor: TensorDesc, data_type: DataType, sizes: Sequence[int]) 
     return TensorDesc(data_type, sizes, strides)
 
 
-def _is_packed(loops: tuple[Loop, ...], t: int) -> bool:
-    """Whether the loops step through a tensor's addresses one after the other."""
+def _are_packed(loops: tuple[Loop, ...], operands: Sequence[Operand], outputs: int) -> bool:
+    """Whether the loops step through the outputs' addresses one after the other, from 0 on."""
+    if any(o.start or o.shares for o in operands[-outputs:]):
+        return False
     step = 1
     for loop in reversed(loops):
-        if loop.steps[t] != step:
+        if any(n != step for n in loop.steps[-outputs:]):
             return False
         step *= loop.size
     return True
