@@ -7,6 +7,9 @@ of the packed output, and holds their elements in the order of that run.
 Elements of a group are held in a plane of workgroup memory each, so that invocations side by side
 take words side by side. A group belongs to the run in which it begins; where that does not end with
 a group, a few elements behind it are held as well.
+
+Elements narrower than a word are read by words, of as many rows. Where runs begin with groups these
+are turned in registers, and held as the words of the output that they are together.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 # Numbers that were tuned on an NVIDIA H200.
 SHORT = {8: 16, 16: 24, 32: 24, 64: 24}  # by bits: elements of a row at most
 NARROW = 8  # halves of a row, up to which tiles that turn squares of them are slower
+TURNED = 8  # words that are turned together at most
 MOST = 2048  # words of a run
 LEAST = 512  # fewer are not worth a workgroup
 
@@ -41,13 +45,14 @@ class Run:
     beyond: int  # elements behind the run that a group which begins in it may need
     operands: tuple[int, ...]  # that are held
     in_words: tuple[int, ...]  # of these, the ones that are read by words
-    aligned: tuple[int, ...]  # of those, the ones whose rows begin with words
+    turned: tuple[int, ...]  # of those, the ones that are held as words of the output
+    aligned: tuple[int, ...]  # and the ones whose planes begin with words
     most: int  # invocations of a workgroup
     made: int = 0  # bits of a result that is held instead of what it is made of; 0: none is
 
     @property
     def holds_words(self) -> bool:
-        """Never: elements are held one by one."""
+        """Whether results are held as words: never, of what they are made of alone some are."""
         return False
 
     @property
@@ -79,19 +84,30 @@ class Run:
         """Elements that are read together: neighbours along the loop around rows."""
         return 32 // bits if t in self.in_words else 1
 
+    def per_cell(self, t: int, bits: int) -> int:
+        """Elements that are held in one word."""
+        return 32 // bits if t in self.turned else 1
+
+    def planes(self, t: int, bits: int) -> int:
+        """Words of a group, each held in a plane of its own."""
+        return self.group // self.per_cell(t, bits)
+
     def plane(self, t: int, bits: int) -> int:
-        """Words of a plane: so many that elements which are put together meet in few banks."""
-        words = -(-(self._nobodys + 1) // self.group)
-        return words + _padding(words, self.group, self.length * self.per_word(t, bits))
+        """Words of a plane: so many that those which are put together meet in few banks."""
+        per, planes = self.per_cell(t, bits), self.planes(t, bits)
+        words = -(-(self._nobodys // per + 1) // planes)
+        apart = self.length * self.per_word(t, bits) // per
+        return words + _padding(words, planes, apart)
 
     def words(self, t: int, bits: int) -> int:
         """Words of workgroup memory that an operand needs."""
-        return self.plane(t, bits) * self.group * max(1, bits // 32)
+        return self.plane(t, bits) * self.planes(t, bits) * max(1, bits // 32)
 
     def held_by(self, reading: Reading) -> Reading:
         """The same reading, with the operands of the run taken from workgroup memory."""
-        held = "made" if self.made else "held"
-        access = (held if t in self.operands else a for t, a in enumerate(reading.access))
+        access = list(reading.access)
+        for t in self.operands:
+            access[t] = "made" if self.made else "held_run" if t in self.turned else "held"
         assert reading.rows is not None
         # Products that stand for quotients are known for numbers of runs alone.
         rows = replace(reading.rows, is_whole=True, by_product=False)
@@ -105,11 +121,19 @@ class Run:
         widths = [(t, reading.operands[t].bits) for t in self.operands]
         begins = " ".join(f"at{t}: u32," for t in self.operands)
         made = [(0, self.made)] if self.made else widths
-        taken = [line for t, bits in widths for line in self._taken(t, bits, reading)]
+        taken = []
+        for t, bits in widths:
+            take = self._taken_blocks if t in self.turned else self._taken
+            taken += take(t, bits, reading)
         if self.made:
             taken += self._made(widths[0][1], result)
         values = "made" if self.made else "v{}"
-        puts = [line for t, bits in made for line in self._put(t, bits, widths[0][1], values)]
+        puts = []
+        for t, bits in made:
+            if t in self.turned:
+                puts += self._put_blocks(t, bits)
+            else:
+                puts += self._put(t, bits, widths[0][1], values)
         behind, put_behind = self._behind(reading, rank, result) if self.beyond else ([], [])
         return [
             f"struct Tile {{ begin: u32, rows: u32, is_last: bool, {begins} }}",
@@ -146,11 +170,11 @@ class Run:
 
     def _held(self, t: int, bits: int) -> Iterator[str]:
         """Workgroup memory, and functions that find its words and take them."""
-        plane, group = self.plane(t, bits), self.group
-        cell = f"place % {group}u * {plane}u + place / {group}u"
+        plane, planes = self.plane(t, bits), self.planes(t, bits)
+        cell = f"place % {planes}u * {plane}u + place / {planes}u"
         yield f"fn cell{t}(place: u32) -> u32 {{ return {cell}; }}"
         for part in _parts(bits):
-            yield f"var<workgroup> words{t}{part}: array<u32, {plane * group}>;"
+            yield f"var<workgroup> words{t}{part}: array<u32, {plane * planes}>;"
             head = f"fn held{t}{part}(row: u32, first: u32, k: u32) -> u32"
             yield f"{head} {{ return words{t}{part}[first + k * {plane}u]; }}"
 
@@ -215,19 +239,53 @@ class Run:
         if per == 1:
             lines.append(f"let v{t}_$ = {element_at(bits, load, f'at{t}_$')};")
         else:
-            words = [f"l{t}_{j}_$" for j in range(1 if t in self.aligned else 2)]
-            lines += [
-                f"let {word} = {load}(at{t}_$ / {per}u + {j}u);" for j, word in enumerate(words)
-            ]
-            shift = f"(at{t}_$ % {per}u * {bits}u)"
-            word = funnel(words[0], words[1], shift, wide=reading.wide) if words[1:] else words[0]
-            lines.append(f"let w{t}_$ = {word};")
+            lines += self._word(t, bits, "_$", reading)
             mask = (1 << bits) - 1
             lines += [
                 f"let v{t}_{i}_$ = vec2<u32>((w{t}_$ >> {i * bits}u) & {mask}u, 0u);"
                 for i in range(per)
             ]
         return [f"  #repeat {rounds}: {line}" for line in lines]
+
+    def _word(self, t: int, bits: int, end: str, reading: Reading) -> list[str]:
+        """Statements that read a word of elements from `at{t}` on."""
+        per, load = 32 // bits, reading.load_of(t)
+        words = [f"l{t}_{j}{end}" for j in range(1 if t in self.aligned else 2)]
+        lines = [f"let {x} = {load}(at{t}{end} / {per}u + {j}u);" for j, x in enumerate(words)]
+        shift = f"(at{t}{end} % {per}u * {bits}u)"
+        word = funnel(words[0], words[1], shift, wide=reading.wide) if words[1:] else words[0]
+        return [*lines, f"let w{t}{end} = {word};"]
+
+    def _taken_blocks(self, t: int, bits: int, reading: Reading) -> list[str]:
+        """Statements that read as many rows as a word has elements: a word of each of their places.
+
+        What lies beyond the work is read too, and goes nowhere.
+        """
+        per, length = 32 // bits, self.length
+        rounds = -(-self.rows // per // self.invocations)
+        lines = [f"let r{t}_$ = lane + $u * {self.invocations}u;"]
+        ends = [f"_{c}_$" for c in range(length)]
+        row = f"min(r{t}_$, {self.rows // per - 1}u) * {per}u"
+        lines += [f"let at{t}{end} = spot{t}(tile, {row}, {c}u);" for c, end in enumerate(ends)]
+        lines += [line for end in ends for line in self._word(t, bits, end, reading)]
+        return [f"  #repeat {rounds}: {line}" for line in lines]
+
+    def _put_blocks(self, t: int, bits: int) -> list[str]:
+        """Statements that hold such rows as words of the output."""
+        per, length, mask = 32 // bits, self.length, (1 << bits) - 1
+        whole, rest = divmod(self.rows // per, self.invocations)
+        lines = []
+        for word in range(length):
+            elements = (divmod(word * per + i, length) for i in range(per))
+            made = " | ".join(
+                f"(((w{t}_{c}_$ >> {r * bits}u) & {mask}u) << {i * bits}u)"
+                for i, (r, c) in enumerate(elements)
+            )
+            put = f"words{t}[cell{t}(r{t}_$ * {length}u + {word}u)] = {made};"
+            lines.append(f"  #repeat {whole}: {put}")
+            if rest:
+                lines.append(f"  if (lane < {rest}u) {{ {put.replace('$', str(whole))} }}")
+        return lines
 
     def _ends(self, t: int, bits: int) -> list[str]:
         """What the names of elements end with that are read together."""
@@ -315,14 +373,17 @@ class Run:
         return [*lines, "  }"], [f"  if (lane >= {first}u) {{ {' '.join(puts)} }}"]
 
 
-def _is_short(length: int, bits: int) -> bool:
+def _is_short(length: int, bits: int, *, is_turned: bool, group: int) -> bool:
     """Whether rows are better taken as a run than in tiles, or element by element.
 
-    Of bytes only such as meet in no bank of workgroup memory, which all of them go through.
+    Of bytes that are held one by one only such as meet in no bank of workgroup memory, unless what
+    is made of them is wider.
     """
+    if length > SHORT[bits] or is_turned:
+        return is_turned
     if bits == 8:
-        return length <= SHORT[bits] and length.bit_count() == 1
-    return length <= SHORT[bits] and (bits > 16 or length <= NARROW or length % 4 > 0)
+        return group < 16 or length.bit_count() == 1
+    return bits > 16 or length <= NARROW or length % 4 > 0
 
 
 @lru_cache(maxsize=256)
@@ -352,8 +413,8 @@ def run_of(
 ) -> Run | None:
     """The run for operands that lie across the rows of a packed output.
 
-    Where all operands do, a result of `made` bits is held in their place. None where rows are long,
-    or where operands lie across in several ways.
+    Where all operands do, and are not turned, a result of `made` bits is held in their place. None
+    where rows are long, or where operands lie across in several ways.
     """
     far = across.by_loop(loops, operands)
     if len(far) != 1:
@@ -361,25 +422,37 @@ def run_of(
     ((loop, held),) = far.items()
     widths = {operands[t].bits for t in held}
     length = prod(d.size for d in loops[loop + 1 :])
+    beyond = group - 1 if any(d.steps[-1] % group for d in loops[:loop]) else 0
+    in_words = [t for t in held if operands[t].bits < 32 and loops[loop].steps[t] == 1]
+    turned = [
+        t
+        for t in in_words
+        if not beyond and length <= TURNED and group * operands[t].bits % 32 == 0
+    ]
+    if len(held) < len(operands) or len(turned) == len(held):
+        made = 0
+    elif made:
+        turned = []
+        in_words = in_words if len(widths) == 1 and len(in_words) == len(held) else []
+    if not _is_short(length, min(widths), is_turned=len(turned) == len(held), group=group):
+        return None
     # Rows that are a multiple of a group together, and of a sector of what is read.
     whole = lcm(group // gcd(length, group), *(8 * SECTOR // bits for bits in widths))
-    most = 32 * MOST // max(32, *widths)
+    per = min(32 // operands[t].bits if t in turned else 1 for t in held)
+    most = 32 * MOST * per // max(32, *widths)
     rows = min(most // length, loops[loop].size + whole - 1) // whole * whole
-    if not _is_short(length, min(widths)) or rows * length < LEAST:
+    if rows * length < LEAST:
         return None
-    made = made if len(held) == len(operands) else 0
-    in_words = [t for t in held if operands[t].bits < 32 and loops[loop].steps[t] == 1]
-    if made and (len(widths) > 1 or len(in_words) < len(held)):
-        in_words = []
     others = [d for d in loops if d is not loops[loop]]
     run = Run(
         loop,
         rows,
         tuple(d.size for d in loops[loop + 1 :]),
         group,
-        group - 1 if any(d.steps[-1] % group for d in loops[:loop]) else 0,
+        beyond,
         tuple(held),
         tuple(in_words),
+        tuple(turned),
         tuple(t for t in in_words if across.begins_words(operands[t], t, others)),
         min(across.MOST_INVOCATIONS, adapter.max_workgroup_size),
         made,

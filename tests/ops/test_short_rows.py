@@ -18,7 +18,7 @@ from dmlgpu.plan.dispatch import BANKS, Adapter, Plan
 from dmlgpu.plan.values import Loop, Operand
 
 # Rows of any length, runs that end within a group and others, a last run that is not full.
-SIZES = [(900, 2), (401, 3), (7, 333, 3), (3, 700, 7), (5, 600, 4), (3, 259, 2), (3, 130, 3, 5)]
+SIZES = [(900, 2), (4001, 3), (7, 333, 3), (3, 704, 7), (5, 600, 4), (3, 259, 2), (3, 130, 3, 5)]
 TYPES = ["float32", "float16", "uint8", "int64"]
 Array = np.ndarray[Any, Any]
 
@@ -134,8 +134,8 @@ def test_what_a_binding_does_not_hold_is_made_without_runs(device: dml.Device) -
         (T.FLOAT16, 8, True),
         (T.FLOAT16, 12, False),  # turned in squares
         (T.FLOAT16, 13, True),
-        (T.UINT8, 4, True),
-        (T.UINT8, 3, False),  # as fast one by one
+        (T.UINT8, 3, True),
+        (T.UINT8, 9, False),  # too many words for an invocation
     ],
 )
 def test_rows_are_taken_together_where_they_are_short(kind: T, length: int, wanted: bool) -> None:
@@ -148,7 +148,7 @@ def test_rows_are_taken_together_where_they_are_short(kind: T, length: int, want
 
 LENGTHS = {
     **dict.fromkeys((T.FLOAT32, T.FLOAT16, T.INT64), (2, 3, 4, 5, 6, 7, 9)),
-    T.UINT8: (2, 4, 8),
+    T.UINT8: (2, 3, 4, 5, 6, 7),
 }
 
 
@@ -157,9 +157,10 @@ LENGTHS = {
 )
 def test_neighbours_are_held_in_different_banks(kind: T, length: int) -> None:
     run = run_across(kind, length)
-    plane, per = run.plane(1, kind.bits), run.per_word(1, kind.bits)
-    places = [row * per * length for row in range(BANKS)]
-    banks = [(n % run.group * plane + n // run.group) % BANKS for n in places]
+    plane, planes = run.plane(1, kind.bits), run.planes(1, kind.bits)
+    apart = length * run.per_word(1, kind.bits) // run.per_cell(1, kind.bits)
+    places = [divmod(n * apart, planes) for n in range(BANKS)]
+    banks = [(n * plane + word) % BANKS for word, n in places]
     assert max(map(banks.count, banks)) <= 2
 
 
