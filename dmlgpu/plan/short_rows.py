@@ -29,7 +29,7 @@ from dmlgpu.plan.values import Loop, Operand, Reading, element_at
 # Numbers that were tuned on an NVIDIA H200.
 SHORT = {8: 16, 16: 24, 32: 24, 64: 24}  # by bits: elements of a row at most
 NARROW = 8  # halves of a row, up to which tiles that turn squares of them are slower
-TURNED = 8  # words that are turned together at most
+TURNED = 16  # words that are turned together at most
 MOST = 2048  # words of a run
 LEAST = 512  # fewer are not worth a workgroup
 

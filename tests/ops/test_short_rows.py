@@ -132,10 +132,10 @@ def test_what_a_binding_does_not_hold_is_made_without_runs(device: dml.Device) -
         (T.FLOAT32, 24, True),
         (T.FLOAT32, 25, False),  # long enough for tiles
         (T.FLOAT16, 8, True),
-        (T.FLOAT16, 12, False),  # turned in squares
-        (T.FLOAT16, 13, True),
+        (T.FLOAT16, 16, True),
+        (T.FLOAT16, 20, False),  # too many words for an invocation: turned in squares
         (T.UINT8, 3, True),
-        (T.UINT8, 9, False),  # too many words for an invocation
+        (T.UINT8, 17, False),
     ],
 )
 def test_rows_are_taken_together_where_they_are_short(kind: T, length: int, wanted: bool) -> None:
