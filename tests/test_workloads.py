@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 from support.plans import ADAPTERS
 
 import dmlgpu as dml
+from dmlgpu.measure.timing import Pace
 from dmlgpu.ops import BY_NAME, operator_of
 from dmlgpu.plan import move, scan
 
@@ -242,3 +244,16 @@ def test_random_layouts_end_in_a_distribution(
         assert found["behind"] is None
         assert found["worst"][0]["frac"] == found["least"]
     assert "| moves" in capsys.readouterr().out
+
+
+def test_a_gpu_that_waited_for_the_host_is_woken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its clocks are low: what is bound by instructions seemed up to four times as slow."""
+    paces: list[Pace] = []
+    monkeypatch.setattr(random_layouts, "_queued", lambda device, call, pace: paces.append(pace))
+    for kind, warm, woken in (("discrete", 0.1, 1), ("discrete", 1.0, 0), ("cpu", 0.1, 0)):
+        measuring = random_layouts.Measuring.__new__(random_layouts.Measuring)
+        measuring._device = SimpleNamespace(adapter=SimpleNamespace(kind=kind))
+        measuring._pace = Pace(warm, 3)
+        measuring._wake(lambda: None)
+        assert [pace.warm_seconds for pace in paces] == [random_layouts.WAKING] * woken
+        paces.clear()
