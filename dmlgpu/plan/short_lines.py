@@ -23,7 +23,7 @@ HELD = {32: 20, 16: 120}
 
 
 def suits(data_type: DataType, size: int) -> bool:
-    """Whether lines of `size` elements are so short that one invocation has several of them.
+    """Whether lines of `size` elements are so short that one invocation has all of one, or more.
 
     Of lines that are whole units, those of three have no good number of lanes that share one.
     """

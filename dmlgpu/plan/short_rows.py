@@ -52,7 +52,7 @@ class Run:
 
     @property
     def holds_words(self) -> bool:
-        """Whether results are held as words: never, of what they are made of alone some are."""
+        """Whether results are held as words: never, each has a cell of its own."""
         return False
 
     @property
@@ -202,7 +202,7 @@ class Run:
             *lines,
             f"  let left = {of_eight('sizes', self.loop)} - c{self.loop};",
             f"  tile.rows = min(left, {self.rows}u);",
-            f"  tile.is_last = left <= {self.rows}u;",
+            f"  tile.is_last = left < {self.rows + -(-self.beyond // self.length)}u;",
             "  return tile;",
             "}",
         ]
@@ -335,8 +335,8 @@ class Run:
     def _behind(self, reading: Reading, rank: int, result: str) -> tuple[list[str], list[str]]:
         """Statements that read what follows the run in the output, and that hold it.
 
-        The last invocations do that, which have the least to read. Behind the last rows of the loop
-        around them those of the next step of another loop follow.
+        The last invocations do that, which have the least to read. Where the loop around rows ends
+        before that, it goes on at the next step of another loop.
         """
         first, length = self.invocations - self.beyond, self.length
         lines = [

@@ -445,3 +445,23 @@ def test_segments_cover_their_lines_and_hand_on_a_partial_each() -> None:
         for d in segmented:
             full = d.params["segment_units"] * (d.params["segments"] - 1)
             assert full < d.params["axis_units"] <= full + d.params["segment_units"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "axis", "is_one"),
+    [
+        ((700, 200, 130), (1, 2, 0), 0, True),  # 396 boxes, with runs of 64 bytes
+        ((5, 855, 3925), (0, 2, 1), 1, True),  # 270, along the input's lines
+        ((40, 5, 300, 40), (2, 1, 3, 0), 0, False),  # 45
+        ((488, 21157, 13), (1, 0, 2), 0, False),  # pieces of 13 words stay together
+    ],
+)
+def test_boxes_with_short_runs_are_better_than_three_passes(
+    shape: tuple[int, ...], axes: tuple[int, ...], axis: int, is_one: bool
+) -> None:
+    strides = dml.TensorDesc(T.INT32, shape).effective_strides
+    source = dml.TensorDesc(T.INT32, [shape[d] for d in axes], [strides[d] for d in axes])
+    made = plan(running("sum", source, axis), GPU)
+    assert [d.shader for d in made.dispatches if "boxes" in d.shader] == ["scan/boxes"] * (
+        1 if is_one else 2
+    )

@@ -12,13 +12,18 @@ from support.layouts import as_gpu, same_bits
 from support.plans import ADAPTERS, plan
 
 import dmlgpu as dml
+import dmlgpu.numpy as dnp
 from dmlgpu import DataType as T
 from dmlgpu.plan import short_rows
 from dmlgpu.plan.dispatch import BANKS, Adapter, Plan
 from dmlgpu.plan.values import Loop, Operand
 
-# Rows of any length, runs that end within a group and others, a last run that is not full.
-SIZES = [(900, 2), (4001, 3), (7, 333, 3), (3, 704, 7), (5, 600, 4), (3, 259, 2), (3, 130, 3, 5)]
+# Rows of any length, runs that end within a group and others, a last run that is not full, and
+# a last run that has fewer rows than the group before it needs.
+SIZES = [
+    *((900, 2), (4001, 3), (7, 333, 3), (3, 704, 7), (5, 600, 4), (3, 259, 2), (3, 130, 3, 5)),
+    *((3, 673, 3), (3, 1025, 2), (5, 1027, 4)),
+]
 TYPES = ["float32", "float16", "uint8", "int64"]
 Array = np.ndarray[Any, Any]
 
@@ -39,7 +44,9 @@ def planes(dtype: str, sizes: tuple[int, ...], seed: int) -> tuple[dml.TensorDes
 def ran(gpu: dml.Device, desc: Any, arrays: list[Array]) -> Array:
     """The result of a description whose operands are these arrays, as they lie in memory."""
     op = gpu.compile(desc)
-    if all(tensor.data_type.bits > 8 for tensor in desc.inputs().values()):
+    has_bytes = any(tensor.data_type.bits == 8 for tensor in desc.inputs().values())
+    image = desc.output_tensor.sizes[1:]
+    if not has_bytes or len(image) == 1 or prod(image) % 16 == 0:
         assert is_run(op.plan)
     tensors = []
     for tensor, laid in zip(desc.inputs().values(), arrays, strict=True):
@@ -107,6 +114,41 @@ def test_operands_of_several_widths(device: dml.Device) -> None:
     )
     with as_gpu(device) as gpu:
         same_bits(ran(gpu, desc, [z, x, y]), np.where(seen_z != 0, seen_x, y))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("height", [40, 37])
+def test_images_are_normalized_in_one_kernel(device: dml.Device, height: int) -> None:
+    images = np.random.default_rng(4).integers(0, 256, (3, 3, height, 41)).astype(np.uint8)
+    mean = np.array([120, 115, 100], np.float32)
+
+    def normalized(x: Any, mean: Any) -> Any:
+        return (dnp.astype(x, dnp.float32) - mean) * 0.25
+
+    with as_gpu(device) as gpu:
+        laid = gpu.tensor(images)
+        pixels = dml.TensorDesc(T.UINT8, (3, height, 41, 3), (123 * height, 41, 1, 41 * height))
+        given = laid.view(pixels), gpu.tensor(mean)
+        found = dml.fuse(normalized)(*given).numpy()
+        same_bits(found, normalized(*given).numpy())
+        same_bits(
+            found, (images.transpose(0, 2, 3, 1).astype(np.float32) - mean) * np.float32(0.25)
+        )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", TYPES)
+def test_pixels_are_made_in_place(device: dml.Device, dtype: str) -> None:
+    sizes = (3, 333, 3)
+    y, laid, seen = planes(dtype, sizes, 1)
+    packed = dml.TensorDesc(T.from_numpy(dtype), sizes)
+    x = np.random.default_rng(2).integers(0, 50, sizes).astype(dtype)
+    size = y.total_tensor_size_in_bytes
+    with as_gpu(device) as gpu:
+        op = gpu.compile(dml.ElementWiseAddDesc(a_tensor=packed, b_tensor=y, output_tensor=packed))
+        held = gpu.tensor(x)
+        op(held, gpu.upload(y, laid.tobytes().ljust(size, b"\0")), out=held)
+        same_bits(held.numpy(), x + seen)
 
 
 @pytest.mark.gpu
