@@ -378,7 +378,7 @@ def _held(tile: Tile, t: int, bits: int, is_even: bool) -> list[str]:
         f"fn column{t}(cell: u32) -> u32 {{ return {column}; }}",
         f"fn cell{t}(row: u32, cell: u32) -> u32 {{ return {row} + column{t}(cell); }}",
     ]
-    for part in ("", "_high") if bits == 64 else ("",):
+    for part in parts_of(bits):
         lines.append(f"var<workgroup> words{t}{part}: array<u32, {plane * planes}>;")
         head = f"fn held{t}{part}(row: u32, first: u32, k: u32) -> u32"
         lines.append(f"{head} {{ return words{t}{part}[{at}]; }}")
@@ -401,11 +401,19 @@ def _take_elements(tile: Tile, t: int, bits: int, load: str) -> list[str]:
 
 def _put_elements(tile: Tile, t: int, bits: int, value: str) -> list[str]:
     """Statements that hold the bits of elements."""
-    lines = []
-    for word, part in (("", "x"), ("_high", "y")) if bits == 64 else (("", "x"),):
-        put = f"words{t}{word}[cell{t}(b{t}_$, a{t}_$)] = {value}_$.{part};"
-        lines += _rounds(tile, tile.along * tile.steps, put)
-    return lines
+    count, puts = tile.along * tile.steps, put_at(t, bits, f"b{t}_$, a{t}_$", f"{value}_$")
+    return [line for put in puts for line in in_turns(count, tile.invocations, put)]
+
+
+def put_at(t: int, bits: int, cell: str, value: str) -> list[str]:
+    """Statements that hold the bits of one element in a cell."""
+    parts = zip(parts_of(bits), "xy", strict=False)
+    return [f"words{t}{part}[cell{t}({cell})] = {value}.{word};" for part, word in parts]
+
+
+def parts_of(bits: int) -> Sequence[str]:
+    """What the names of an element's words end with."""
+    return ("", "_high") if bits == 64 else ("",)
 
 
 def _take_words(tile: Tile, t: int, bits: int, load: str, wide: bool) -> list[str]:
@@ -447,7 +455,7 @@ def _put_words(tile: Tile, t: int, bits: int, value: str) -> list[str]:
     lines.append(f"  #repeat {rounds}: let s{t}_$ = {square};")
     for row in range(per):
         put = f"words{t}[s{t}_$ + {row * tile.part(t, bits)}u] = t{t}_$[{row}];"
-        lines += _rounds(tile, squares, put)
+        lines += in_turns(squares, tile.invocations, put)
     return lines
 
 
@@ -482,9 +490,9 @@ def _mend(tile: Tile, reading: Reading) -> list[str]:
     return lines
 
 
-def _rounds(tile: Tile, count: int, text: str) -> list[str]:
+def in_turns(count: int, invocations: int, text: str) -> list[str]:
     """A statement for each of `count` things that the invocations take in turn."""
-    whole, rest = divmod(count, tile.invocations)
+    whole, rest = divmod(count, invocations)
     lines = [f"  #repeat {whole}: {text}"]
     if rest:
         lines.append(f"  if (lane < {rest}u) {{ {text.replace('$', str(whole))} }}")

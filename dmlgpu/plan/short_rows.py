@@ -24,7 +24,7 @@ from dmlgpu.plan import across
 from dmlgpu.plan.dispatch import BANKS, Adapter, funnel, of_eight
 from dmlgpu.plan.rows import quotient
 from dmlgpu.plan.traffic import SECTOR
-from dmlgpu.plan.values import Loop, Operand, Reading, element_at
+from dmlgpu.plan.values import Loop, Operand, Reading, element_at, places
 
 # Numbers that were tuned on an NVIDIA H200.
 SHORT = {8: 16, 16: 24, 32: 24, 64: 24}  # by bits: elements of a row at most
@@ -173,7 +173,7 @@ class Run:
         plane, planes = self.plane(t, bits), self.planes(t, bits)
         cell = f"place % {planes}u * {plane}u + place / {planes}u"
         yield f"fn cell{t}(place: u32) -> u32 {{ return {cell}; }}"
-        for part in _parts(bits):
+        for part in across.parts_of(bits):
             yield f"var<workgroup> words{t}{part}: array<u32, {plane * planes}>;"
             head = f"fn held{t}{part}(row: u32, first: u32, k: u32) -> u32"
             yield f"{head} {{ return words{t}{part}[first + k * {plane}u]; }}"
@@ -273,7 +273,6 @@ class Run:
     def _put_blocks(self, t: int, bits: int) -> list[str]:
         """Statements that hold such rows as words of the output."""
         per, length, mask = 32 // bits, self.length, (1 << bits) - 1
-        whole, rest = divmod(self.rows // per, self.invocations)
         lines = []
         for word in range(length):
             elements = (divmod(word * per + i, length) for i in range(per))
@@ -282,9 +281,7 @@ class Run:
                 for i, (r, c) in enumerate(elements)
             )
             put = f"words{t}[cell{t}(r{t}_$ * {length}u + {word}u)] = {made};"
-            lines.append(f"  #repeat {whole}: {put}")
-            if rest:
-                lines.append(f"  if (lane < {rest}u) {{ {put.replace('$', str(whole))} }}")
+            lines += across.in_turns(self.rows // per, self.invocations, put)
         return lines
 
     def _ends(self, t: int, bits: int) -> list[str]:
@@ -309,17 +306,14 @@ class Run:
         """
         width = read if self.made else bits
         per = self.per_word(t, width)
-        whole, rest = divmod(self.rows * self.length // per, self.invocations)
         lines = []
         for i, end in enumerate(self._ends(t, width)):
             row = f"r{t}_$ * {per}u + {i}u" if per > 1 else f"min(r{t}_$, tile.rows - 1u)"
             place = f"({row}) * {self.length}u + c{t}_${self._lead}"
             if per > 1 and self.beyond:
                 place = f"select({self._nobodys}u, {place}, {row} < tile.rows)"
-            put = " ".join(_puts(t, bits, place, f"{value.format(t)}{end}"))
-            lines.append(f"  #repeat {whole}: {put}")
-            if rest:
-                lines.append(f"  if (lane < {rest}u) {{ {put.replace('$', str(whole))} }}")
+            put = " ".join(across.put_at(t, bits, place, f"{value.format(t)}{end}"))
+            lines += across.in_turns(self.rows * self.length // per, self.invocations, put)
         return lines
 
     @property
@@ -348,17 +342,14 @@ class Run:
             f"    var at{t} = spot{t}(tile, place / {length}u, place % {length}u);"
             for t in self.operands
         ]
+        number = "min(tile.begin + place, params.elements - 1u)"
+        walks = [(f"far{t}", f"params.start{t}", f"strides{t}") for t in self.operands]
         lines += [
             "    if (tile.is_last) {",
-            "      var rest = min(tile.begin + place, params.elements - 1u);",
-            *(f"      at{t} = params.start{t};" for t in self.operands),
+            *(f"    {line}" for line in places(rank, "sizes", number, walks)),
+            *(f"      at{t} = far{t};" for t in self.operands),
+            "    }",
         ]
-        for d in reversed(range(rank)):
-            size = of_eight("sizes", d)
-            steps = ((t, of_eight(f"strides{t}", d)) for t in self.operands)
-            lines += [f"      at{t} += rest % {size} * {step};" for t, step in steps]
-            lines.append(f"      rest /= {size};")
-        lines.append("    }")
         for t in self.operands:
             element = element_at(reading.operands[t].bits, reading.load_of(t), f"at{t}")
             lines.append(f"    behind{t} = {element};")
@@ -369,7 +360,7 @@ class Run:
                 value = value.replace(f"v{t}_$", f"behind{t}")
             widths = [(0, self.made, value)]
         place = f"place{self._lead}"
-        puts = [put for t, bits, value in widths for put in _puts(t, bits, place, value)]
+        puts = [put for t, bits, value in widths for put in across.put_at(t, bits, place, value)]
         return [*lines, "  }"], [f"  if (lane >= {first}u) {{ {' '.join(puts)} }}"]
 
 
@@ -395,17 +386,6 @@ def _padding(words: int, planes: int, apart: int) -> int:
         return max(Counter((p * (words + more) + w) % BANKS for w, p in places).values())
 
     return min(range(BANKS), key=met)
-
-
-def _parts(bits: int) -> Sequence[str]:
-    """What the names of an element's words end with."""
-    return ("", "_high") if bits == 64 else ("",)
-
-
-def _puts(t: int, bits: int, place: str, value: str) -> list[str]:
-    """Statements that hold one element."""
-    parts = zip(_parts(bits), "xy", strict=False)
-    return [f"words{t}{part}[cell{t}({place})] = {value}.{word};" for part, word in parts]
 
 
 def run_of(
