@@ -20,6 +20,7 @@ from dmlgpu.plan.parts import Part, Walk, in_turn, joined, split
 from dmlgpu.plan.tile import tile_of
 from dmlgpu.plan.tile_code import dispatch as tiled
 from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
+from dmlgpu.plan.values import UNIT_BITS
 
 WG_SIZE = 256
 MANY_WORDS = 1 << 20  # from which on a GPU's invocation makes several, if each is looked up
@@ -43,6 +44,7 @@ COORDINATE = (
 LAID = "laid"  # scratch memory for what is read again and again
 LAID_ROW = 1024  # bits that must be neighbours then: there are none where less is repeated
 LAID_AGAIN = 32  # times that elements are read, from which on they are laid out before
+SMALLER = 16  # times that repeated rows of narrow elements are smaller than what is made of them
 WORTH_LAYING = 1 << 25  # bytes of an output, from which on that saves more than the 3 us it takes
 SPARSE_FACTOR = 4  # an output whose extent is more than this many times its elements is sparse
 
@@ -79,9 +81,12 @@ class Move:
 
     def plan(self, adapter: Adapter) -> Plan:
         """The dispatches, or where an adapter has nothing better to do, plain copies."""
-        is_all = self.out_base is None
-        if is_all and self.layout(adapter).is_worth_laying:
-            return self._laid(adapter)
+        if self.out_base is None:
+            layout = self.layout(adapter)
+            if layout.is_worth_laying:
+                return self._laid(adapter)
+            if layout.is_worth_repeating:
+                return self._repeated(adapter)
         return self._directly(adapter)
 
     def _directly(self, adapter: Adapter) -> Plan:
@@ -110,6 +115,32 @@ class Move:
         first = replace(self, output=laid, loops=once, output_field=LAID)
         second = replace(self, source=laid, loops=again, base=0, source_field=LAID)
         plan = in_turn([first._directly(adapter), second._directly(adapter)])
+        return replace(plan, scratch={LAID: -(-laid.total_tensor_size_in_bytes // 16) * 16})
+
+    def _repeated(self, adapter: Adapter) -> Plan:
+        """Narrow rows that a loop repeats are laid out before, each with what a unit may go on to.
+
+        Units are then shifted out of neighbours wherever they begin, and go on in the same row.
+        """
+        bits, dims = self.source.data_type.bits, fold(list(self.loops))
+        d = _innermost_stay(dims)
+        row = count(dims[d + 1 :])
+        copies = _copies_of_row(bits, row)
+        laid_dims = [*dims[d + 1 :], Dim(copies, row, 0)]
+        size, steps = copies * row, [0] * d
+        for k in reversed(range(d)):
+            if dims[k].source:
+                laid_dims.append(replace(dims[k], out=size))
+                steps[k], size = size, size * dims[k].size
+        laid = TensorDesc(self.source.data_type, (size,))
+        first = replace(self, output=laid, loops=tuple(laid_dims), output_field=LAID)
+        again = (
+            *(replace(dim, source=step) for dim, step in zip(dims[:d], steps, strict=True)),
+            Dim(dims[d].size * row, 1, 1),
+        )
+        bindings = {"input": LAID, "output": self.output_field}
+        second = Plan((packed(bits, again, 0, bindings, adapter, period=row),))
+        plan = in_turn([first._directly(adapter), second])
         return replace(plan, scratch={LAID: -(-laid.total_tensor_size_in_bytes // 16) * 16})
 
     @property
@@ -348,8 +379,36 @@ class Layout:
         is_apart = abs(last.source) > 1 or self.is_short
         if not is_apart or row * self.bits < LAID_ROW or choose(self) != "packed":
             return False
-        stored = Repeats.of(self.bits, closed(self.dims), -(-extent(self.dims) * self.bits // 128))
-        return stored.times <= 2
+        return self._stored_times <= 2
+
+    @property
+    def is_worth_repeating(self) -> bool:
+        """Whether rows of narrow elements, which are short or apart, are read again and again.
+
+        What a unit goes on to, or each of its elements, would be looked up for all that is written.
+        Short rows of halves have few in a unit, and what is stored often is read seldom.
+        """
+        if self.on_cpu or self.gather or self.in_windows or self.bits >= 32:
+            return False
+        dims, d = self.dims, _innermost_stay(self.dims)
+        inner, last = dims[d + 1 :], dims[-1]
+        if d < 1 or not inner or not (dims[d].out == count(inner) == extent(inner)):
+            return False
+        is_apart, is_short = abs(last.source) > 1, last.size * self.bits < UNIT_BITS * LONG_ROW
+        if not (is_apart or is_short if self.bits == 8 else is_apart and not is_short):
+            return False
+        row, made = count(inner), count(dims) * self.bits
+        if dims[d].size * row * self.bits < UNIT_BITS or choose(self) != "packed":
+            return False
+        laid = count(tuple(dim for dim in dims if dim.source)) * _copies_of_row(self.bits, row)
+        is_worth = made >= 8 * WORTH_LAYING and SMALLER * laid * self.bits <= made
+        return is_worth and self._stored_times <= 2
+
+    @property
+    def _stored_times(self) -> int:
+        """How often a unit is stored that is made once."""
+        units = -(-extent(self.dims) * self.bits // UNIT_BITS)
+        return Repeats.of(self.bits, closed(self.dims), units).times
 
     @property
     def starts_units(self) -> bool:
@@ -440,6 +499,16 @@ CHOICES: tuple[Choice, ...] = (
 def choose(layout: Layout) -> str:
     """The kernel for a layout, by the last part of its shader's name."""
     return next(kernel for holds, kernel, _ in CHOICES if holds(layout))
+
+
+def _innermost_stay(dims: Sequence[Dim]) -> int:
+    """The innermost loop that stays where it is in the source; -1: none."""
+    return next((d for d in reversed(range(len(dims))) if not dims[d].source), -1)
+
+
+def _copies_of_row(bits: int, row: int) -> int:
+    """How often a row lies there so that a unit may begin with any element of the first."""
+    return 1 + -(-(UNIT_BITS // bits - 1) // row)
 
 
 def _two(layout: Layout) -> bool:

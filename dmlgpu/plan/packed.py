@@ -88,11 +88,13 @@ def dispatch(
     bindings: Mapping[str, str],
     adapter: Adapter,
     gather: Gather | None = None,
+    period: int = 0,
 ) -> Dispatch:
     """One or two units for each invocation; `base` is the element of the source to begin with.
 
     What lies between runs of the output is moved like elements. No element of a row has an index
-    tuple of its own.
+    tuple of its own. Rows repeat their first `period` elements, if that is given, with a unit more
+    of them in the source.
     """
     unit = _unit(bits, dims, gather)
     units = -(-extent(dims) * bits // unit)
@@ -105,15 +107,19 @@ def dispatch(
     sizes[again.loop] = again.steps
     group, steps = unit // bits, [last.source, *([0] if gather else [])]
     in_one = len(sizes) == 1 or last.size % group == 0
-    rows = Rows.of(group, sizes, steps, in_one=in_one, by_product=adapter.wide_integers)
+    by_product, is_periodic = adapter.wide_integers, period > 0
+    rows = Rows.of(
+        group, sizes, steps, in_one=in_one, by_product=by_product, is_periodic=is_periodic
+    )
+    divided = [*sizes, period] if period else sizes
     params: dict[str, Value] = {
         "count": units,
         "made": again.made,
         "apart": again.apart,
         "start0": base,
-        "sizes": eight(sizes),
+        "sizes": eight(divided),
         "strides0": eight([d.source for d in dims]),
-        **(divisors(sizes) if rows.by_product else {}),
+        **(divisors(divided) if rows.by_product else {}),
     }
     if gather:
         params |= {"start1": 0, "strides1": eight([d.tuple_ for d in dims]), **gather.params}
@@ -130,7 +136,7 @@ def dispatch(
     is_near = unit == UNIT_BITS and abs(last.source) <= STEPS
     is_shifted = bits < 32 and last.size >= group and is_near
     is_shifted = is_shifted and not (is_turning and group < 2 * loads)
-    in_units = is_shifted and not gather and in_one and _starts_units(bits, dims, base)
+    in_units = is_shifted and not (gather or period) and in_one and _starts_units(bits, dims, base)
     bound = "vec4<u32>" if bits == UNIT_BITS or in_units else word_type(bits)
     lines = [
         *param_lines(params),

@@ -58,6 +58,9 @@ class Rows:
     by_product: bool = False  # quotients are products, which takes 64-bit integers
     is_whole: bool = False  # groups begin where what is held of the rows begins, or groups on
     is_long: bool = False  # few groups go on in another row
+    # A row repeats what lies there once, and goes on for a group behind it: `sizes` of the kernel
+    # has the elements of that after those of the loops.
+    is_periodic: bool = False
 
     @classmethod
     def of(
@@ -68,11 +71,21 @@ class Rows:
         *,
         in_one: bool = False,
         by_product: bool = False,
+        is_periodic: bool = False,
     ) -> Rows:
         """Rows of the last of several loops."""
         length = sizes[-1] if sizes[-1] < group else 0
         is_long = sizes[-1] >= LONG * group
-        return cls(group, len(sizes), length, tuple(steps), in_one, by_product, is_long=is_long)
+        return cls(
+            group,
+            len(sizes),
+            length,
+            tuple(steps),
+            in_one,
+            by_product,
+            is_long=is_long,
+            is_periodic=is_periodic,
+        )
 
     @property
     def count(self) -> int:
@@ -128,15 +141,17 @@ class Rows:
             f"  let from_row = first - rest{last} * {length};",
             f"  let left = {length} - from_row;",
         ]
+        if self.is_periodic:
+            periods = self._quotient("from_row", self.rank)
+            lines.append(f"  let within = from_row - {periods} * {_size(self.rank)};")
+        walk = "within" if self.is_periodic else "from_row"
         for d in reversed(range(last)):
             lines.append(f"  let rest{d} = {self._quotient(f'rest{d + 1}', d) if d else '0u'};")
             lines.append(f"  let c{d}_0 = rest{d + 1} - rest{d} * {_size(d)};")
         for t in walked:
             terms = [f"c{d}_0 * {self.stride(t, d)}" for d in range(last)]
             begin = " + ".join([f"params.start{t}", *terms])
-            lines.append(
-                f"  let row{t}_0 = {begin}{_times('from_row', self.steps[t], self.stride(t))};"
-            )
+            lines.append(f"  let row{t}_0 = {begin}{_times(walk, self.steps[t], self.stride(t))};")
         for i in range(1, self.count):
             lines += self._next(i, length, walked)
         return lines
@@ -153,10 +168,9 @@ class Rows:
             lines.append(f"  let c{d}_{i} = select({ahead}, 0u, end{d}_{i});")
             ends = [f"end{d}_{i}"]
         for t in walked:
-            step = self.steps[t]
-            back = (
-                f" - {length}" if step == 1 else f" - {length} * {self.stride(t)}" if step else ""
-            )
+            step, length_walked = self.steps[t], "(within + left)" if self.is_periodic else length
+            stride = "" if step == 1 else f" * {self.stride(t)}"
+            back = f" - {length_walked}{stride}" if step else ""
             begin = f"row{t}_{i - 1}{back} + {self.stride(t, last - 1)}"
             for d in reversed(range(1, last)):
                 jump = f"{self.stride(t, d - 1)} - {_size(d)} * {self.stride(t, d)}"

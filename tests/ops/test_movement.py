@@ -364,6 +364,43 @@ def test_repeats_are_laid_out_or_made_in_turn(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(("data_type", "long_row"), [(T.UINT8, 16), (T.FLOAT16, 0)])
+@pytest.mark.parametrize(
+    ("sizes", "strides", "steps"),
+    [
+        ((3, 37, 3), (9, 0, 1), (1, 1, -1)),  # shorter than a unit
+        ((7, 90, 21), (50, 0, 2), (1, 1, 1)),
+        ((4, 41, 4, 9), (80, 0, 18, 2), (1, 1, -1, -1)),  # two loops within
+        ((2, 5, 60, 3, 5), (0, 31, 0, 10, 1), (1, -1, 1, 1, -2)),  # and one more that stays
+        ((4, 67, 16), (40, 0, 2), (1, 1, 1)),  # repeats that end with units
+        ((3, 2, 50, 22), (60, 150, 0, 2), (1, 1, 1, 1)),  # outer loops in another order
+    ],
+)
+def test_narrow_rows_that_are_repeated_are_laid_out(
+    device: dml.Device,
+    monkeypatch: pytest.MonkeyPatch,
+    data_type: T,
+    long_row: int,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    steps: tuple[int, ...],
+) -> None:
+    monkeypatch.setattr(move, "WORTH_LAYING", 1)
+    monkeypatch.setattr(move, "SMALLER", 2)
+    monkeypatch.setattr(move, "LONG_ROW", long_row)
+    x = random_values(rng_of(8), data_type, (400,))
+    source = TensorDesc(data_type, sizes, strides)
+    apart = tuple(step * x.itemsize for step in strides)
+    seen = np.lib.stride_tricks.as_strided(x, sizes, apart, writeable=False)
+    with as_gpu(device) as gpu:
+        compiled = gpu.compile(copy(source, steps=steps))
+        got = compiled(gpu.tensor(x).view(source))
+        same_bits(np.asarray(got), seen[tuple(slice(None, None, n) for n in steps)])
+    is_apart = abs(strides[-1] * steps[-1]) > 1
+    assert (move.LAID in compiled.plan.scratch) == (data_type is T.UINT8 or is_apart)
+
+
+@pytest.mark.gpu
 def test_long_rows_are_joined_and_split(device: dml.Device) -> None:
     rng = rng_of(4)
     pieces = [random_values(rng, T.FLOAT32, (3, n)) for n in (600, 1024, 513)]
