@@ -339,8 +339,14 @@ def test_narrow_elements_are_shifted_out_of_units(
         (T.UINT64, (64, 40, 10), {"strides": (10, 64 * 10, 1)}, "packed"),
         (T.UINT32, (64, 40, 15), {"strides": (15, 64 * 15, 1)}, "tile"),
         (T.UINT32, (64, 40, 17), {"strides": (17, 64 * 17, 1)}, "packed"),
-        (T.UINT8, (64, 40, 31), {"strides": (31, 64 * 31, 1)}, "tile"),  # of bytes less
-        (T.UINT8, (64, 40, 33), {"strides": (33, 64 * 33, 1)}, "packed"),
+        (T.UINT8, (64, 40, 39), {"strides": (39, 64 * 39, 1)}, "tile"),  # of bytes less
+        (T.UINT8, (64, 40, 41), {"strides": (41, 64 * 41, 1)}, "packed"),
+        # More where what lies beside them is wanted when caches no longer have it.
+        (T.UINT32, (200000, 4, 25), {"strides": (25, 25 * 200000, 1)}, "tile"),
+        (T.UINT16, (200000, 4, 51), {"strides": (51, 51 * 200000, 1)}, "tile"),
+        (T.UINT32, (100000, 4, 25), {"strides": (25, 25 * 100000, 1)}, "packed"),
+        (T.UINT32, (200000, 4, 33), {"strides": (33, 33 * 200000, 1)}, "packed"),
+        (T.UINT8, (400000, 4, 51), {"strides": (51, 51 * 400000, 1)}, "packed"),
     ],
 )
 def test_tiles_serve_layouts_whose_neighbours_differ(

@@ -35,7 +35,8 @@ AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more c
 # As plans call them until they are renamed.
 SOURCE, OUTPUT = "input_tensor", "output_tensor"
 PIECE = 512  # bits of a run, up to which it is less than what memory is read by
-NARROW_PIECE = 256  # the same of elements that are less than a word
+NARROW_PIECE = 320  # the same of elements that are less than a word
+LATE_PIECE = 1024  # the same, but for bytes, where caches have let go of what lies beside it
 SHORT_RUN = 128  # bits of a run, up to which its elements are moved with those of others
 COORDINATE = (
     "const INDEX_WORDS = {}u;\n"
@@ -345,11 +346,23 @@ class Layout:
 
         A short piece that is a run on both sides counts as an element.
         """
-        last, most = self.dims[-1], PIECE if self.bits >= 32 else NARROW_PIECE
-        is_piece = last.source == 1 and last.size * self.bits <= most
+        last = self.dims[-1]
+        is_piece = last.source == 1 and last.size * self.bits <= self._piece
         loops = self.dims[:-1] if is_piece else self.dims
         steps = [abs(d.source) for d in loops if d.size > 1]
         return bool(steps) and steps[-1] > min((step for step in steps if step), default=0)
+
+    @property
+    def _piece(self) -> int:
+        """Bits of a run, up to which it is less than what memory is read by.
+
+        What lies beside it in the source may be wanted soon, or when it must be read again.
+        """
+        beside = min((d for d in self.dims[:-1] if d.source), key=_source_step, default=None)
+        is_late = beside is not None and beside.out * self.bits >= 8 * READ_AGAIN
+        if is_late and self.bits > 8:
+            return LATE_PIECE
+        return PIECE if self.bits >= 32 else NARROW_PIECE
 
     @property
     def stays(self) -> bool:
@@ -499,6 +512,10 @@ CHOICES: tuple[Choice, ...] = (
 def choose(layout: Layout) -> str:
     """The kernel for a layout, by the last part of its shader's name."""
     return next(kernel for holds, kernel, _ in CHOICES if holds(layout))
+
+
+def _source_step(dim: Dim) -> int:
+    return abs(dim.source)
 
 
 def _innermost_stay(dims: Sequence[Dim]) -> int:
