@@ -22,6 +22,7 @@ from dmlgpu.plan.values import (
     Operand,
     Parameter,
     Reading,
+    class_of,
     function,
     merged,
     named,
@@ -273,6 +274,7 @@ class Kernel:
         lines = [f"{head}{several if shape.columns > 1 else acc.type} {{"]
         lines += [*self._places(reading), *reading.loads()]
         terms, keys, near, step_of = [], [], acc.near, 1 if shape.window else shape.apart
+        at_top = self._at_top(reading)
         for k in range(reading.group):
             # Where a group is several lines, one behind the other, places begin anew with each.
             step = k % shape.group if shape.columns > 1 and shape.group > 1 else k
@@ -281,7 +283,10 @@ class Kernel:
             value = f"value_of({reading.values(k)})"
             term = f"lift({value}, {place if acc.has_place else '0u'})"
             there = f"before + {k}u < params.run" if shape.run else inside.format(k // step_of)
-            terms.append(f"if_there({term}, {there})" if there else term)
+            if at_top:
+                terms.append(self._top_of(reading, k, there))
+            else:
+                terms.append(f"if_there({term}, {there})" if there else term)
             if near:
                 key = near.lift.format(value, k, NEAR - 1 - k)
                 keys.append(f"select({near.none}, {key}, {there})" if there else key)
@@ -294,7 +299,29 @@ class Kernel:
             lines_of = [_own(terms, c, shape) for c in range(shape.columns)]
             puts = [f"  made[{c}] = {paired(own)};" for c, own in enumerate(lines_of)]
             return [*lines, f"  var made: {several};", *puts, "  return made;", "}"]
-        return [*lines, f"  return {paired(terms)};", "}"]
+        return [*lines, f"  return {paired(terms)}{f' >> {at_top}u' if at_top else ''};", "}"]
+
+    def _at_top(self, reading: Reading) -> int:
+        """Bits that elements are moved up, to be compared together with what is below; 0: none.
+
+        An extreme of narrow integers is that of words which begin with them. Moving them there is
+        one instruction, and none for the last of a word; taking them out is one or two.
+        """
+        acc, data_type = self.accumulator, self.data_type
+        is_extreme = acc.is_idempotent and acc.lift == "x" and not self.value.steps
+        is_plain = is_extreme and [*self.inputs] == [self.value.result]
+        if not is_plain or self.shape.on_cpu or self.shape.columns > 1 or data_type.bits >= 32:
+            return 0
+        in_words = class_of(data_type) != "f32" and reading.is_in_words
+        return 32 - data_type.bits if in_words else 0
+
+    def _top_of(self, reading: Reading, k: int, there: str) -> str:
+        """The word that begins with element `k` of a group; with the worst if it is not there."""
+        kind, bits = self.accumulator.type, self.data_type.bits
+        up = 32 - bits - k * bits % 32
+        word = reading.word(0, k * bits // 32)
+        made = f"bitcast<{kind}>({f'({word} << {up}u)' if up else word})"
+        return f"select(identity() << {32 - bits}u, {made}, {there})" if there else made
 
     def _walked(self, sizes: str, index: str, walks: Sequence[tuple[str, str, str]]) -> list[str]:
         """Statements from the number of a position or of a step to addresses."""

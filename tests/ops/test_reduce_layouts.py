@@ -676,3 +676,27 @@ def test_truths_of_lines_that_are_not_whole_words(
     x = gpu.tensor(a)
     for axis in (0, 1, 2):
         np.testing.assert_array_equal(xp.any(x, axis=axis).numpy(), a.any(axis), str(axis))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("function", [F.MAX, F.MIN])
+@pytest.mark.parametrize("data_type", NARROW)
+@pytest.mark.parametrize("sizes", [(3, 1000), (40, 109), (5000,), (7, 333)])
+def test_extremes_of_narrow_integers_are_those_of_words_that_begin_with_them(
+    gpu: dml.Device, function: F, data_type: T, sizes: tuple[int, ...]
+) -> None:
+    """Whatever lies below them, where they end within words, and with either sign."""
+    rng = np.random.default_rng(5)
+    info = np.iinfo(data_type.numpy)
+    source, axis = dml.TensorDesc(data_type, sizes), len(sizes) - 1
+    output = dml.TensorDesc(data_type, (*sizes[:-1], 1))
+    desc = dml.ReduceDesc(
+        function=function, input_tensor=source, output_tensor=output, axes=(axis,)
+    )
+    whole = (int(info.min), int(info.max))
+    for low, high in (whole, (whole[0], 0), (0, whole[1]), (whole[1] - 1, whole[1])):
+        x = rng.integers(low, high, sizes, data_type.numpy, endpoint=True)
+        expected = (x.max if function is F.MAX else x.min)(axis, keepdims=True)
+        np.testing.assert_array_equal(run(gpu, desc, [x], rng)[0], expected)
+    kernels = gpu.compile(desc).plan.dispatches
+    assert any(f" >> {32 - data_type.bits}u;" in kernel.code for kernel in kernels)
