@@ -10,7 +10,7 @@ from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.plan import across, short_rows
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.lookups import Line, by_lines, held, lookup, near
-from dmlgpu.plan.move import Move
+from dmlgpu.plan.move import SMALLER, Move
 from dmlgpu.plan.parts import Walk, in_turn, joined, split
 from dmlgpu.plan.rows import DIVISION, divisors
 from dmlgpu.plan.spans import Spans, converting, is_brief
@@ -58,7 +58,6 @@ MOST_UNITS = 4  # units of one tensor that an invocation handles at most
 LOOKUPS, MOST_LOOKUPS = 4, 16
 STORED = {"units": "vec4<u32>", "halves": "vec2<u32>"}  # by access; words where it is none of these
 FOLLOWED = 4  # groups in a row of a tile, from which on it hardly matters that the last goes on
-SMALLER = 16  # times that rows which are laid out twice are smaller than what is made
 WORTH_MOVING = 1 << 20  # bytes of an operand from which on another dispatch costs less
 # Elements of an operand from one to the next, from which on groups are no more than a word:
 # invocations side by side then read what is near.

@@ -36,7 +36,7 @@ AT_ONCE = 3  # coordinates of a tuple that CPU adapters take written out; more c
 SOURCE, OUTPUT = "input_tensor", "output_tensor"
 PIECE = 512  # bits of a run, up to which it is less than what memory is read by
 NARROW_PIECE = 320  # the same of elements that are less than a word
-LATE_PIECE = 1024  # the same, but for bytes, where caches have let go of what lies beside it
+LATE_PIECE = 1024  # where caches have let go of what lies beside it; not of bytes in odd rows
 SHORT_RUN = 128  # bits of a run, up to which its elements are moved with those of others
 COORDINATE = (
     "const INDEX_WORDS = {}u;\n"
@@ -115,8 +115,7 @@ class Move:
         again = tuple(replace(loop, source=steps.get(d, 0)) for d, loop in enumerate(self.loops))
         first = replace(self, output=laid, loops=once, output_field=LAID)
         second = replace(self, source=laid, loops=again, base=0, source_field=LAID)
-        plan = in_turn([first._directly(adapter), second._directly(adapter)])
-        return replace(plan, scratch={LAID: -(-laid.total_tensor_size_in_bytes // 16) * 16})
+        return _after_laying(laid, first._directly(adapter), second._directly(adapter))
 
     def _repeated(self, adapter: Adapter) -> Plan:
         """Narrow rows that a loop repeats are laid out before, each with what a unit may go on to.
@@ -141,8 +140,7 @@ class Move:
         )
         bindings = {"input": LAID, "output": self.output_field}
         second = Plan((packed(bits, again, 0, bindings, adapter, period=row),))
-        plan = in_turn([first._directly(adapter), second])
-        return replace(plan, scratch={LAID: -(-laid.total_tensor_size_in_bytes // 16) * 16})
+        return _after_laying(laid, first._directly(adapter), second)
 
     @property
     def _largest(self) -> int:
@@ -180,6 +178,12 @@ class Move:
             self.source_field: min(moved, self.source.total_tensor_size_in_bytes),
             self.gather.field: all_read(self.gather.indices),
         } | written
+
+
+def _after_laying(laid: TensorDesc, *plans: Plan) -> Plan:
+    """Plans in turn, which share what is laid out in scratch memory."""
+    room = -(-laid.total_tensor_size_in_bytes // 16) * 16
+    return replace(in_turn(list(plans)), scratch={LAID: room})
 
 
 def _plan(layout: Layout, largest: int) -> Plan:
@@ -358,9 +362,9 @@ class Layout:
 
         What lies beside it in the source may be wanted soon, or when it must be read again.
         """
-        beside = min((d for d in self.dims[:-1] if d.source), key=_source_step, default=None)
-        is_late = beside is not None and beside.out * self.bits >= 8 * READ_AGAIN
-        if is_late and self.bits > 8:
+        length = self.dims[-1].size
+        beside = [d for d in self.dims[:-1] if d.size > 1 and 0 < abs(d.source) < 2 * length]
+        if self.bits > 8 and any(d.out * self.bits >= 8 * READ_AGAIN for d in beside):
             return LATE_PIECE
         return PIECE if self.bits >= 32 else NARROW_PIECE
 
@@ -407,8 +411,9 @@ class Layout:
         inner, last = dims[d + 1 :], dims[-1]
         if d < 1 or not inner or not (dims[d].out == count(inner) == extent(inner)):
             return False
-        is_apart, is_short = abs(last.source) > 1, last.size * self.bits < UNIT_BITS * LONG_ROW
-        if not (is_apart or is_short if self.bits == 8 else is_apart and not is_short):
+        is_apart, is_long = abs(last.source) > 1, last.size * self.bits >= UNIT_BITS * LONG_ROW
+        bytes_gain, halves_gain = is_apart or not is_long, is_apart and is_long
+        if not (bytes_gain if self.bits == 8 else halves_gain):
             return False
         row, made = count(inner), count(dims) * self.bits
         if dims[d].size * row * self.bits < UNIT_BITS or choose(self) != "packed":
@@ -512,10 +517,6 @@ CHOICES: tuple[Choice, ...] = (
 def choose(layout: Layout) -> str:
     """The kernel for a layout, by the last part of its shader's name."""
     return next(kernel for holds, kernel, _ in CHOICES if holds(layout))
-
-
-def _source_step(dim: Dim) -> int:
-    return abs(dim.source)
 
 
 def _innermost_stay(dims: Sequence[Dim]) -> int:

@@ -93,8 +93,8 @@ def dispatch(
     """One or two units for each invocation; `base` is the element of the source to begin with.
 
     What lies between runs of the output is moved like elements. No element of a row has an index
-    tuple of its own. Rows repeat their first `period` elements, if that is given, with a unit more
-    of them in the source.
+    tuple of its own. If `period` is given, rows of a unit and more repeat so many elements, with a
+    unit more of them in the source.
     """
     unit = _unit(bits, dims, gather)
     units = -(-extent(dims) * bits // unit)
@@ -124,7 +124,7 @@ def dispatch(
     if gather:
         params |= {"start1": 0, "strides1": eight([d.tuple_ for d in dims]), **gather.params}
     groups, shared = -(-again.made // (wg * at_once)), _IN_ORDER
-    turning = _in_turn(bits, dims, sizes, gather)
+    turning = _in_turn(bits, dims, sizes, gather, period)
     if turning >= 0:
         length = dims[turning].out
         most = -(-length // group) + (length % group > 0)  # units that end in one step
@@ -183,7 +183,9 @@ fn units_of(group: u32) -> vec2<u32> {
 }"""
 
 
-def _in_turn(bits: int, dims: tuple[Dim, ...], sizes: Sequence[int], gather: Gather | None) -> int:
+def _in_turn(
+    bits: int, dims: tuple[Dim, ...], sizes: Sequence[int], gather: Gather | None, period: int
+) -> int:
     """The loop whose steps workgroups make in turn, since these read the same; -1: none.
 
     Rows of whole units that tuples pick, or all that lies within a loop that stays. Of a loop so
@@ -198,6 +200,7 @@ def _in_turn(bits: int, dims: tuple[Dim, ...], sizes: Sequence[int], gather: Gat
                 return d
         elif not dim.source:
             read = count(tuple(inner for inner in dims[d + 1 :] if inner.source))
+            read = read // dims[-1].size * period if period else read
             if read * bits // 8 >= READ_AGAIN:
                 return d
     return -1

@@ -280,13 +280,13 @@ class Kernel:
             step = k % shape.group if shape.columns > 1 and shape.group > 1 else k
             place = f"at_place_ + {step}u * params.step_place"
             place = f"at_place_{k}" if reading.is_scattered else place
-            value = f"value_of({reading.values(k)})"
-            term = f"lift({value}, {place if acc.has_place else '0u'})"
             there = f"before + {k}u < params.run" if shape.run else inside.format(k // step_of)
             if at_top:
                 terms.append(self._top_of(reading, k, there))
-            else:
-                terms.append(f"if_there({term}, {there})" if there else term)
+                continue
+            value = f"value_of({reading.values(k)})"
+            term = f"lift({value}, {place if acc.has_place else '0u'})"
+            terms.append(f"if_there({term}, {there})" if there else term)
             if near:
                 key = near.lift.format(value, k, NEAR - 1 - k)
                 keys.append(f"select({near.none}, {key}, {there})" if there else key)
@@ -312,7 +312,7 @@ class Kernel:
         is_plain = is_extreme and [*self.inputs] == [self.value.result]
         if not is_plain or self.shape.on_cpu or self.shape.columns > 1 or data_type.bits >= 32:
             return 0
-        in_words = class_of(data_type) != "f32" and reading.is_in_words
+        in_words = class_of(data_type) != "f32" and reading.lies_in_words(0)
         return 32 - data_type.bits if in_words else 0
 
     def _top_of(self, reading: Reading, k: int, there: str) -> str:

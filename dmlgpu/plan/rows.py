@@ -73,8 +73,9 @@ class Rows:
         by_product: bool = False,
         is_periodic: bool = False,
     ) -> Rows:
-        """Rows of the last of several loops."""
+        """Rows of the last of several loops; those that are periodic hold a group at least."""
         length = sizes[-1] if sizes[-1] < group else 0
+        assert not (is_periodic and length)
         is_long = sizes[-1] >= LONG * group
         return cls(
             group,

@@ -309,7 +309,7 @@ class Reading:
             per, ones = 32 // bits, sum(1 << k for k in range(0, 32, bits))
             if self.access[t] == "splat":
                 made.append(f"{name}_encode(x{t}_0).x * {ones}u")
-            elif self._is_in_words(t):
+            elif self.lies_in_words(t):
                 made.append(self.word(t, w))
             else:
                 values = [f"x{t}_{k}" for k in range(w * per, w * per + per)]
@@ -319,10 +319,10 @@ class Reading:
     @property
     def is_in_words(self) -> bool:
         """Whether `words` need not be put together for more than one tensor."""
-        whole = [a == "splat" or self._is_in_words(t) for t, a in enumerate(self.access)]
+        whole = [a == "splat" or self.lies_in_words(t) for t, a in enumerate(self.access)]
         return whole.count(False) <= 1 and any(whole)
 
-    def _is_in_words(self, t: int) -> bool:
+    def lies_in_words(self, t: int) -> bool:
         """Whether the elements of a group are read as they lie side by side in words."""
         kinds = ("units", "half", "run", "run/1", "held_run", "words")
         return self.access[t] in kinds and self.group * self.operands[t].bits % 32 == 0

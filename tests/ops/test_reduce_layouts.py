@@ -700,3 +700,21 @@ def test_extremes_of_narrow_integers_are_those_of_words_that_begin_with_them(
         np.testing.assert_array_equal(run(gpu, desc, [x], rng)[0], expected)
     kernels = gpu.compile(desc).plan.dispatches
     assert any(f" >> {32 - data_type.bits}u;" in kernel.code for kernel in kernels)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", NARROW)
+@pytest.mark.parametrize(
+    ("sizes", "axes"), [((1000,), (0,)), ((2, 1, 2), (0,)), ((2, 8, 20), (0,)), ((3, 40), (1,))]
+)
+def test_extremes_of_one_narrow_integer_that_is_broadcast(
+    gpu: dml.Device, data_type: T, sizes: tuple[int, ...], axes: tuple[int, ...]
+) -> None:
+    """Which is no word of several."""
+    x = np.array([-5 if data_type.name.startswith("INT") else 7], data_type.numpy)
+    source = dml.TensorDesc(data_type, sizes, (0,) * len(sizes))
+    kept = tuple(1 if d in axes else n for d, n in enumerate(sizes))
+    output = dml.TensorDesc(data_type, kept)
+    desc = dml.ReduceDesc(function=F.MAX, input_tensor=source, output_tensor=output, axes=axes)
+    got = run(gpu, desc, [np.broadcast_to(x, sizes)], np.random.default_rng(6))[0]
+    np.testing.assert_array_equal(got, np.broadcast_to(x, kept))
