@@ -107,10 +107,8 @@ def dispatch(
     sizes[again.loop] = again.steps
     group, steps = unit // bits, [last.source, *([0] if gather else [])]
     in_one = len(sizes) == 1 or last.size % group == 0
-    by_product, is_periodic = adapter.wide_integers, period > 0
-    rows = Rows.of(
-        group, sizes, steps, in_one=in_one, by_product=by_product, is_periodic=is_periodic
-    )
+    wide = adapter.wide_integers
+    rows = Rows.of(group, sizes, steps, in_one=in_one, by_product=wide, is_periodic=period > 0)
     divided = [*sizes, period] if period else sizes
     params: dict[str, Value] = {
         "count": units,
