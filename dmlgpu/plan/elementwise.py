@@ -14,7 +14,7 @@ from dmlgpu.plan.move import SMALLER, Move
 from dmlgpu.plan.parts import Walk, in_turn, joined, split
 from dmlgpu.plan.rows import DIVISION, divisors
 from dmlgpu.plan.spans import Spans, converting, is_brief
-from dmlgpu.plan.traffic import all_read, bytes_written
+from dmlgpu.plan.traffic import all_read, bytes_written, room_of
 from dmlgpu.plan.values import (
     UNIT_BITS,
     Expression,
@@ -178,7 +178,7 @@ class ElementWise:
             ]
             data_type, field = operand.tensor.data_type, f"laid{t}"
             laid = _in_order_of(self.outputs[0][0].tensor, data_type, sizes)
-            size = -(-laid.total_tensor_size_in_bytes // 16) * 16
+            size = room_of(laid)
             if not WORTH_MOVING <= size <= adapter.max_binding:
                 continue
             source = TensorDesc(data_type, sizes, strides)
@@ -205,7 +205,7 @@ class ElementWise:
         sizes = [1 if stays else n for n, stays in zip(made.tensor.sizes, still, strict=True)]
         data_type = made.tensor.data_type
         kept = _in_order_of(made.tensor, data_type, sizes)
-        size = -(-kept.total_tensor_size_in_bytes // 16) * 16
+        size = room_of(kept)
         is_worth = bytes_written(made.tensor) >= max(WORTH_MOVING, 2 * size)
         if not any(still) or not is_worth or size > adapter.max_binding:
             return None
@@ -245,7 +245,7 @@ class ElementWise:
             strides = zip(laid.effective_strides, steps[:-1], strict=False)
             tensor = TensorDesc(data_type, sizes, [*(n if s else 0 for n, s in strides), 1])
             operands[t] = replace(o, field=field, tensor=tensor, doubled=True)
-            room[field] = -(-laid.total_tensor_size_in_bytes // 16) * 16
+            room[field] = room_of(laid)
         if not moves:
             return None
         inputs = dict(zip(self.inputs, operands, strict=False))

@@ -19,7 +19,7 @@ from dmlgpu.plan.packed import dispatch as packed
 from dmlgpu.plan.parts import Part, Walk, in_turn, joined, split
 from dmlgpu.plan.tile import tile_of
 from dmlgpu.plan.tile_code import dispatch as tiled
-from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written
+from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written, room_of
 from dmlgpu.plan.values import UNIT_BITS
 
 WG_SIZE = 256
@@ -182,8 +182,7 @@ class Move:
 
 def _after_laying(laid: TensorDesc, *plans: Plan) -> Plan:
     """Plans in turn, which share what is laid out in scratch memory."""
-    room = -(-laid.total_tensor_size_in_bytes // 16) * 16
-    return replace(in_turn(list(plans)), scratch={LAID: room})
+    return replace(in_turn(list(plans)), scratch={LAID: room_of(laid)})
 
 
 def _plan(layout: Layout, largest: int) -> Plan:

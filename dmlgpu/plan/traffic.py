@@ -35,3 +35,8 @@ def bytes_read(tensor: TensorDesc, loops: Iterable[tuple[int, int]], start: int 
 def all_read(tensor: TensorDesc) -> int:
     """Bytes of the sectors that hold a tensor's elements."""
     return bytes_read(tensor, tensor.steps)
+
+
+def room_of(tensor: TensorDesc) -> int:
+    """Bytes of scratch memory that hold a tensor: whole units."""
+    return -(-tensor.total_tensor_size_in_bytes // 16) * 16
