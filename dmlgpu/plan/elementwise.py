@@ -85,6 +85,12 @@ class ElementWise:
         read = {o.field: all_read(o.tensor) for o in inputs if o.field}
         return read | {o.field: bytes_written(o.tensor) for o, _ in self.outputs}
 
+    def part(self, first: Sequence[int], sizes: Sequence[int]) -> ElementWise:
+        """The same work for a box of the output alone, which begins with the element at `first`."""
+        inputs = {name: o.box(first, sizes) for name, o in self.inputs.items()}
+        made = ((replace(o.box(first, sizes), shares=True), e) for o, e in self.outputs)
+        return replace(self, inputs=inputs, outputs=tuple(made))
+
     def plan(self, adapter: Adapter) -> Plan:
         """One dispatch, or as many as parts are needed to fit bindings.
 

@@ -15,11 +15,17 @@ from math import prod
 from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight, of_eight
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.mapped import Rule, mapped
+from dmlgpu.plan.move import Move
+from dmlgpu.plan.parts import in_turn
+from dmlgpu.plan.traffic import bytes_written
 from dmlgpu.plan.values import UNIT_BITS, element_at, param_lines, words_of
 
 WG_SIZE = 256
 LONG_RUN = 8192  # bits of a run, from which on few units hold two of them
+WORTH_CUTTING = 1 << 20  # bytes of an output, from which on several dispatches cost less on a CPU
+FEW = 2  # a frame is at most one of so many parts of the output
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +70,56 @@ class Framed:
 
     def plan(self, adapter: Adapter) -> Plan:
         """One dispatch: of units where there are rows of them, else element by element."""
+        if adapter.is_cpu and (cut := self._cut(adapter)):
+            return cut
         unit = UNIT_BITS // self.source[1].data_type.bits
         found = _rows(self.loops, self.axes, unit)
         return Plan((self._dispatch(*found),)) if found else self.elements.plan(adapter)
+
+    def _cut(self, adapter: Adapter) -> Plan | None:
+        """The elements around a box of the output, side by side, then the box by rows; or None.
+
+        Row: pad by 1 float32 bandwidth, lavapipe 25.0. Only few elements are looked up so; drivers
+        of CPU adapters run both sides of a branch.
+        """
+        (name, source), (field, output) = self.source, self.output
+        largest = max(t.total_tensor_size_in_bytes for t in (source, output))
+        found = self._box()
+        if found is None or largest > adapter.max_binding or bytes_written(output) < WORTH_CUTTING:
+            return None
+        box, loops, base = found
+        inside = prod(loop.size for loop in loops)
+        out_base = sum(low * step for (low, _), (_, step) in zip(box, self.loops, strict=True))
+        move = Move(source, output, loops, base, None, name, field, out_base)
+        if inside * FEW < output.element_count or not move.layout(adapter).has_long_rows:
+            return None
+        works = []
+        sizes = [n for n, _ in self.loops]
+        for d, (low, high) in enumerate(box):
+            first = [low for low, _ in box[:d]]
+            beside = [high - low for low, high in box[:d]]
+            rest = sizes[d + 1 :]
+            for begin, end in ((0, low), (high, sizes[d])):
+                if begin < end:
+                    at = [*first, begin, *(0 for _ in rest)]
+                    works.append(self.elements.part(at, [*beside, end - begin, *rest]))
+        return in_turn([*(work.plan(adapter) for work in works), move.plan(adapter)])
+
+    def _box(self) -> tuple[list[tuple[int, int]], tuple[Dim, ...], int] | None:
+        """Where each loop enters and leaves the source, the loops between, and where they begin."""
+        if len(self.axes) != len(self.loops):
+            return None
+        box, loops, base = [], [], 0
+        for d, (axis, (size, out)) in enumerate(zip(self.axes, self.loops, strict=True)):
+            if axis.steps != tuple(int(k == d) for k in range(len(self.loops))):
+                return None
+            low, high = max(0, -axis.start), min(size, axis.size - axis.start)
+            if low >= high:
+                return None
+            box.append((low, high))
+            loops.append(Dim(high - low, out, axis.stride))
+            base += (low + axis.start) * axis.stride
+        return box, tuple(loops), base
 
     def _dispatch(self, sizes: Sequence[int], axes: Sequence[Axis]) -> Dispatch:
         """One invocation for each unit. The innermost axis is the last."""

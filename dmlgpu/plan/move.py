@@ -17,6 +17,7 @@ from dmlgpu.plan.loops import Dim, closed, count, extent, fold, is_nested, order
 from dmlgpu.plan.packed import INDICES, READ_AGAIN, Gather, Repeats
 from dmlgpu.plan.packed import dispatch as packed
 from dmlgpu.plan.parts import Part, Walk, in_turn, joined, split
+from dmlgpu.plan.rows import DIVISION, divisors
 from dmlgpu.plan.tile import tile_of
 from dmlgpu.plan.tile_code import dispatch as tiled
 from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written, room_of
@@ -27,6 +28,7 @@ MANY_WORDS = 1 << 20  # from which on a GPU's invocation makes several, if each 
 RUN = 16  # neighbouring units that one invocation copies on a CPU adapter, if there are many
 COPY_BYTES = 8192  # shortest run for which a buffer copy is faster than a shader on a CPU adapter
 COPY_RUNS = 4096  # most runs of one call that are recorded as buffer copies
+PLACED = "units", "words", "dense", "rows"  # kernels that divide to find an element's place
 CPU_WG_SIZE = 64  # of the kernels that only CPU adapters run
 CPU_TEAM = 8  # most invocations of these that work side by side
 CPU_SHARES = 2048  # invocations among which these divide their work
@@ -232,8 +234,10 @@ def _plan_part(
     """Copies into a part of an output from element `out_base` on, and writes nothing else."""
     bits, dims, grouped = widen(bits, fold(list(loops)), base, out_base)
     base, out_base = base // grouped, out_base // grouped
-    parts = None
-    if largest > adapter.max_binding:
+    parts, by_rows = None, None
+    if largest <= adapter.max_binding:
+        by_rows = _part_by_rows(bits, dims, base, out_base, adapter)
+    else:
         sizes = [d.size for d in dims]
         walks = [
             Walk(OUTPUT, bits, out_base, tuple(d.out for d in dims), based=True),
@@ -247,23 +251,46 @@ def _plan_part(
         ]
         made = joined(plans, [part.spans for part in parts])
     else:
-        made = _dispatch_part(bits, dims, base, out_base)
+        made = by_rows or _dispatch_part(bits, dims, base, out_base)
     copies = _copies(bits, dims, base, out_base) if adapter.is_cpu else ()
     return replace(made, copies=copies)
 
 
-def _dispatch_part(bits: int, dims: tuple[Dim, ...], base: int, out_base: int) -> Plan:
+def _part_by_rows(
+    bits: int, dims: tuple[Dim, ...], base: int, out_base: int, adapter: Adapter
+) -> Plan | None:
+    """Long rows on a CPU adapter: their whole units, then the units in which they begin and end."""
+    if bits == 64 and dims[-1].source == 1:
+        words = tuple(replace(d.scaled(2, 1), size=d.size) for d in dims[:-1])
+        dims = (*words, replace(dims[-1], size=2 * dims[-1].size))
+        bits, base, out_base = 32, 2 * base, 2 * out_base
+    layout = Layout(
+        bits, dims, base, None, adapter, is_dense=False, in_windows=False, out_base=out_base
+    )
+    if bits == 64 or not (adapter.is_cpu and layout.has_long_rows and dims[-1].out == 1):
+        return None
+    whole = _dispatch(layout, "rows")
+    if not _ends_within_units(layout):
+        return whole
+    edges = _dispatch_part(bits, dims, base, out_base, edges=True)
+    return Plan((*whole.dispatches, *edges.dispatches))
+
+
+def _dispatch_part(
+    bits: int, dims: tuple[Dim, ...], base: int, out_base: int, *, edges: bool = False
+) -> Plan:
     """One invocation for each unit or element; for each word where a word holds several of a run.
 
-    Words that two runs share are put together with atomic operations.
+    Words that two runs share are put together with atomic operations. Of `edges`, only the units in
+    which runs begin and end.
     """
     kind = "part_units" if bits == 128 else "part_elements"
     made = count(dims)
     last = dims[-1]
-    if bits < 32 and last.out == 1 and last.size > 1:
+    if edges or (bits < 32 and last.out == 1 and last.size > 1):
         kind = "part_words"
         per = 32 // bits
-        made = count(dims[:-1]) * ((last.size + per - 2) // per + 1)
+        made = count(dims[:-1]) * (8 if edges else (last.size + per - 2) // per + 1)
     params: dict[str, Value] = {
         "count": made,
         "source_base": base,
@@ -275,6 +302,8 @@ def _dispatch_part(bits: int, dims: tuple[Dim, ...], base: int, out_base: int) -
     constants = {"WG_SIZE": WG_SIZE, "RANK": len(dims)}
     if bits < 128:
         constants["BITS"] = bits
+    if kind == "part_words":
+        constants["EDGES"] = int(edges)
     bindings = {"input": SOURCE, "output": OUTPUT}
     groups = -(-made // WG_SIZE)
     return Plan((Dispatch("move/part", groups, params, bindings, {"move": kind}, constants),))
@@ -309,6 +338,7 @@ class Layout:
     adapter: Adapter
     is_dense: bool  # an output address names its coordinates, and gaps between elements are few
     in_windows: bool  # a tensor is bound in several pieces, among which every load chooses
+    out_base: int | None = None  # element of the output where a part of it starts; None: all of it
 
     @property
     def on_cpu(self) -> bool:
@@ -342,6 +372,11 @@ class Layout:
     def is_stepped(self) -> bool:
         """Whether neighbours of a run are so near in the source that units of it are rearranged."""
         return self.dims[-1].source in (1, -1, 2)
+
+    @property
+    def has_long_rows(self) -> bool:
+        """Whether runs of units that are rearranged are worth cutting into pieces."""
+        return self.is_stepped and self.dims[-1].size * self.bits >= 128 * LONG_ROW
 
     @property
     def is_permuted(self) -> bool:
@@ -481,11 +516,7 @@ CHOICES: tuple[Choice, ...] = (
         "gather scalars float16 bandwidth, lavapipe 25.0: 34 ms, dense 41; uint8 3.7 times as fast",
     ),
     (
-        lambda m: (
-            not (m.in_windows or m.by_tuples)
-            and m.is_stepped
-            and m.dims[-1].size * m.bits >= 128 * LONG_ROW
-        ),
+        lambda m: not (m.in_windows or m.by_tuples) and m.has_long_rows,
         "rows",
         "slice window uint8 bandwidth, lavapipe 25.0: 8.9 ms, dense 15.2",
     ),
@@ -532,10 +563,10 @@ def _two(layout: Layout) -> bool:
     return len(layout.dims) == 2
 
 
-def _dispatch(layout: Layout) -> Plan:
-    """The kernel that is chosen for a layout, and how it divides the work."""
+def _dispatch(layout: Layout, kind: str = "") -> Plan:
+    """A kernel, or the one that is chosen for a layout, and how it divides the work."""
     bits, dims, gather = layout.bits, layout.dims, layout.gather
-    kind = choose(layout)
+    kind = kind or choose(layout)
     bindings = {"input": SOURCE, "output": OUTPUT}
     if kind == "tile":
         tile = tile_of(bits, dims, layout.adapter.max_workgroup_storage)
@@ -555,19 +586,28 @@ def _dispatch(layout: Layout) -> Plan:
         "out_strides": eight([d.out for d in dims]),
         "source_strides": eight([d.source for d in dims]),
     }
-    slots, code = {"move": kind}, ""
+    if kind == "rows":
+        params["out_base"] = layout.out_base or 0
+    slots, code = {"move": kind}, list[str]()
     constants = dict(made.constants)
+    # Row: NCHW to NHWC, 4 channels uint8 bandwidth, lavapipe 25.0.
+    if layout.on_cpu and layout.adapter.wide_integers and kind in PLACED and len(dims) > 1:
+        params |= divisors([d.out for d in dims])
+        slots["divide"] = "divide_by_product"
+        code += DIVISION
     if gather:
         params |= {"tuple_strides": eight([d.tuple_ for d in dims]), **gather.params}
         given = "low" if gather.bits == 32 else "vec2<u32>(low, high)"
-        code = COORDINATE.format(gather.bits // 32, gather.function, given)
+        code.append(COORDINATE.format(gather.bits // 32, gather.function, given))
         slots["indices"] = "indices_units" if kind == "tuples" else "indices_words"
         many = layout.on_cpu and len(gather.sizes) > AT_ONCE
         slots["resolve"] = "resolve_loop" if many else "resolve_at_once"
         constants["TUPLE"] = len(gather.sizes)
     shader = "move/gather" if gather else "move/copy"
     workgroups = -(-made.invocations // constants["WG_SIZE"])
-    return Plan((Dispatch(shader, workgroups, params, bindings, slots, constants, code=code),))
+    return Plan(
+        (Dispatch(shader, workgroups, params, bindings, slots, constants, code="\n".join(code)),)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -636,12 +676,19 @@ def _share(whole: int, least: int, most: int) -> int:
     return min(most, max(least, 1 << max(1, whole // CPU_SHARES).bit_length() - 1))
 
 
+def _ends_within_units(layout: Layout) -> bool:
+    """Whether rows of the output begin or end within units."""
+    *outer, last = layout.dims
+    edges = [layout.out_base or 0, last.size, *(d.out for d in outer)]
+    return any(n * layout.bits % 128 for n in edges)
+
+
 def _rows(layout: Layout) -> Work:
     """Pieces of rows, each for a team of invocations that take its units in turn."""
     bits, (*outer, last) = layout.bits, layout.dims
     unit = 128 // bits
     units = last.size // unit
-    edges = last.size % unit or any(d.out % unit for d in outer)
+    edges = _ends_within_units(layout)
     share = _share(units * count(tuple(outer)), 8, 256 if edges else 64)
     team = min(CPU_TEAM, 1 << max(1, units // share).bit_length() - 1)
     pieces = count(tuple(outer)) * -(-units // (share * team))
@@ -650,9 +697,11 @@ def _rows(layout: Layout) -> Work:
         "RANK": len(layout.dims),
         "BITS": bits,
         "STEP": last.source,
-        "EDGES": int(bool(edges)),
+        "EDGES": int(edges),
         "ALIGNED": int(not edges and layout.starts_units),
     }
+    if layout.out_base is not None:
+        constants["PART"] = 1
     return Work(pieces, pieces * team, constants, share * team, team)
 
 

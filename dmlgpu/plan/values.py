@@ -111,11 +111,16 @@ class Operand:
 
     def part(self, axis: int, at: int) -> Operand:
         """The elements at one step of an axis, in the same bytes."""
-        sizes, strides = list(self.tensor.sizes), self.tensor.effective_strides
-        sizes[axis] = 1
-        total = self.tensor.total_tensor_size_in_bytes
-        part = TensorDesc(self.tensor.data_type, sizes, strides, total_tensor_size_in_bytes=total)
-        return replace(self, tensor=part, start=self.start + at * strides[axis])
+        first, sizes = [0] * self.tensor.rank, list(self.tensor.sizes)
+        first[axis], sizes[axis] = at, 1
+        return self.box(first, sizes)
+
+    def box(self, first: Sequence[int], sizes: Sequence[int]) -> Operand:
+        """A box of elements, which begins with the one at `first`, in the same bytes."""
+        strides, total = self.tensor.effective_strides, self.tensor.total_tensor_size_in_bytes
+        box = TensorDesc(self.tensor.data_type, sizes, strides, total_tensor_size_in_bytes=total)
+        start = self.start + sum(at * step for at, step in zip(first, strides, strict=True))
+        return replace(self, tensor=box, start=start if self.field else start & 0xFFFFFFFF)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 // Which source element an output address takes, by dividing the address by the strides in turn.
 // Needs tuple_stride.
+#import divide
 override RANK: u32 = 1;
 
 struct Place {
@@ -14,7 +15,7 @@ fn source_stride(d: u32) -> u32 { return params.source_strides[d / 4u][d % 4u]; 
 fn place(address: u32) -> Place {
   var rest = address;
   var at = Place(params.source_base, 0u, 0u, false);
-  #repeat 7: if (RANK > $u + 1u) { let c = rest / params.out_strides[$u / 4u][$u % 4u]; rest -= c * params.out_strides[$u / 4u][$u % 4u]; at.source += c * source_stride($u); at.tuple_at += c * tuple_stride($u); at.in_gap = at.in_gap || c >= params.sizes[$u / 4u][$u % 4u]; }
+  #repeat 7: if (RANK > $u + 1u) { let c = by_out_stride(rest, $u); rest -= c * params.out_strides[$u / 4u][$u % 4u]; at.source += c * source_stride($u); at.tuple_at += c * tuple_stride($u); at.in_gap = at.in_gap || c >= params.sizes[$u / 4u][$u % 4u]; }
   at.inner = rest;
   at.source += rest * source_stride(RANK - 1u);
   at.tuple_at += rest * tuple_stride(RANK - 1u);

@@ -3,6 +3,7 @@
 // run both sides of every branch, so there is none in that loop but for stores.
 // Needs tuple_stride and resolve; params.team invocations share at most params.run units of a row.
 // A row is the innermost loop; it holds at least two units and steps by STEP through the source.
+#param out_base: u32
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 #import scan/invocation
@@ -14,6 +15,7 @@ override BITS: u32 = 32;
 override STEP: i32 = 1; // 1, -1 or 2
 override ALIGNED: bool = false; // windows begin where units do
 override EDGES: bool = false; // rows begin or end within units
+override PART: bool = false; // which others write: what lies between rows is not ours
 override UNIT: u32 = 128u / BITS; // elements in 16 bytes
 override LAST_UNIT: u32 = 0xffffffffu / UNIT; // unit addresses wrap where element addresses do
 
@@ -117,7 +119,7 @@ fn main(me: Invocation) {
   let piece = id - row * pieces;
   var source = params.source_base;
   var tuple_at = 0u;
-  var address = 0u;
+  var address = params.out_base;
   #repeat 7: if (RANK > $u + 1u) { let d = max(RANK, $u + 2u) - 2u - $u; let n = size_of(d); let c = row % n; row /= n; source += c * source_stride(d); tuple_at += c * tuple_stride(d); address += c * params.out_strides[d / 4u][d % 4u]; }
   let skipped = select(0u, (UNIT - address % UNIT) % UNIT, EDGES); // elements before whole units
   let whole = (size - skipped) / UNIT;
@@ -127,7 +129,7 @@ fn main(me: Invocation) {
   let step = source_stride(RANK - 1u);
   let e = resolve(source, tuple_at);
   fill(unit + first, min(share, whole - first), e + (skipped + first * UNIT) * step, member);
-  if (EDGES) {
+  if (EDGES && !PART) {
     let begins = member == 0u && piece == 0u && skipped != 0u;
     let ends = member == 0u && piece + 1u == pieces && (size - skipped) % UNIT != 0u;
     for (var k = 1u - u32(begins); k < 1u + u32(ends); k++) {
