@@ -267,7 +267,7 @@ def _part_by_rows(
     layout = Layout(
         bits, dims, base, None, adapter, is_dense=False, in_windows=False, out_base=out_base
     )
-    if bits == 64 or not (adapter.is_cpu and layout.has_long_rows and dims[-1].out == 1):
+    if bits == 64 or not (adapter.is_cpu and layout.has_long_rows):
         return None
     whole = _dispatch(layout, "rows")
     if not _ends_within_units(layout):
@@ -375,8 +375,9 @@ class Layout:
 
     @property
     def has_long_rows(self) -> bool:
-        """Whether runs of units that are rearranged are worth cutting into pieces."""
-        return self.is_stepped and self.dims[-1].size * self.bits >= 128 * LONG_ROW
+        """Whether units are rearranged in runs that are worth cutting into pieces."""
+        last = self.dims[-1]
+        return self.is_stepped and last.out == 1 and last.size * self.bits >= 128 * LONG_ROW
 
     @property
     def is_permuted(self) -> bool:

@@ -13,9 +13,10 @@ from support.layouts import random_values, run, same_bits
 from support.plans import ADAPTERS, copy, one, plan
 
 import dmlgpu as dml
+import dmlgpu.numpy as dnp
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
-from dmlgpu.plan import framed
+from dmlgpu.plan import elementwise, framed
 from dmlgpu.plan.move import LONG_ROW
 
 SOFTWARE = ADAPTERS["software"]
@@ -26,8 +27,9 @@ MODES = list(dml.PaddingMode)
 
 @pytest.fixture
 def software(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[dml.Device]:
-    """A device that moves elements as software adapters do, and cuts frames of any size."""
+    """A device that moves elements as software adapters do, small as tensors may be."""
     monkeypatch.setattr(framed, "WORTH_CUTTING", 1)
+    monkeypatch.setattr(elementwise, "WORTH_MOVING", 1)
     with dml.Device(device.adapter) as made:
         made.context.facts = replace(made.context.facts, is_cpu=True)
         yield made
@@ -120,6 +122,54 @@ def test_gradients_of_windows_are_rows_in_zeros(software: dml.Device, data_type:
     )
     (got,) = run(software, desc, [x], rng)
     same_bits(got, wanted)
+
+
+INDICES: list[Any] = [
+    np.s_[1:-1, 3:-2],
+    np.s_[::-1, 5:],
+    np.s_[2:, 300:0:-1],
+    np.s_[::3, 1::2],
+    np.s_[1:4],
+    np.s_[:, 7:9],
+    np.s_[3, 1:],
+]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "float16", "int16", "bool", "float32", "int64"])
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_rows_are_assigned_to_parts(software: dml.Device, dtype: str, index: Any) -> None:
+    """Of the same type, which are copied, and of others; numbers; rows for all."""
+    rng = np.random.default_rng(2)
+    x = rng.integers(0, 2 if dtype == "bool" else 100, (7, 531)).astype(dtype)
+    given = rng.integers(0, 2, x[index].shape)
+    others = [given.astype(dtype), given.astype("float32"), 1, given[-1:].astype(dtype)]
+    for other in [*others, given.astype(dtype)[..., ::-1]]:
+        wanted, made = x.copy(), software.tensor(x)
+        wanted[index] = other
+        made[index] = software.tensor(other) if isinstance(other, np.ndarray) else other
+        np.testing.assert_array_equal(made.numpy(), wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64"])
+@pytest.mark.parametrize("sizes", [(5, 1027), (3, 7, 130), (41, 3), (2, 5, 9, 2), (1031,)])
+def test_groups_go_on_in_the_next_row(
+    software: dml.Device, dtype: str, sizes: tuple[int, ...]
+) -> None:
+    """Of rows that are no multiple of a group, with operands that lie otherwise."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 50, sizes).astype(dtype)
+    row, column = x[..., -1:].copy(), x[:1].copy()
+    turned = np.ascontiguousarray(x.T).T
+    g, across = software.tensor(x), software.tensor(np.ascontiguousarray(x.T)).T
+    for other, tensor in ((row, None), (column, None), (turned, across)):
+        tensor = software.tensor(other) if tensor is None else tensor
+        np.testing.assert_array_equal((g + tensor).numpy(), x + other)
+        np.testing.assert_array_equal((g > tensor).numpy(), x > other)
+        np.testing.assert_array_equal(
+            dnp.where(g > 20, g, tensor).numpy(), np.where(x > 20, x, other)
+        )
 
 
 def kernels(desc: Any) -> list[str]:
