@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import dmlgpu as dml
+import dmlgpu.numpy as dnp
 
 pytestmark = pytest.mark.gpu
 
@@ -229,3 +230,18 @@ def test_names_that_are_not_here_lead_on() -> None:
         dml.gemm  # noqa: B018
     with pytest.raises(TypeError, match="a Tensor is made by a Device"):
         dml.Tensor(np.ones(3))  # type: ignore[arg-type]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "float16", "float32"])
+@pytest.mark.parametrize("shape", [(), (5,), (0,), (3, 0), (2, 3, 7)])
+def test_stacks_along_every_axis(device: dml.Device, dtype: str, shape: tuple[int, ...]) -> None:
+    """Narrow elements that become neighbours go another way than others."""
+    size = int(np.prod(shape))
+    arrays = [(np.arange(size) + k).reshape(shape).astype(dtype) for k in range(3)]
+    tensors = [device.tensor(a) for a in arrays]
+    for count in (1, 2, 3):
+        for axis in range(-len(shape) - 1, len(shape) + 1):
+            made, wanted = dnp.stack(tensors[:count], axis=axis), np.stack(arrays[:count], axis)
+            assert (made.shape, made.dtype) == (wanted.shape, wanted.dtype)
+            np.testing.assert_array_equal(made.numpy(), wanted)

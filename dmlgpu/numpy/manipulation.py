@@ -20,6 +20,7 @@ from dmlgpu.plan.values import converted
 from dmlgpu.tensor import Tensor
 
 Axis = int | Sequence[int]
+WORD = 4  # bytes that shaders store at least
 
 
 def broadcast_to(x: Any, /, shape: Sequence[int]) -> Tensor:
@@ -122,6 +123,9 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Tensor:
         told = " ".join(str(x.shape) for x in given)
         raise InvalidDescError(f"stack: all arrays must have one shape; these have {told}")
     place = views.axis_of("stack", axis, given[0].ndim + 1)
+    if 0 < place == given[0].ndim and promoted([x.dtype for x in given]).itemsize < WORD:
+        # As neighbours in a word they would be put there one by one.
+        return moveaxis(stack(given, axis=0), 0, place).copy()
     return concat([x.expand_dims(place) for x in given], axis=place)
 
 
