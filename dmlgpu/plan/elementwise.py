@@ -208,7 +208,7 @@ class ElementWise:
         (made, expression), *others = self.outputs
         if not adapter.is_cpu or others or not made.shares:
             return None
-        sizes, source, room = made.tensor.sizes, self._copied(), 0
+        sizes, source, room = made.tensor.sizes, expression.copied(self.inputs, made), 0
         if source is None:
             laid = TensorDesc(made.data_type, sizes)
             room = room_of(laid)
@@ -229,14 +229,6 @@ class ElementWise:
         first = replace(self, outputs=((source, expression),))
         plan = in_turn([first.plan(adapter), move.plan(adapter)])
         return replace(plan, scratch={**plan.scratch, source.field: room})
-
-    def _copied(self) -> Operand | None:
-        """The tensor that the only output is a copy of, or None."""
-        (made, expression), *_ = self.outputs
-        source = self.inputs.get(expression.result)
-        if expression.steps or source is None or not source.field:
-            return None
-        return source if source.data_type is made.data_type else None
 
     def _once(self, adapter: Adapter) -> Plan | None:
         """The work at one step of all loops along which nothing moves, then copied, or None.

@@ -177,6 +177,13 @@ class Expression:
         """The names of functions, as often as they are called."""
         return re.findall(r"\b(\w+)\(", f"{self.steps} {self.result}")
 
+    def copied(self, inputs: Mapping[str, Operand], made: Operand) -> Operand | None:
+        """The tensor that it copies to one of the same type, or None."""
+        source = None if self.steps else inputs.get(self.result)
+        if source is None or not source.field:
+            return None
+        return source if source.data_type is made.data_type else None
+
 
 @dataclass(frozen=True, slots=True)
 class Loop:

@@ -419,6 +419,7 @@ def _with_own_arithmetic(made: Plan) -> Plan:
         if d.shader.startswith("move/"):
             params = {k: v for k, v in d.params.items() if k not in ("magics", "shifts")}
             d = replace(d, params=params, code="")
+            slots.pop("divide", None)
         renamed.append(replace(d, slots=slots))
     in_place = None if made.in_place is None else _with_own_arithmetic(made.in_place)
     return replace(made, dispatches=tuple(renamed), in_place=in_place)
