@@ -517,6 +517,8 @@ def _box(dims: Sequence[Dim], most: int, run: int) -> list[int]:
         if more > 1 and box[d] < dims[d].size:
             wanted = box[d] * (1 << more.bit_length() - 1)
             box[d] = min(max(box[d], _steps(dims[d].size, wanted)), box[d] * more)
+    if (box[-1], dims[-1].size) == (3, 4):
+        box[-1] = 2  # a second box of one step would take as long as one of three
     return box
 
 

@@ -246,6 +246,8 @@ def cut_of(data_type: T, sizes: Sizes, order: Sizes, axis: int) -> boxes.Boxes:
         (T.FLOAT16, (28, 18, 252289), (1, 0, 2), 0, (1, 512, 2), 1),  # neighbours on both sides
         (T.FLOAT16, (301, 89, 5001), (1, 0, 2), 0, (1, 128, 8), 1),  # of which there are few
         (T.FLOAT32, (1495, 3592, 25), (1, 2, 0), 1, (32, 25, 4), 3),  # not of one or two steps
+        (T.FLOAT16, (1597831, 4, 21), (2, 1, 0), 1, (32, 21, 2), 1),  # half of four
+        (T.INT32, (4, 7, 66577, 9), (1, 3, 0, 2), 0, (1, 64, 9, 2), 1),
     ],
 )
 def test_boxes_are_as_large_as_was_best(
