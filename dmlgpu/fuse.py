@@ -62,7 +62,10 @@ class Trace:
     def step(self, formula: Formula, operands: Sequence[Any]) -> Traced:
         """The value of a formula over operands."""
         tensors = [x for x in operands if isinstance(x, Tensor)]
-        names = [self.name_of(x) for x in tensors]
+        names: list[str] = []
+        for x in tensors:
+            name = self.name_of(x)
+            names.append(self._again(name, x) if name in names and x.dtype.kind == "f" else name)
         first = len(self.constants)
         self.constants += formula.constants
 
@@ -75,6 +78,15 @@ class Trace:
         shape = broadcast_shapes("fuse", [x.shape for x in tensors])
         self.shapes.append(shape)
         return Traced.of(self, f"t{len(self.steps) - 1}", shape, formula.dtype)
+
+    def _again(self, name: str, operand: Tensor) -> str:
+        """The same value under a second name, as if it had been read twice.
+
+        A compiler takes `x - x` for 0, which it is not where x is infinite or NaN.
+        """
+        self.steps.append(Step(name, data_type_of(operand.dtype)))
+        self.shapes.append(operand.shape)
+        return f"t{len(self.steps) - 1}"
 
     def needed(self, last: str, data_type: DataType) -> tuple[tuple[Step, ...], list[int]]:
         """The steps that a value needs, numbered anew as the sources are, and those sources."""
@@ -202,7 +214,10 @@ class Drawn:
 def drawn(
     function: Callable[..., Any], device: Device, given: Sequence[Any], named: Any
 ) -> Drawn | None:
-    """The chain of a function of tensors, of leaves, or of what is neither; None if it is empty."""
+    """The chain of a function of tensors, of leaves, or of what is neither.
+
+    None where there is nothing to run as one kernel: no elements, or none that a reduction reads.
+    """
     trace = Trace(device)
     leaves = [x for x in given if isinstance(x, (Tensor, Leaf))]
     if not leaves or any(0 in x.shape for x in leaves):
@@ -221,6 +236,8 @@ def drawn(
         return None
     sizes = shape or (1,)
     steps, used = trace.needed(last.name, data_type_of(dtype))
+    if isinstance(made, Ended) and not used:
+        return None  # the same number everywhere, such as whether an integer is NaN
     outside = {i: trace.captured.get(i) for i in used}
     views = tuple(
         broadcast((leaves[i] if x is None else x).desc, sizes) for i, x in outside.items()
@@ -291,7 +308,8 @@ class Fused:
     def compiled(self, *args: Any, **named: Any) -> CompiledOperator | None:
         """The operator that a call with these arguments runs; its `plan` lists the dispatches.
 
-        None where the steps run one by one: without elements, or with too many tensors.
+        None where the steps run one by one: without elements, with too many tensors, or where a
+        reduction reads none.
         """
         device = device_of(*args, *named.values())
         kernel = self._kernel(device, args, named)

@@ -41,6 +41,93 @@ def test_a_chain_is_its_steps_bit_for_bit(device: dml.Device, function: Any) -> 
         assert one.numpy().tobytes() == several.numpy().tobytes()
 
 
+SPECIAL = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, -2.5, 3e38, 1e-3, 65504.0]
+ONE = (lambda a: -a, abs, np.floor, np.exp, np.sin, np.tanh, np.sqrt, lambda a: a + 0.0)
+TWO = (
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    lambda a, b: a / b,
+    np.maximum,
+    np.arctan2,
+    lambda a, b: dnp.where(a < b, a, b),
+)
+TYPES = (np.float32, np.float16, np.int32, np.int64)
+
+
+def any_chain(seed: int) -> Any:
+    """A function of two tensors that makes values of others, the same ones more than once."""
+    random = np.random.default_rng(seed)
+    asked = [(random.random(), *random.integers(100, size=3)) for _ in range(6)]
+
+    def function(x: Any, y: Any) -> Any:
+        made = [x, y]
+        for kind, f, i, j in asked:
+            a, b = made[-1 - i % len(made)], made[-1 - j % len(made)]
+            if kind < 0.3:
+                value = ONE[f % len(ONE)](a.astype(np.float32))
+            elif kind < 0.4:
+                value = a.astype(TYPES[f % len(TYPES)])
+            else:
+                value = TWO[f % len(TWO)](a, b)
+            made.append(value)
+        return made[-1].astype(np.float32)
+
+    return function
+
+
+def same_bits(one: Any, other: Any) -> bool:
+    """Whether floats have the same bits; which NaN it is does not matter."""
+    both = np.isnan(one) & np.isnan(other)
+    return bool((both | (one.view(np.uint32) == other.view(np.uint32))).all())
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_chains_of_special_values(device: dml.Device, seed: int) -> None:
+    """Compilers know more of a chain than of its steps, and count on finite numbers."""
+    random = np.random.default_rng(seed)
+    x, y = (device.tensor(random.choice(SPECIAL, 64).astype(np.float32)) for _ in range(2))
+    function = any_chain(seed)
+    assert same_bits(dml.fuse(function)(x, y).numpy(), function(x, y).numpy())
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x - x,
+        lambda x: x * x - x * x,
+        lambda x: (abs(x) - abs(x)).sum(),
+        lambda x: dnp.isnan(x - x).sum(),
+        lambda x: 1 / dnp.tanh(-(x - x)),
+        lambda x: 1 / dnp.asinh(-(x.astype(np.int64) - x.astype(np.int64))),
+        lambda x: x.astype(np.float16) - x.astype(np.float16),
+        lambda x: dnp.broadcast_to(x, (2, 4)) - x,
+        lambda x: (x / x).max(),
+    ],
+)
+def test_a_value_that_is_used_twice(device: dml.Device, function: Any) -> None:
+    """What is taken off itself is no 0 where it is infinite or NaN, and 0 has a sign."""
+    x = device.tensor(np.array([np.inf, 1, np.nan, -0.0], np.float32))
+    one, several = (np.asarray(f(x)).astype(np.float32) for f in (dml.fuse(function), function))
+    assert same_bits(one, several)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda i: dnp.isnan(i).sum(),
+        lambda i: dnp.isfinite(i).all(),
+        lambda i: dnp.where(dnp.isnan(i), 0, 1).sum(axis=1),
+    ],
+)
+def test_a_reduction_that_reads_nothing(device: dml.Device, function: Any) -> None:
+    """No integer is NaN, so the expression has no tensor in it."""
+    i = device.tensor(np.arange(6).reshape(2, 3))
+    fused = dml.fuse(function)
+    assert fused(i).tolist() == function(i).tolist()
+    assert fused.compiled(i) is None
+
+
 def test_a_chain_is_one_call(device: dml.Device) -> None:
     x = device.tensor(np.ones(1000, np.float32))
     weights = device.tensor(np.full(1000, 2, np.float32))

@@ -101,7 +101,7 @@ class Chain(Internal, name="array function"):
         inputs = {name: Operand.of(name, desc) for name, desc in self.inputs().items()}
         constants = [c.parameter(f"k{i}") for i, c in enumerate(self.constants)]
         if self.ending is not None:
-            return self._reduction(self.ending, inputs, (*constants, ZERO))
+            return self._reduction(self.ending, inputs, tuple(constants))
         output = Operand.of(OUTPUT, self.output)
         if self.place is not None:
             total = self.output.total_tensor_size_in_bytes
@@ -113,10 +113,8 @@ class Chain(Internal, name="array function"):
             )
             output = Operand(OUTPUT, part, self.output.data_type, self.place.start, shares=True)
         *before, last = self.steps
-        if before:
-            constants.append(ZERO)
         expression = Expression(last.text, _rounded(before))
-        return ElementWise(inputs, ((output, expression),), tuple(constants))
+        return ElementWise(inputs, ((output, expression),), (*constants, *_zeros(before)))
 
     def _reduction(
         self, end: Ending, inputs: dict[str, Operand], parameters: tuple[Parameter, ...]
@@ -138,7 +136,7 @@ class Chain(Internal, name="array function"):
             inputs,
             Expression(_last(steps), _rounded(steps)),
             kind,
-            parameters,
+            (*parameters, *_zeros(steps)),
             OUTPUT,
         )
         if ending.name not in SPREADS:
@@ -152,13 +150,16 @@ class Chain(Internal, name="array function"):
             made,
             inputs={**inputs, CENTRE: averages},
             value=Expression(_last(steps), _rounded(steps)),
-            parameters=(*parameters, Parameter("divisor", kind, ending.divisor)),
+            parameters=(
+                *parameters,
+                *_zeros(steps),
+                Parameter("divisor", kind, ending.divisor),
+            ),
         )
         return InTurn(first, second)
 
 
 CENTRE = "centre"  # the memory that holds the average of each line
-ZERO = Parameter("k_zero", DataType.UINT32, 0)
 
 
 def _last(steps: Sequence[Step]) -> str:
@@ -166,21 +167,39 @@ def _last(steps: Sequence[Step]) -> str:
     return f"t{len(steps) - 1}" if steps else "x0"
 
 
+def _zeros(steps: Sequence[Step]) -> tuple[Parameter, ...]:
+    """A number for each step that is 0, but not known to a compiler."""
+    return tuple(Parameter(f"k_zero{i}", DataType.UINT32, 0) for i in range(len(steps)))
+
+
+# An exclusive or of a value of each class with a word that is 0.
+KEPT = {
+    "f32": "bitcast<f32>(bitcast<u32>({}) ^ {})",
+    "i32": "({} ^ bitcast<i32>({}))",
+    "u32": "({} ^ {})",
+    **dict.fromkeys(("i64", "u64", "f64"), "({} ^ vec2<u32>({}))"),
+}
+
+
 def _rounded(steps: Sequence[Step]) -> str:
     """Statements for the steps' values t0, t1, ..., each as its type holds it.
 
-    A compiler may contract a product and a sum into one operation that rounds once, and take
-    packing and unpacking a half for nothing. It cannot through the exclusive or with a number that
-    it does not know, which is 0.
+    A compiler may contract a product and a sum into one operation that rounds once, take packing
+    and unpacking a half for nothing, and calculate with what it knows by other rules than a GPU
+    does: of a sum with 0.0 it loses the sign of a zero. It can do none of that through the
+    exclusive or with a number that it does not know, which is 0. Every step has one of its own, or
+    equal steps would be known to be equal.
     """
     lines = []
     for i, step in enumerate(steps):
-        name = step.data_type.name.lower()
-        value = f"{name}_wrap({step.text})"
-        if step.data_type is DataType.FLOAT32:
-            value = f"bitcast<f32>(bitcast<u32>({step.text}) ^ k_zero)"
+        name, zero = step.data_type.name.lower(), f"k_zero{i}"
         if step.data_type is DataType.FLOAT16:
-            value = f"{name}_decode({name}_encode({step.text}) ^ vec2<u32>(k_zero))"
+            value = f"{name}_decode({name}_encode({step.text}) ^ vec2<u32>({zero}))"
+        else:
+            wrapped = step.text
+            if step.data_type is not DataType.FLOAT32:
+                wrapped = f"{name}_wrap({step.text})"
+            value = KEPT[class_of(step.data_type)].format(wrapped, zero)
         lines.append(f"let t{i} = {value};")
     return " ".join(lines)
 

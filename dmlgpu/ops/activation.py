@@ -82,7 +82,9 @@ def softplus(d: Any) -> str:
     """The usual steepness needs no division."""
     if d.steepness == 1:
         return "math_softplus(x)"
-    return "f32_div(math_softplus(p_steepness * x), p_steepness)"
+    # Beyond 88 it is x, also where the product is too large for a number.
+    scaled = "p_steepness * x"
+    return f"select(f32_div(math_softplus({scaled}), p_steepness), x, f32_lt(88.0, {scaled}))"
 
 
 def shrink(d: Any) -> str:
@@ -143,7 +145,9 @@ ROWS = (
     activation(
         "PARAMETRIC_SOFTPLUS",
         "alpha * ln(1 + exp(beta * x)).",
-        "p_alpha * math_softplus(p_beta * x)",
+        # Where beta * x may be too large for a number, the result need not be.
+        "select(p_alpha * math_softplus(p_beta * x), (p_alpha * p_beta) * x,"
+        " f32_lt(1e30, p_beta * x))",
     ),
     activation(
         "SOFTSIGN",

@@ -64,6 +64,21 @@ def test_a_steepness_below_one_came_with_level_6_4() -> None:
 
 
 @pytest.mark.gpu
+def test_softplus_of_large_numbers(device: dml.Device) -> None:
+    """Times its steepness a number may be too large; the result is not."""
+    x = np.array([2e38, 3e38, 100, 40, 1, -2e38, np.inf, -np.inf, np.nan], np.float32)
+    wide = x.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        for steepness in (2.5, 1.0):
+            exact = np.logaddexp(0, steepness * wide) / steepness
+            got = dml.activation_softplus(device.tensor(x), steepness).numpy()
+            np.testing.assert_allclose(got, exact, rtol=4e-7)
+        exact = 0.5 * np.logaddexp(0, 1.5 * wide)
+    got = dml.activation_parametric_softplus(device.tensor(x), 0.5, 1.5).numpy()
+    np.testing.assert_allclose(got, exact, rtol=4e-7)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("bias", [300.7, 1e9, -1e9])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32])
 def test_the_bias_of_shrink_saturates_to_the_type(
