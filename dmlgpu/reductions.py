@@ -118,3 +118,7 @@ class Statistics:
 
 def _type(what: str, dtype: Any) -> DType | None:
     return None if dtype is None else dtype_of(f"{what}: dtype", dtype)
+
+
+for _method in (each for each in vars(Statistics).values() if callable(each)):
+    _method.__qualname__ = f"Tensor.{_method.__name__}"  # as Python's messages name it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -17,6 +18,7 @@ from dmlgpu.array.promotion import (
     DType,
     check_computes,
     counting,
+    data_type_of,
     dtype_of,
     type_for,
     wide_sum,
@@ -25,8 +27,9 @@ from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import AxisDirection
 from dmlgpu.desc.host import as_array, host_memory, strided_view
 from dmlgpu.desc.indexing import Arrays, Index, Window, read
-from dmlgpu.desc.tensor import MAX_RANK, TensorDesc, packed_strides
+from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc, packed_strides
 from dmlgpu.errors import (
+    AxisError,
     DmlError,
     InvalidDescError,
     InvalidTypeError,
@@ -105,7 +108,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
     if not TYPE_CHECKING:  # a type checker would believe in every name
 
         def __getattr__(self, name: str) -> Any:
-            """For what a tensor without elements lacks."""
+            """For what a tensor without elements lacks, and what NumPy's arrays have."""
             if name in Region.__slots__ and self.is_traced:
                 raise UnsupportedError(
                     "fuse: only element-wise functions, broadcasts and conversions can be traced, "
@@ -116,7 +119,10 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
                     f"a tensor of shape {self._shape} has no elements and so no {name}: it never "
                     "reaches the GPU"
                 )
-            raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+            # NumPy looks for names that begin with an underscore all the time.
+            is_known = not name.startswith("_") and hasattr(np.ndarray, name)
+            instead = f"; {Tensor.namespace.instead_of(name)}" if is_known else ""
+            raise AttributeError(f"'Tensor' object has no attribute {name!r}{instead}")
 
     def traced_step(self, formula: Any, operands: Sequence[Any]) -> Tensor:
         """A step of a function that `dmlgpu.fuse` traces; only its stand-ins have it."""
@@ -250,16 +256,35 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             )
         return device.tensor(self.numpy())
 
-    def view(self, desc: TensorDesc) -> Tensor:
-        """The same bytes under another description, which needs no more of them."""
+    def view(self, desc: Any) -> Tensor:
+        """The same bytes under another description, which needs no more of them.
+
+        Or as elements of another data type of the same width.
+        """
+        if isinstance(desc, (type, str, np.dtype, DataType)):
+            return self._as_bits_of(dtype_of("view: desc", desc))
         if not isinstance(desc, TensorDesc):
-            raise InvalidTypeError(f"view: desc is {type(desc).__name__}; it must be a TensorDesc")
+            raise InvalidTypeError(
+                f"view: desc is {type(desc).__name__}; it must be a TensorDesc or a data type"
+            )
         mine, wanted = self.desc.total_tensor_size_in_bytes, desc.total_tensor_size_in_bytes
         if wanted > mine:
             raise InvalidDescError(
                 f"view: the description needs {wanted} bytes; the tensor has {mine}"
             )
         return Tensor(self.device, self.lease, desc, self.offset, self.whole and wanted == mine)
+
+    def _as_bits_of(self, dtype: DType) -> Tensor:
+        """The same bits as elements of a type."""
+        if dtype.itemsize != self.dtype.itemsize:
+            raise InvalidTypeError(
+                f"view: {dtype} has {8 * dtype.itemsize} bits; it must have "
+                f"{8 * self.dtype.itemsize}, as {self.dtype} has"
+            )
+        if not self.size:
+            return Tensor.without_elements(self.device, self.shape, dtype)
+        desc = replace(self.desc, data_type=data_type_of(dtype))
+        return self.view(desc).marked(self.shape, dtype)
 
     def _seen(self, desc: TensorDesc, shape: tuple[int, ...] | None = None) -> Tensor:
         """A view that keeps the type; the shape is the description's sizes or none at all."""
@@ -271,6 +296,8 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             made = function(np.empty(self.shape, self.dtype), *args)
         except DmlError:
             raise
+        except np.exceptions.AxisError as error:
+            raise AxisError(error.axis or 0, error.ndim or 0, function.__name__) from None
         except (ValueError, TypeError, IndexError) as error:
             raise InvalidDescError(f"{function.__name__}: {error}") from None
         if made.size:
@@ -481,6 +508,10 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             self.device.put(self, found, value)
         else:
             self.device.assign(self, found, value)
+
+    def fill(self, value: Any) -> None:
+        """Makes every element one number."""
+        self[...] = value
 
     def flip(self, axis: Axis = None) -> Tensor:
         """The elements in reverse order along an axis, several, or all: SLICE1.

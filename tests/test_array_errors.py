@@ -94,6 +94,12 @@ def test_axis_errors_are_numpys_and_this_librarys(
     assert error.value.hresult == 0x80070057
 
 
+def test_axes_of_what_has_no_elements(device: dml.Device) -> None:
+    with pytest.raises(dml.AxisError, match="expand_dims: axis 3 is out of bounds") as error:
+        device.tensor(np.zeros((0, 0), np.float32)).expand_dims(3)
+    assert (error.value.axis, error.value.ndim) == (3, 3)
+
+
 @pytest.mark.parametrize("index", ["a", [0.5], np.array([0.0]), object(), (0, ["a"])])
 def test_what_is_no_index_is_refused(
     device: dml.Device, array: np.ndarray[Any, Any], index: Any
@@ -167,7 +173,7 @@ def test_arguments_that_are_no_integers_are_type_errors(
         (lambda t: t.expand_dims((0, 0)), "repeated axis"),
         (lambda t: t.cumsum(1.0), "axis is 1.0; it must be an integer"),
         (lambda t: t.flip("x"), "flip: axes is 'x'"),
-        (lambda t: t.view((2, 3)), "view: desc is tuple; it must be a TensorDesc"),
+        (lambda t: t.view((2, 3)), "view: desc is tuple; it must be a TensorDesc or a data type"),
         (lambda t: t.view(dml.TensorDesc(dml.DataType.UINT8, (25,))), "28 bytes.* has 24"),
         (lambda t: t[(None,) * 7], "the index gives 9 dimensions; at most 8"),
         (lambda t: dml.slice(t, 0, (1, 1), (1, 1)), "SLICE: offsets is 0; it must be a sequence"),

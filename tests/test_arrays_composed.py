@@ -126,6 +126,20 @@ COUNTED: list[Any] = [
     (lambda x, b: np.digitize(x, b), LINE, LINE[::-1].copy()),
     (lambda x, b: np.digitize(x, b, right=True), LINE, LINE[::-1].copy()),
 ]
+# Tenths are no floats: as float32 some are above and some below what they are as float64.
+TENTHS = np.linspace(-1, 1, 21)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.int8, np.uint64])
+@pytest.mark.parametrize("bins", [TENTHS, TENTHS[::-1], [-1e9, 0.5, 3e9], [2.5, 0, -0.5]])
+def test_edges_are_compared_as_float64(device: dml.Device, dtype: Any, bins: Any) -> None:
+    """Without any float64 on the GPU: an edge gives way to the next number of the type."""
+    a = np.concatenate([TENTHS, [0, 1, 2, 3, 100]]).astype(dtype)
+    x = device.tensor(a)
+    for right in (False, True):
+        same(np.digitize(x, bins, right), np.digitize(a, bins, right))
+    rising = np.sort(bins)
+    same(np.histogram(x, rising)[0], np.histogram(a, rising)[0])
 
 
 @pytest.mark.filterwarnings("ignore:Converting input from bool")

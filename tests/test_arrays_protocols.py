@@ -98,6 +98,49 @@ def test_functions_that_give_several_arrays(x: dml.Tensor, use: Any) -> None:
         assert np.array_equal(one.numpy(), theirs)
 
 
+def test_what_needs_no_data(x: dml.Tensor) -> None:
+    assert np.result_type(x, np.int8) == np.float32
+    assert (np.iscomplexobj(x), np.isrealobj(x)) == (False, True)
+    assert (np.isreal(x).numpy().all(), np.iscomplex(x).numpy().any()) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("trace", r"; np\.trace\(x\) takes tensors"),
+        ("dot", r"; np\.dot is not done on the GPU; np\.asarray\(x\)"),
+        ("flat", r"; flat is not done on the GPU; np\.asarray\(x\)"),
+        ("nothing_like_that", r"'nothing_like_that'$"),
+        ("__array_interface__", r"'__array_interface__'$"),
+    ],
+)
+def test_attributes_of_numpys_arrays_say_what_to_call(
+    x: dml.Tensor, name: str, instead: str
+) -> None:
+    with pytest.raises(AttributeError, match=instead):
+        getattr(x, name)
+    assert not hasattr(x, name)
+
+
+def test_arguments_that_a_method_lacks(x: dml.Tensor) -> None:
+    with pytest.raises(TypeError, match=r"^Tensor\.sum\(\) got an unexpected .* 'where'"):
+        x.sum(where=True)  # type: ignore[call-arg]
+
+
+def test_bits_as_another_type(x: dml.Tensor) -> None:
+    a = x.numpy()
+    made = x.T.view(np.int32)
+    assert (made.dtype, made.shape) == (np.int32, (3, 2))
+    assert np.array_equal(made.numpy(), a.T.view(np.int32))
+    made[...] = 0x3F800000  # the same memory
+    assert x.tolist() == [[1.0] * 3] * 2
+    assert x[:0].view(np.uint32).shape == (0, 3)
+    with pytest.raises(dml.InvalidTypeError, match="float16 has 16 bits; it must have 32, as fl"):
+        x.view(np.float16)
+    x.fill(2)
+    assert x.tolist() == [[2.0] * 3] * 2
+
+
 def test_functions_that_write(x: dml.Tensor) -> None:
     a, y = x.numpy(), x.copy()
     for v in (a, y):

@@ -75,7 +75,7 @@ from dmlgpu.numpy.manipulation import (
 )
 from dmlgpu.numpy.protocols import array_function as array_function
 from dmlgpu.numpy.protocols import array_ufunc as array_ufunc
-from dmlgpu.numpy.protocols import instead_of as _instead_of
+from dmlgpu.numpy.protocols import instead_of as instead_of
 from dmlgpu.numpy.sorting import (
     argsort as argsort,
     searchsorted as searchsorted,
@@ -201,7 +201,7 @@ trunc = _named("trunc")
 __array_api_version__ = "2024.12"
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
-_FOR_TENSORS = ("array_function", "array_ufunc", "of_version")
+_FOR_TENSORS = ("array_function", "array_ufunc", "instead_of", "of_version")
 
 
 def __array_namespace_info__() -> _Info:  # noqa: N807 - the standard's name
@@ -220,7 +220,7 @@ def of_version(version: str | None) -> _Any:
 
 def __getattr__(name: str) -> _Any:
     """Says what to call instead of a name of NumPy's that the standard does not have."""
-    known = _instead_of(name)
+    known = instead_of(name)
     why = f", for its names are those of the array API standard; {known}" if known else ""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
 

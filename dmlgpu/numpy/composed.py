@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dmlgpu import ordering
-from dmlgpu.array.promotion import BOOL, FLOAT32, promoted
+from dmlgpu.array.promotion import BOOL, FLOAT32, FLOAT64, INT64, UINT64, DType, promoted
 from dmlgpu.desc import views
 from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.functions import device_of
@@ -229,18 +229,29 @@ def histogram(
         ends = [0.0, 1.0] if range is None else list(range)
     kind = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
     edges = np.histogram_bin_edges(np.asarray(ends, kind), known if known.ndim else bins, range)
-    if x.dtype.kind == "f":
-        made = _counted(x, edges.astype(x.dtype), weights, last="right")
-    else:  # an integer is not below an edge if it is not below the next integer
-        limits = np.iinfo(x.dtype)
-        whole = np.ceil(edges)
-        whole[-1] = np.floor(edges[-1])
-        made = _counted(x, _clamped(whole, limits), weights, last="right")
+    bounds = [_least(edges[:-1], x.dtype), _most(edges[-1:], x.dtype)]
+    made = _counted(x, np.concatenate(bounds), weights, last="right")
     shown = asarray(edges.astype(np.float32), device=x.device)
     if density:
         widths = asarray(np.diff(edges).astype(np.float32), device=x.device)
         made = made.astype(FLOAT32, copy=False) / (made.sum().astype(FLOAT32) * widths)
     return made, shown
+
+
+def _least(edges: Any, dtype: DType) -> Any:
+    """The least numbers of a type that are not below edges: what is not below one is neither."""
+    if dtype.kind != "f":
+        return _clamped(np.ceil(edges), np.iinfo(dtype))
+    with np.errstate(over="ignore"):
+        near = edges.astype(dtype)
+    return np.where(near < edges, np.nextafter(near, dtype.type(np.inf)), near)
+
+
+def _most(edges: Any, dtype: DType) -> Any:
+    """The largest numbers of a type that are not above edges."""
+    if dtype.kind != "f":
+        return _clamped(np.floor(edges), np.iinfo(dtype))
+    return -_least(-edges, dtype)
 
 
 def _clamped(edges: Any, limits: Any) -> Any:
@@ -252,10 +263,17 @@ def _clamped(edges: Any, limits: Any) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     """The number of the bin of each element, as int32."""
     device = device_of(x, bins)
-    edges = asarray(bins, device=device)
+    values, side = asarray(x, device=device), "left" if right else "right"
+    edges = bins if isinstance(bins, Tensor) else np.asarray(bins)
     if edges.ndim != 1:
         raise InvalidDescError("np.digitize: bins must have one dimension")
-    values, side = asarray(x, device=device), "left" if right else "right"
+    if not isinstance(edges, Tensor):
+        if edges.dtype == FLOAT64 and values.dtype.kind == "f":  # compared as in float64
+            edges = (_most if right else _least)(edges, values.dtype)
+        elif edges.dtype == FLOAT64:  # an integer is above an edge if it is not below the next one
+            whole = np.floor(edges) + 1 if right else np.ceil(edges)
+            edges, side = _least(whole, UINT64 if values.dtype == UINT64 else INT64), "right"
+        edges = asarray(edges, device=device)
     if edges.size < 2 or not bool(edges[0] > edges[-1]):
         return sorting.searchsorted(edges, values, side=side)
     return edges.size - sorting.searchsorted(edges.flip(0), values, side=side)

@@ -19,7 +19,7 @@ from dmlgpu.desc import views
 from dmlgpu.device import Device
 from dmlgpu.errors import AxisError, InvalidIndexError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
-from dmlgpu.numpy import creation, indexing, manipulation, sorting, statistics
+from dmlgpu.numpy import creation, indexing, manipulation, sorting, statistics, types
 from dmlgpu.numpy.composed import COMPOSED
 from dmlgpu.numpy.like import CREATION
 from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS
@@ -109,7 +109,9 @@ def instead_of(name: str) -> str:
     """What does the work of a name of NumPy's that the standard does not have; "" for others."""
     if name in UFUNCS or name in FUNCTIONS_OF_NUMPY:
         return f"np.{name}(x) takes tensors"
-    return str(_refused(f"np.{name}", name)) if callable(getattr(np, name, None)) else ""
+    if callable(getattr(np, name, None)) or hasattr(np.ndarray, name):
+        return str(_refused(f"np.{name}" if hasattr(np, name) else name, name))
+    return ""
 
 
 def _refused(told: str, name: str) -> InvalidTypeError:
@@ -420,8 +422,12 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "hsplit": _split_along(1),
     "hstack": _stacked(1, 1),
     "isclose": _isclose,
+    "iscomplex": lambda x: creation.zeros_like(creation.asarray(x), dtype=bool),
+    "iscomplexobj": lambda x: False,
     "isneginf": lambda x: creation.asarray(x) == float("-inf"),
     "isposinf": lambda x: creation.asarray(x) == float("inf"),
+    "isreal": lambda x: creation.ones_like(creation.asarray(x), dtype=bool),
+    "isrealobj": lambda x: True,
     "matrix_transpose": manipulation.matrix_transpose,
     "meshgrid": _meshgrid,
     "moveaxis": _named("a source destination", manipulation.moveaxis),
@@ -434,6 +440,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "put": _put,
     "put_along_axis": _named("arr indices values axis", indexing.put_along_axis),
     "ravel_multi_index": _named("multi_index dims mode order", indexing.ravel_multi_index),
+    "result_type": types.result_type,
     "roll": _named("a shift axis", manipulation.roll),
     "rollaxis": _rollaxis,
     "searchsorted": _named("a v side sorter", sorting.searchsorted),
