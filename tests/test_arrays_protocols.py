@@ -150,7 +150,7 @@ def test_functions_that_write(x: dml.Tensor) -> None:
 
 
 REFUSED: list[Any] = [
-    *(lambda v: np.linalg.norm(v), lambda v: np.fft.fft(v), lambda v: np.gradient(v)),
+    *(lambda v: np.linalg.norm(v), lambda v: np.fft.fft(v), lambda v: np.kron(v, v)),
     *(
         lambda v: np.sort(v, order="x"),
         lambda v: np.unique(v, axis=0),
@@ -161,7 +161,7 @@ REFUSED: list[Any] = [
         lambda v: np.histogram2d(v[0], v[1]),
         lambda v: np.einsum("ij", v),
     ),
-    *(lambda v: np.add.at(v, 0, 1), lambda v: np.add.outer(v, v), lambda v: np.divmod(v, v)),
+    *(lambda v: np.add.at(v, 0, 1), lambda v: np.add.outer(v, v), lambda v: np.frexp(v)),
     *(lambda v: np.add(v, v, out=np.zeros((2, 3), np.float32)),),
     *(lambda v: np.add(v, v, where=np.ones((2, 3), bool)), lambda v: np.sum(v, out=v)),
     *(lambda v: np.ones((2, 3), np.float32).__iadd__(v), lambda v: np.convolve(v[0], v[1])),

@@ -72,6 +72,11 @@ def _larger(first: str) -> str:
     return f"select(select({first}, b, f32_is_nan(b)), a, f32_is_nan(a))"
 
 
+def _number(first: str) -> str:
+    """NaN in one operand leaves the other."""
+    return f"select(select({first}, a, f32_is_nan(b)), b, f32_is_nan(a))"
+
+
 NONE64 = "vec2<u32>(0u)"
 ODD_SIGNS = "(i64_is_negative(a) != i64_is_negative(b))"
 FLOOR_DIVIDE = {
@@ -127,13 +132,20 @@ FUNCTIONS: dict[str, Function] = {
     "bitwise_xor": Function("T_xor(a, b)", 2, "biu"),
     "ceil": _whole("ceil"),
     "clip": Function({"f32": CLIPPED, "*": "T_min(T_max(a, b), c)"}, 3, "iuf"),
+    "deg2rad": _float("f32_mul(a, 0.017453292)"),
     "divide": _float("f32_div(a, b)", 2),
     "equal": _compare("T_eq(a, b)"),
+    "fabs": _float("f32_abs(a)"),
     "floor": _whole("floor"),
     "floor_divide": Function(FLOOR_DIVIDE, 2),
+    "fmax": Function({"f32": _number("f32_max(a, b)"), "*": "T_max(a, b)"}, 2, "biuf"),
+    "fmin": Function({"f32": _number("f32_min(a, b)"), "*": "T_min(a, b)"}, 2, "biuf"),
     "fmod": Function({"*": "T_rem(a, b)"}, 2),
     "greater": _compare("T_lt(b, a)"),
     "greater_equal": _compare("T_le(b, a)"),
+    "heaviside": _float(
+        "select(select(select(0.0, 1.0, f32_lt(0.0, a)), b, f32_eq(a, 0.0)), a, f32_is_nan(a))", 2
+    ),
     "isfinite": Function(
         {"f32": _truth("f32_magnitude(a) < 0x7f800000u"), "*": "1u"}, 1, "biuf", is_truth=True
     ),
@@ -155,6 +167,7 @@ FUNCTIONS: dict[str, Function] = {
     "not_equal": _compare("!T_eq(a, b)"),
     "positive": Function("a"),
     "pow": Function(POWER, 2),
+    "rad2deg": _float("f32_mul(a, 57.29578)"),
     "reciprocal": _float("math_recip(a)"),
     "remainder": Function({"f32": "math_remainder(a, b)", "*": "T_mod(a, b)"}, 2),
     "round": _whole("round_even"),

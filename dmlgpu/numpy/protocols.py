@@ -21,6 +21,7 @@ from dmlgpu.errors import AxisError, InvalidIndexError, InvalidTypeError, Unsupp
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import creation, indexing, manipulation, sorting, statistics, types
 from dmlgpu.numpy.composed import COMPOSED
+from dmlgpu.numpy.edited import EDITED
 from dmlgpu.numpy.like import CREATION
 from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS
 from dmlgpu.numpy.waiting import WAITING
@@ -31,10 +32,12 @@ UFUNCS = {
     **{f"arc{name}": f"a{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tan2", "tanh")},
     "absolute": "abs",
     "conjugate": "positive",
+    "degrees": "rad2deg",
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
     "mod": "remainder",
     "power": "pow",
+    "radians": "deg2rad",
     "right_shift": "bitwise_right_shift",
     "rint": "round",
     "true_divide": "divide",
@@ -48,6 +51,20 @@ REDUCTIONS = {
     "logical_or": "any",
 }
 ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
+
+
+def _divmod(x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    run = device_of(x, y).elementwise
+    return run("floor_divide", x, y), run("remainder", x, y)
+
+
+def _modf(x: Tensor) -> tuple[Tensor, Tensor]:
+    run = x.device.elementwise
+    none = run("copysign", 0.0, x)
+    return x.device.select(run("isinf", x), none, run("fmod", x, 1.0)), run("trunc", x)
+
+
+PAIRS: dict[str, Callable[..., tuple[Tensor, Tensor]]] = {"divmod": _divmod, "modf": _modf}
 
 
 def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -80,6 +97,8 @@ def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[s
     if method == "accumulate" and name in ACCUMULATIONS and out is None:
         axis = named.get("axis", 0)
         return _method(told, inputs[0], ACCUMULATIONS[name], (axis,), options, ("dtype",))
+    if method == "__call__" and name in PAIRS and out is None and not options:
+        return PAIRS[name](*inputs)
     if method != "__call__" or name not in FUNCTIONS or ufunc.nout != 1:
         if name == "matmul":
             told, name = "np.matmul", "matmul"
@@ -468,6 +487,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "where": statistics.where,
     "zeros_like": _like(creation.zeros_like),
     **COMPOSED,
+    **EDITED,
     **NAN_FUNCTIONS,
 }
 

@@ -1,0 +1,161 @@
+"""NumPy's functions that change an array in places, and its differences and products of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dmlgpu.desc import views
+from dmlgpu.errors import InvalidDescError, InvalidIndexError, UnsupportedError
+from dmlgpu.functions import device_of
+from dmlgpu.numpy import manipulation
+from dmlgpu.numpy.creation import asarray
+from dmlgpu.numpy.nan_functions import floats
+from dmlgpu.tensor import Tensor
+
+Places = np.ndarray[Any, np.dtype[Any]]
+
+
+def _flat_or_along(what: str, arr: Any, axis: int | None, *others: Any) -> tuple[Tensor, int]:
+    """The array and the axis, or all of its elements in one line."""
+    x = asarray(arr, device=device_of(arr, *others))
+    if axis is None:
+        return x.reshape(-1), 0
+    return x, views.axis_of(what, axis, x.ndim)
+
+
+def _places(what: str, obj: Any, count: int, most: int) -> Places:
+    """Integers, a slice or a mask as places from 0 on, below `most`."""
+    if isinstance(obj, slice):
+        return np.arange(count)[obj]
+    given = np.asarray(obj.numpy() if isinstance(obj, Tensor) else obj)
+    if given.dtype == np.bool_:
+        if given.shape != (count,):
+            raise InvalidIndexError(
+                f"np.{what}: the mask has the shape {given.shape}; it must be ({count},)"
+            )
+        return np.flatnonzero(given)
+    if given.size and given.dtype.kind not in "iu":
+        raise InvalidIndexError(f"np.{what}: obj is {given.dtype}; it must be integers")
+    places = given.astype(np.int64)
+    wrong = places[(places < -count) | (places >= most)]
+    if wrong.size:
+        raise InvalidIndexError(
+            f"np.{what}: index {wrong[0]} is out of bounds for an axis of size {count}"
+        )
+    return np.where(places < 0, places + count, places)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
+    """The array without what is at some places along an axis, or of all its elements."""
+    x, at = _flat_or_along("delete", arr, axis)
+    stays = np.ones(x.shape[at], bool)
+    stays[_places("delete", obj, x.shape[at], x.shape[at])] = False
+    return x.take(np.flatnonzero(stays), at)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
+    """The array with values before some places along an axis, or of all its elements."""
+    x, at = _flat_or_along("insert", arr, axis, values)
+    count = x.shape[at]
+    places = _places("insert", obj, count, count + 1)
+    new = asarray(values, device=x.device).astype(x.dtype)
+    if places.size == 1:  # before one place go as many as there are values
+        new = new.reshape((1,) * (x.ndim - new.ndim) + new.shape)
+        if not places.ndim:  # values are of the other axes, as in a[:, index] = values
+            new = manipulation.moveaxis(new, 0, at)
+        places = np.full(new.shape[at], places.item())
+    order = np.argsort(places, kind="stable")
+    ahead = np.empty(places.size, np.int64)
+    ahead[order] = places[order] + np.arange(places.size)
+    old = np.ones(count + places.size, bool)
+    old[ahead] = False
+    shape = (*x.shape[:at], count + places.size, *x.shape[at + 1 :])
+    made = x.device.full(shape, x.dtype, 0)
+    before = (slice(None),) * at
+    if count:
+        made[(*before, np.flatnonzero(old))] = x
+    if places.size:
+        made[(*before, ahead)] = new
+    return made
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Writes the elements whose places along every axis are the same."""
+    if not isinstance(a, Tensor) or a.ndim < 2:
+        raise InvalidDescError("np.fill_diagonal: a must be a Tensor of two dimensions at least")
+    if wrap:
+        raise UnsupportedError("np.fill_diagonal: a tensor takes no argument wrap")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise InvalidDescError(f"np.fill_diagonal: the sizes {a.shape} must be the same")
+    count = min(a.shape)
+    value = asarray(val, device=a.device).reshape(-1)
+    if count and value.size:
+        along = np.arange(count)
+        a[(along,) * a.ndim] = value.take(along % value.size, 0)
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Differences of neighbours: central ones inside, one-sided ones at the ends."""
+    x = floats(asarray(f))
+    axes = range(x.ndim) if axis is None else views.axes_of("gradient", axis, x.ndim)
+    steps = varargs if len(varargs) > 1 else [*varargs, 1.0][:1] * len(axes)
+    if len(steps) != len(axes):
+        raise InvalidDescError(
+            f"np.gradient: {len(steps)} distances are given for {len(axes)} axes"
+        )
+    if any(np.ndim(step) for step in steps):
+        raise UnsupportedError("np.gradient: distances of a tensor are numbers, not coordinates")
+    if edge_order not in (1, 2):
+        raise InvalidDescError(f"np.gradient: edge_order is {edge_order}; it must be 1 or 2")
+    made = tuple(
+        _slopes(x, d, float(step), edge_order) for d, step in zip(axes, steps, strict=True)
+    )
+    return made[0] if len(made) == 1 else made
+
+
+def _slopes(x: Tensor, axis: int, step: float, edge_order: int) -> Tensor:
+    """Differences along one axis."""
+    if x.shape[axis] < edge_order + 1:
+        raise InvalidDescError(
+            f"np.gradient: axis {axis} has {x.shape[axis]} elements; {edge_order + 1} are needed"
+        )
+
+    def part(start: int | None, stop: int | None) -> Tensor:
+        return x[(*(slice(None),) * axis, slice(start, stop))]
+
+    if edge_order == 1:
+        first = (part(1, 2) - part(0, 1)) / step
+        last = (part(-1, None) - part(-2, -1)) / step
+    else:
+        first = (4.0 * part(1, 2) - 3.0 * part(0, 1) - part(2, 3)) / (2 * step)
+        last = (3.0 * part(-1, None) - 4.0 * part(-2, -1) + part(-3, -2)) / (2 * step)
+    inside = (part(2, None) - part(None, -2)) / (2 * step)
+    return manipulation.concat([first, inside, last], axis=axis)
+
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Tensor:
+    """The vectors at right angles to pairs of vectors of three elements."""
+    device = device_of(a, b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = (
+        manipulation.moveaxis(asarray(v, device=device), at, -1)
+        for v, at in ((a, axisa), (b, axisb))
+    )
+    if x.shape[-1] != 3 or y.shape[-1] != 3:
+        raise InvalidDescError(
+            f"np.cross: the vectors have {x.shape[-1]} and {y.shape[-1]} elements; they must have 3"
+        )
+    on, back = [1, 2, 0], [2, 0, 1]
+    made = x[..., on] * y[..., back] - x[..., back] * y[..., on]
+    return manipulation.moveaxis(made, -1, axisc)
+
+
+EDITED: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (cross, delete, fill_diagonal, gradient, insert)
+}
