@@ -17,7 +17,6 @@ from dmlgpu.array.chain import Chain, Constant, Ending, Place, Step, converted
 from dmlgpu.array.functions import FUNCTIONS, computing_type
 from dmlgpu.array.promotion import (
     BOOL,
-    INT64,
     UINT64,
     DType,
     check_fits,
@@ -29,10 +28,10 @@ from dmlgpu.array.promotion import (
 )
 from dmlgpu.array.reductions import Reduced
 from dmlgpu.desc.indexing import Window
-from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.desc.views import broadcast, broadcast_shapes, packed
 from dmlgpu.errors import InvalidDescError, InvalidTypeError
-from dmlgpu.plan.values import class_of
+from dmlgpu.plan.values import of_class
 from dmlgpu.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -252,8 +251,9 @@ def formula(name: str, given: Sequence[Any]) -> Formula:
         raise InvalidTypeError(f"{name} takes {made.arity} operands; {len(given)} are given")
     dtypes = [x.dtype for x in given if isinstance(x, Tensor)]
     numbers = [x for x in given if not isinstance(x, Tensor)]
-    if made.compares and set(dtypes) == {INT64, UINT64} and not numbers:
-        both = [f"wide_from_{class_of(data_type_of(t))}(x{n})" for n, t in enumerate(dtypes)]
+    is_apart = UINT64 in dtypes and any(t.kind == "i" for t in dtypes)
+    if made.compares and is_apart and not numbers:  # no integer type holds both
+        both = [_wide(f"x{n}", t) for n, t in enumerate(dtypes)]
         return Formula(_with_operands(made.text_of("wide"), both), (), BOOL)
     if made.compares:
         common, numbers = compared(dtypes, numbers)
@@ -269,6 +269,13 @@ def formula(name: str, given: Sequence[Any]) -> Formula:
     names, constants = _named(given, numbers, dtype)
     text = _with_operands(made.expression(dtype), names)
     return Formula(text, constants, BOOL if made.is_truth else dtype)
+
+
+def _wide(value: str, dtype: DType) -> str:
+    """A signed integer or a uint64 as a value of 65 bits."""
+    if dtype == UINT64:
+        return f"wide_from_u64({value})"
+    return f"wide_from_i64({of_class(value, data_type_of(dtype), DataType.INT64)})"
 
 
 def _with_operands(text: str, names: Sequence[str]) -> str:

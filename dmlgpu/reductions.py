@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy import iinfo
 
 from dmlgpu.array.promotion import DType, dtype_of
+from dmlgpu.errors import InvalidTypeError
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
     from dmlgpu.tensor import Tensor
 
+MOST_DECIMALS = 60  # beyond the ends of float32, behind which nothing changes
 Axis: TypeAlias = int | Sequence[int] | None
 
 
@@ -49,7 +52,10 @@ class Statistics:
 
     def mean(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
         """Averages; of integers in float32."""
-        return self.device.reduce("mean", self, axis, keepdims, _type("mean", dtype))
+        wanted = _type("mean", dtype)
+        if wanted is not None and wanted.kind != "f":
+            raise InvalidTypeError(f"mean: dtype is {wanted}; averages are floats")
+        return self.device.reduce("mean", self, axis, keepdims, wanted)
 
     def var(
         self, axis: Axis = None, correction: float = 0, keepdims: bool = False, *, ddof: float = 0
@@ -83,6 +89,7 @@ class Statistics:
         """Elements below `min` become `min`, those above `max` become `max`."""
         if min is None and max is None:
             return self.copy()
+        min, max = (_within(self.dtype, bound) for bound in (min, max))
         if max is None:
             return self.device.elementwise("maximum", self, min)
         if min is None:
@@ -95,6 +102,9 @@ class Statistics:
         Fewer than none are tens, hundreds and so on, of integers as well.
         """
         each = self.device.elementwise
+        if not isinstance(decimals, Integral):
+            raise InvalidTypeError(f"round: decimals is {decimals!r}; it must be an integer")
+        decimals = max(-MOST_DECIMALS, min(int(decimals), MOST_DECIMALS))
         if decimals == 0 or self.dtype.kind == "b" or (decimals > 0 and self.dtype.kind != "f"):
             return each("round", self)
         if self.dtype.kind != "f":
@@ -114,6 +124,13 @@ class Statistics:
         most = each("subtract", unit // 2, each("bitwise_and", below, 1))
         above = each("greater", each("remainder", self, unit), most)
         return each("multiply", each("add", below, above), unit)
+
+
+def _within(dtype: DType, bound: Any) -> Any:
+    """A Python integer as a bound of integers: beyond the type it bounds as its end does."""
+    if dtype.kind not in "iu" or not isinstance(bound, int) or isinstance(bound, bool):
+        return bound
+    return max(iinfo(dtype).min, min(bound, iinfo(dtype).max))
 
 
 def _type(what: str, dtype: Any) -> DType | None:

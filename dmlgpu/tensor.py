@@ -31,6 +31,7 @@ from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc, packed_strides
 from dmlgpu.errors import (
     AxisError,
     DmlError,
+    IndexRangeError,
     InvalidDescError,
     InvalidTypeError,
     UnsupportedError,
@@ -593,6 +594,16 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             raise InvalidDescError(
                 f"compress: condition has {given.ndim} dimensions; it must have one"
             )
+        count = (
+            self.size if axis is None else self.shape[views.axis_of("compress", axis, self.ndim)]
+        )
+        if isinstance(given, Tensor) and given.size > count:
+            if given[count:].any():
+                raise IndexRangeError(
+                    f"compress: condition has {given.size} elements, and one that is not 0 is "
+                    f"behind the {count} of the axis"
+                )
+            given = given[:count]
         (found,) = given.nonzero()
         return self.take(found, axis)
 

@@ -149,6 +149,66 @@ def test_counts(device: dml.Device, number: int) -> None:
     same(*both(device, function, *arrays))
 
 
+INTEGERS = (np.uint8, np.int8, np.uint16, np.int16, np.int32, np.int64, np.uint64)
+BEYOND: list[Any] = [
+    *([0, 128, 256, 512], [-9, -6, -1], [300, 400], [0, 2, np.inf], [-np.inf, 0, np.inf]),
+    *([0.0, 1e30], [-1e30, 5, 1e20], [-1e30, -1e25], [1e25, 1e30]),
+]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_counts_at_the_ends_of_types(device: dml.Device, dtype: Any) -> None:
+    """Edges and numbers that the type of the elements does not hold."""
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    a = np.array([high, high, 3, low, 0, 100], dtype)
+    x = device.tensor(a)
+    for edges in BEYOND:
+        same(np.histogram(x, edges)[0], np.histogram(a, edges)[0])
+        inside = low if high < 2**60 else 0  # as float64, NumPy's own bins err at 2^63
+        b = a[a <= 100][a[a <= 100] >= inside]
+        for right in (False, True):
+            same(np.digitize(device.tensor(b), edges, right), np.digitize(b, edges, right))
+            falling = edges[::-1]
+            same(np.digitize(device.tensor(b), falling, right), np.digitize(b, falling, right))
+    counted = np.array([min(high, 999), min(high, 999), 3], dtype)
+    weights = np.array([1, 2, 3], np.float32)
+    same(*both(device, np.bincount, counted))
+    same(*both(device, lambda x: np.bincount(x, minlength=1500), counted))
+    same(*both(device, lambda x, w: np.bincount(x, w), counted, weights))
+
+
+def test_the_largest_integers_are_below_larger_edges(device: dml.Device) -> None:
+    for largest in (np.int64(2**63 - 1), np.uint64(2**64 - 1)):
+        assert np.digitize(device.tensor(np.array([largest])), [0.0, 1e30]).tolist() == [1]
+        assert np.histogram(device.tensor(np.array([largest])), [0, 9, 1e30])[0].tolist() == [0, 1]
+
+
+SIGNED_64 = [-5, 3, 2**24, 2**24 + 1, 2**63 - 1]
+UNSIGNED_64 = [3, 2**24, 2**24 + 2, 2**63 - 1, 2**64 - 1]
+
+
+def test_uint64_beside_signed_integers(device: dml.Device) -> None:
+    """No integer type holds both, and float32 does not tell all of them apart."""
+    i = device.tensor(np.array(SIGNED_64, np.int64))
+    u = device.tensor(np.array(UNSIGNED_64, np.uint64))
+    for x, others, y in ((i, UNSIGNED_64, u), (u, SIGNED_64, i)):
+        assert np.isin(x, y).tolist() == [n in others for n in x.tolist()]
+        assert set(np.intersect1d(x, y).tolist()) == {n for n in x.tolist() if n in others}
+        assert set(np.setdiff1d(x, y).tolist()) == {n for n in x.tolist() if n not in others}
+        for side, before in (("left", int.__lt__), ("right", int.__le__)):
+            wanted = [sum(before(n, v) for n in others) for v in x.tolist()]
+            assert np.searchsorted(y, x, side=side).tolist() == wanted
+    assert np.isin(u, [2**24 + 1, 3, -1]).tolist() == [True, False, False, False, False]
+    assert np.searchsorted(u, -1).item() == 0
+
+
+def test_differences_of_sets_keep_the_first_type(device: dml.Device) -> None:
+    x = device.tensor(np.array([2**24 + 1, 3], np.int32))
+    made = np.setdiff1d(x, device.tensor(np.array([3], np.float32)))
+    assert (made.dtype, made.tolist()) == (np.int32, [2**24 + 1])
+    assert np.setdiff1d(device.tensor(np.array([1, 200], np.uint8)), [1]).dtype == np.uint8
+
+
 SETS = (
     (WHOLE, np.array([2, 3, 50], np.int64)),
     (PLAIN, PLAIN[1]),

@@ -249,3 +249,17 @@ def test_random_operands_equal_numpys(device: dml.Device, data: st.DataObject) -
             use(x, y)
         return
     same(use(x, y), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_uint64_is_compared_exactly(device: dml.Device, dtype: Any) -> None:
+    high = int(np.iinfo(dtype).max)
+    unsigned = [0, 5, high - 1, high, high + 1, 2**64 - 1]
+    signed = [-1, 5, high, high - 1, high, -high]
+    u = device.tensor(np.array(unsigned, np.uint64))
+    i = device.tensor(np.array(signed, dtype))
+    pairs = list(zip(unsigned, signed, strict=True))
+    assert (u == i).tolist() == [a == b for a, b in pairs]
+    assert (u < i).tolist() == [a < b for a, b in pairs]
+    assert (i >= u).tolist() == [b >= a for a, b in pairs]
+    assert dml.fuse(lambda x, y: x > y)(u, i).tolist() == [a > b for a, b in pairs]

@@ -141,6 +141,49 @@ def test_bits_as_another_type(x: dml.Tensor) -> None:
     assert x.tolist() == [[2.0] * 3] * 2
 
 
+def test_conditions_longer_than_the_axis(x: dml.Tensor) -> None:
+    for given in ([False, True, False], [False, True, True]):
+        condition = x.device.tensor(given)
+        if given[2]:
+            with pytest.raises(
+                IndexError, match="compress: condition has 3 elements, and one that"
+            ):
+                np.compress(condition, x, 0)
+        else:
+            assert np.compress(condition, x, 0).tolist() == x.numpy()[1:].tolist()
+
+
+ODD: list[tuple[Any, type[Exception], str]] = [
+    (lambda v: np.roll(v, "a", 0), TypeError, "roll: shift is 'a'; it must be integers"),
+    (lambda v: np.roll(v, (1, 2, 3), (0, 1)), ValueError, "3 shifts are given for 2 axes"),
+    (lambda v: np.size(v, 5), IndexError, "size: axis 5 is out of bounds"),
+    (lambda v: np.vsplit(v[0], 2), ValueError, "np.vsplit: the array has 1 dimensions"),
+    (lambda v: np.dsplit(v, 2), ValueError, "np.dsplit: the array has 2 dimensions"),
+    (lambda v: v.mean(dtype=np.int32), TypeError, "mean: dtype is int32; averages are floats"),
+    (lambda v: np.round(v, 1.5), TypeError, "round: decimals is 1.5; it must be an integer"),
+]
+
+
+@pytest.mark.parametrize(("use", "kind", "words"), ODD)
+def test_odd_arguments(x: dml.Tensor, use: Any, kind: type[Exception], words: str) -> None:
+    with pytest.raises(kind, match=words) as error:
+        use(x)
+    assert isinstance(error.value, dml.DmlError)
+
+
+def test_shifts_and_axes_are_broadcast(x: dml.Tensor) -> None:
+    a = x.numpy()
+    for shift, axis in (((2, 1), 1), (1, (0, 1)), (3, (1,)), (10**12, None), ((1, 2), None)):
+        assert np.array_equal(np.roll(x, shift, axis).numpy(), np.roll(a, shift, axis))
+    assert (np.size(x, (0, 1)), np.size(x, 1)) == (6, 3)
+
+
+def test_bounds_beyond_the_type(device: dml.Device) -> None:
+    u = device.tensor(np.array([1, 200], np.uint8))
+    assert np.clip(u, -1, 300).tolist() == [1, 200]
+    assert (u.clip(-5, 100).tolist(), u.clip(300, 400).tolist()) == ([1, 100], [255, 255])
+
+
 def test_functions_that_write(x: dml.Tensor) -> None:
     a, y = x.numpy(), x.copy()
     for v in (a, y):

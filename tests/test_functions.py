@@ -362,3 +362,10 @@ def test_what_may_run_in_place_is_said(device: dml.Device) -> None:
         device.compile(desc)(x, e, out=e)
     with pytest.raises(dml.BindingError, match="exponent_tensor is None; it must be a Tensor or"):
         device.compile(desc)(x, None)
+
+
+def test_missing_and_unknown_fields_name_the_description() -> None:
+    with pytest.raises(TypeError, match=r"^ElementWiseAbsDesc\.__init__\(\) missing 2 required"):
+        dml.ElementWiseAbsDesc()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^ElementWiseAddDesc\.__init__\(\) got an unexpected"):
+        dml.ElementWiseAddDesc(foo=1)  # type: ignore[call-arg]

@@ -140,3 +140,11 @@ def test_more_elements_than_32_bits_count_are_refused() -> None:
     with pytest.raises(dml.InvalidDescError, match=r"4294967296 elements.*4294967295"):
         TensorDesc(T.UINT8, (1 << 16, 1 << 16))
     assert TensorDesc(T.UINT8, (65537, 65535)).element_count == (1 << 32) - 1
+
+
+@pytest.mark.gpu
+def test_more_elements_for_one_result_than_32_bits_count(device: dml.Device) -> None:
+    x = device.tensor(np.ones((1, 1), np.float32)).broadcast_to(1 << 16, 1 << 16)
+    for use in (lambda: x.sum(), lambda: x.argmax(), lambda: x.var()):
+        with pytest.raises(dml.UnsupportedError, match="4294967296 elements cannot be reduced"):
+            use()

@@ -25,7 +25,7 @@ from dataclasses import MISSING, dataclass
 from dataclasses import fields as dataclass_fields
 from enum import IntEnum
 from functools import cache, partial
-from types import NoneType, UnionType
+from types import FunctionType, NoneType, UnionType
 from typing import (
     Annotated,
     Any,
@@ -91,8 +91,14 @@ class Description:
     """
 
     def __init_subclass__(cls) -> None:
-        if "__annotations__" in vars(cls):  # a class without fields of its own has its base's
+        if "__annotations__" in vars(cls):
             dataclass(frozen=True, kw_only=True, eq=False, unsafe_hash=True)(cls)
+        elif "__init__" not in vars(cls):  # a class without fields of its own has its base's
+            init: Any = cls.__init__
+            own = FunctionType(init.__code__, init.__globals__, "__init__", None, init.__closure__)
+            own.__kwdefaults__, own.__annotations__ = init.__kwdefaults__, init.__annotations__
+            own.__qualname__ = f"{cls.__qualname__}.__init__"  # as Python's messages name it
+            cls.__init__ = own  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         where = entry_of(type(self)).name

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dmlgpu import ordering
-from dmlgpu.array.promotion import BOOL, FLOAT32, FLOAT64, INT64, UINT64, DType, promoted
+from dmlgpu.array.promotion import BOOL, FLOAT32, FLOAT64, DType, promoted
 from dmlgpu.desc import views
 from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.functions import device_of
@@ -185,17 +185,15 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Tensor:
         least, most = (int(v) for v in (values.min(), values.max()))
     if least < 0 or minlength < 0:
         raise InvalidDescError("np.bincount: x and minlength must not be negative")
-    bounds = np.arange(max(most + 1, minlength) + 1).astype(values.dtype)
-    return _counted(values, bounds, weights, last="left")
+    return _counted(values, np.arange(max(most + 1, minlength) + 1), weights, last="left")
 
 
-def _counted(values: Tensor, bounds: Any, weights: Any, last: str) -> Tensor:
-    """Elements from each bound up to the next, or the sums of their weights.
+def _counted(values: Tensor, edges: Any, weights: Any, last: str) -> Tensor:
+    """Elements from each edge up to the next, or the sums of their weights.
 
-    The last bound counts as the others do, or "right": with what is equal to it.
+    The last edge counts as the others do, or "right": with what is equal to it.
     """
     device = values.device
-    edges = asarray(bounds, device=device)
     if weights is None:
         ordered, sums = sorting.sort(values), None
     else:
@@ -206,10 +204,9 @@ def _counted(values: Tensor, bounds: Any, weights: Any, last: str) -> Tensor:
                 f"{given.size} weights are given for {values.size} elements; there must be as many"
             )
         sums = statistics.cumulative_sum(given.take(places, 0), include_initial=True)
-    at = sorting.searchsorted(ordered, edges)
-    if last == "right":
-        end = sorting.searchsorted(ordered, edges[-1:], side="right")
-        at = manipulation.concat([at[:-1], end])
+    at = manipulation.concat(
+        [_up_to(ordered, edges[:-1], "left"), _up_to(ordered, edges[-1:], last)]
+    )
     return manipulation.diff(at if sums is None else sums.take(at, 0))
 
 
@@ -229,8 +226,7 @@ def histogram(
         ends = [0.0, 1.0] if range is None else list(range)
     kind = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
     edges = np.histogram_bin_edges(np.asarray(ends, kind), known if known.ndim else bins, range)
-    bounds = [_least(edges[:-1], x.dtype), _most(edges[-1:], x.dtype)]
-    made = _counted(x, np.concatenate(bounds), weights, last="right")
+    made = _counted(x, edges, weights, last="right")
     shown = asarray(edges.astype(np.float32), device=x.device)
     if density:
         widths = asarray(np.diff(edges).astype(np.float32), device=x.device)
@@ -238,10 +234,26 @@ def histogram(
     return made, shown
 
 
+def _up_to(ordered: Tensor, edges: Any, side: str) -> Tensor:
+    """How many ordered elements are below edges, or with "right" not above them."""
+    bounds = (_least if side == "left" else _most)(edges, ordered.dtype)
+    at = sorting.searchsorted(ordered, asarray(bounds, device=ordered.device), side=side)
+    if ordered.dtype.kind == "f":
+        return at
+    # Integers beyond the type stand at its ends, and are not equal to what is there.
+    limits = np.iinfo(ordered.dtype)
+    beyond = ~(edges <= float(limits.max)) if side == "left" else edges < float(limits.min)
+    if not beyond.any():
+        return at
+    count = ordered.size if side == "left" else 0
+    made: Tensor = at.device.select(asarray(beyond, device=at.device), count, at)
+    return made
+
+
 def _least(edges: Any, dtype: DType) -> Any:
     """The least numbers of a type that are not below edges: what is not below one is neither."""
     if dtype.kind != "f":
-        return _clamped(np.ceil(edges), np.iinfo(dtype))
+        return _clamped(np.ceil(edges), dtype)
     with np.errstate(over="ignore"):
         near = edges.astype(dtype)
     return np.where(near < edges, np.nextafter(near, dtype.type(np.inf)), near)
@@ -250,14 +262,15 @@ def _least(edges: Any, dtype: DType) -> Any:
 def _most(edges: Any, dtype: DType) -> Any:
     """The largest numbers of a type that are not above edges."""
     if dtype.kind != "f":
-        return _clamped(np.floor(edges), np.iinfo(dtype))
+        return _clamped(np.floor(edges), dtype)
     return -_least(-edges, dtype)
 
 
-def _clamped(edges: Any, limits: Any) -> Any:
-    """Edges as integers of a type; those beyond it stand at its ends."""
-    inside = [min(max(int(edge), limits.min), limits.max) for edge in edges.tolist()]
-    return np.asarray(inside, limits.dtype)
+def _clamped(edges: Any, dtype: DType) -> Any:
+    """Edges as integers of a type; those beyond it, and NaN, stand at its ends."""
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    inside = [high if not e < high else low if e <= low else int(e) for e in edges.tolist()]
+    return np.asarray(inside, dtype)
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
@@ -267,16 +280,19 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     edges = bins if isinstance(bins, Tensor) else np.asarray(bins)
     if edges.ndim != 1:
         raise InvalidDescError("np.digitize: bins must have one dimension")
-    if not isinstance(edges, Tensor):
-        if edges.dtype == FLOAT64 and values.dtype.kind == "f":  # compared as in float64
-            edges = (_most if right else _least)(edges, values.dtype)
-        elif edges.dtype == FLOAT64:  # an integer is above an edge if it is not below the next one
-            whole = np.floor(edges) + 1 if right else np.ceil(edges)
-            edges, side = _least(whole, UINT64 if values.dtype == UINT64 else INT64), "right"
-        edges = asarray(edges, device=device)
-    if edges.size < 2 or not bool(edges[0] > edges[-1]):
-        return sorting.searchsorted(edges, values, side=side)
-    return edges.size - sorting.searchsorted(edges.flip(0), values, side=side)
+    falls = edges.size > 1 and bool(edges[0] > edges[-1])
+    rising, before = (edges[::-1] if falls else edges), 0
+    if not isinstance(rising, Tensor) and rising.dtype == FLOAT64:  # compared as in float64
+        if values.dtype.kind == "f":
+            rising = (_most if right else _least)(rising, values.dtype)
+        elif values.dtype.kind in "iu":
+            # An integer is above an edge if it is not below the next integer.
+            whole, side = np.floor(rising) + 1 if right else np.ceil(rising), "right"
+            low, high = int(np.iinfo(values.dtype).min), int(np.iinfo(values.dtype).max)
+            before = sum(e <= low for e in whole.tolist())
+            rising = np.asarray([int(e) for e in whole.tolist() if low < e <= high], values.dtype)
+    at = sorting.searchsorted(asarray(rising, device=device), values, side=side) + before
+    return edges.size - at if falls else at
 
 
 # Sets
@@ -291,7 +307,8 @@ def isin(
     kind: Any = None,
 ) -> Tensor:
     """Whether each element is among others."""
-    x, others = _together(element, test_elements)
+    device = device_of(element, test_elements)
+    x, others = (asarray(each, device=device) for each in (element, test_elements))
     if not (others.size and x.size):
         return x.device.full(x.shape, BOOL, bool(invert))
     ordered = sorting.sort(others.reshape(-1))
@@ -306,21 +323,26 @@ def union1d(ar1: Any, ar2: Any) -> Tensor:
     return sorting.Runs(manipulation.concat([ar1, ar2], axis=None), equal_nan=True).values()
 
 
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
+    """What the first array has and the second has not, in order and each once."""
+    return _among(ar1, ar2, are=False)
+
+
 def _among(ar1: Any, ar2: Any, *, are: bool) -> Tensor:
     """Elements of the first array that are, or are not, in the second, in order and each once."""
-    x, others = _together(ar1, ar2)
+    device = device_of(ar1, ar2)
+    x, others = (asarray(each, device=device) for each in (ar1, ar2))
     values = sorting.Runs(x, equal_nan=True).values()
     return values.compress(isin(values, others, invert=not are), 0) if values.size else values
 
 
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """What two arrays have in common."""
-    return _among(ar1, ar2, are=True)
-
-
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
-    """What the first array has and the second has not."""
-    return _among(ar1, ar2, are=False)
+    device = device_of(ar1, ar2)
+    x, y = (asarray(each, device=device) for each in (ar1, ar2))
+    common, made = promoted([x.dtype, y.dtype]), _among(x, y, are=True)
+    is_exact = common.kind == "f" and "f" not in x.dtype.kind + y.dtype.kind
+    return made if is_exact else made.astype(common, copy=False)  # integers stay what they are
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:

@@ -271,13 +271,19 @@ def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Tensor:
     """The elements moved along axes, those that fall off the end put at the start."""
     tensor = asarray(x)
     if axis is None:
-        shifts = views.shape_of("roll", (shift,), low=-(2**63))
-        return roll(tensor.reshape(-1), sum(shifts), axis=0).reshape(tensor.shape)
+        total = sum(_shifts(shift))
+        return roll(tensor.reshape(-1), total, axis=0).reshape(tensor.shape)
     given_axes = axis if isinstance(axis, Sequence) else (axis,)
     axes = tuple(views.axis_of("roll", a, tensor.ndim) for a in given_axes)
-    given = np.broadcast_to(np.asarray(shift), (len(axes),)).tolist()
+    shifts = _shifts(shift)
+    if 1 not in (len(axes), len(shifts)) and len(axes) != len(shifts):
+        raise InvalidDescError(
+            f"roll: {len(shifts)} shifts are given for {len(axes)} axes; there must be as many"
+        )
+    count = max(len(axes), len(shifts))
     made = tensor
-    for place, steps in zip(axes, given, strict=True):
+    for n in range(count):
+        place, steps = axes[n % len(axes)], shifts[n % len(shifts)]
         size = made.shape[place]
         cut = -steps % size if size else 0
         if cut:
@@ -285,6 +291,14 @@ def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Tensor:
             parts = [made[(*whole, slice(cut, None))], made[(*whole, slice(cut))]]
             made = concat(parts, axis=place)
     return made if made is not tensor else tensor.copy()
+
+
+def _shifts(shift: Any) -> list[int]:
+    """Shifts, one or several, as integers."""
+    given = np.atleast_1d(np.asarray(shift))
+    if given.dtype.kind not in "iu" or given.ndim > 1:
+        raise InvalidTypeError(f"roll: shift is {shown(shift)}; it must be integers")
+    return [int(n) for n in given.tolist()]
 
 
 def diff(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, signature
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,13 @@ from dmlgpu.array.functions import FUNCTIONS
 from dmlgpu.array.promotion import promoted
 from dmlgpu.desc import views
 from dmlgpu.device import Device
-from dmlgpu.errors import AxisError, InvalidIndexError, InvalidTypeError, UnsupportedError
+from dmlgpu.errors import (
+    AxisError,
+    InvalidDescError,
+    InvalidIndexError,
+    InvalidTypeError,
+    UnsupportedError,
+)
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import creation, indexing, manipulation, sorting, statistics, types
 from dmlgpu.numpy.composed import COMPOSED
@@ -236,10 +243,17 @@ def _column_stack(tup: Sequence[Any]) -> Tensor:
     return manipulation.concat(wide, axis=1)
 
 
+def _size(a: Tensor, axis: Any = None) -> int:
+    axes = range(a.ndim) if axis is None else views.axes_of("size", axis, a.ndim)
+    return prod(a.shape[d] for d in axes)
+
+
 def _split_along(axis: int) -> Callable[..., list[Tensor]]:
     """`vsplit`, `hsplit` and `dsplit`."""
 
     def function(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+        if ary.ndim < (2, 1, 3)[axis]:
+            raise InvalidDescError(f"np.{'vhd'[axis]}split: the array has {ary.ndim} dimensions")
         flat = axis == 1 and ary.ndim == 1
         return manipulation.split(ary, indices_or_sections, axis=0 if flat else axis)
 
@@ -464,7 +478,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "rollaxis": _rollaxis,
     "searchsorted": _named("a v side sorter", sorting.searchsorted),
     "shape": lambda a: a.shape,
-    "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    "size": _size,
     "sort": _sorted(sorting.sort),
     "split": _named("ary indices_or_sections axis", manipulation.split),
     "stack": _named("arrays axis", manipulation.stack),

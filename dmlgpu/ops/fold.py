@@ -27,6 +27,7 @@ ARRAYS = ("window_sizes", "strides", "dilations", "start_padding", "end_padding"
 MOST = 6  # spatial dimensions
 # Terms of a sum that are loaded before they are added; in a loop each would be waited for.
 WRITTEN = 9
+IN_LOOPS = 4  # of those, where there are more than that: SwiftShader compiles nine for minutes
 
 
 class Windows(Description):
@@ -386,7 +387,8 @@ def _added_up(d: FoldDesc) -> ElementWise:
             f"let at{i} = w{i} * p_w_step{i} + b{i} * p_b_step{i};"
         )
     terms = [-(-n // e) for n, e in zip(d.window_sizes, every, strict=True)]
-    looped = next(i for i in range(count + 1) if prod(terms[i:]) <= WRITTEN or i == count)
+    most = WRITTEN if prod(terms) <= WRITTEN else IN_LOOPS
+    looped = next(i for i in range(count + 1) if prod(terms[i:]) <= most or i == count)
     for i in range(looped):
         lines.append(f"for (var j{i} = 0u; j{i} < {terms[i]}u; j{i}++) {{")
     written = list(product(*(range(n) for n in terms[looped:])))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.errors import UnsupportedError
 from dmlgpu.plan import accumulators, meeting
 from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import LOOKS, Adapter, Dispatch, Plan, Value, eight
@@ -86,6 +87,11 @@ class Reduction:
         """
         acc = self.accumulator
         elements = prod(self.layout.sizes[a] for a in self.axes)
+        if elements >= 1 << 32:
+            raise UnsupportedError(
+                f"{elements} elements cannot be reduced to one result: there must be fewer than "
+                "2^32"
+            )
         if elements == 1 and not (into or acc.declarations):
             return self._element_wise().plan(adapter)
         between = None if into or adapter.is_cpu else self._between(adapter)
