@@ -198,6 +198,8 @@ class Conversions:
         return str(self)
 
     def __contains__(self: Any, value: Any) -> bool:
+        if value is None or isinstance(value, str):
+            return False
         return bool(self.device.elementwise("equal", self, value).any())
 
     def __len__(self: Any) -> int:

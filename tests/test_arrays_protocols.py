@@ -178,6 +178,13 @@ def test_shifts_and_axes_are_broadcast(x: dml.Tensor) -> None:
     assert (np.size(x, (0, 1)), np.size(x, 1)) == (6, 3)
 
 
+def test_what_no_element_is(x: dml.Tensor) -> None:
+    assert 2 in x
+    assert None not in x
+    assert "a" not in x
+    assert np.conjugate(x > 2).tolist() == (x > 2).tolist()
+
+
 def test_bounds_beyond_the_type(device: dml.Device) -> None:
     u = device.tensor(np.array([1, 200], np.uint8))
     assert np.clip(u, -1, 300).tolist() == [1, 200]

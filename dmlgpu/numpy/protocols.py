@@ -96,6 +96,8 @@ def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[s
         float(x) if isinstance(x, np.ndarray) and not x.ndim and x.dtype == np.float64 else x
         for x in inputs
     ]
+    if ufunc.__name__ == "conjugate" and method == "__call__" and out is None and not options:
+        return creation.asarray(inputs[0]).copy()  # of bool too, which has no `positive`
     if name == "vecdot" and method == "__call__" and out is None and not options:
         return statistics.vecdot(*inputs, axis=named.get("axis", -1))
     if method == "reduce" and name in REDUCTIONS and out is None:
