@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlgpu.plan import scan
+from dmlgpu.plan.scan import planner as scan
 from dmlgpu.wgsl import assembly, params, source
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,11 +12,11 @@ from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.plan.dispatch import Copy, Dispatch, eight
 from dmlgpu.plan.loops import Dim
-from dmlgpu.plan.move import COPY_BYTES as BYTES
-from dmlgpu.plan.move import COPY_RUNS as RUNS
-from dmlgpu.plan.move import LONG_ROW
+from dmlgpu.plan.move.planner import COPY_BYTES as BYTES
+from dmlgpu.plan.move.planner import COPY_RUNS as RUNS
+from dmlgpu.plan.move.planner import LONG_ROW
+from dmlgpu.plan.move.tile import tile_of
 from dmlgpu.plan.rows import divisors
-from dmlgpu.plan.tile import tile_of
 from dmlgpu.wgsl.source import expanded
 
 SOFTWARE = ADAPTERS["software"]

@@ -23,10 +23,10 @@ from dmlgpu import TensorDesc
 from dmlgpu import device as device_module
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import move
 from dmlgpu.plan.loops import widen
-from dmlgpu.plan.move import COPY_BYTES as BYTES
-from dmlgpu.plan.move import RUN
+from dmlgpu.plan.move import planner as move
+from dmlgpu.plan.move.planner import COPY_BYTES as BYTES
+from dmlgpu.plan.move.planner import RUN
 
 BY_ELEMENT = ("sparse", "dense", "dense in runs")
 PACKED = ("packed", "packed in 32 bits")  # with 64-bit integers in shaders, and without

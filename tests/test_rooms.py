@@ -17,11 +17,14 @@ LINTER: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encod
     "tool"
 ]["importlinter"]
 CONTRACTS = {contract["name"]: contract for contract in LINTER["contracts"]}
-(LAYERS,) = [contract["layers"] for contract in LINTER["contracts"] if contract["type"] == "layers"]
+LAYERS, PLANNERS = (
+    contract["layers"] for contract in LINTER["contracts"] if contract["type"] == "layers"
+)
 ROOMS = {path.stem for path in (ROOT / "dmlgpu").glob("*.py") if path.stem[0] != "_"} | {
     path.parent.name for path in (ROOT / "dmlgpu").glob("*/__init__.py")
 }
 ROWS = dict(re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", PAGE, re.M))
+ROWS_OF_PLAN = re.findall(r"^\| `(\w+)` \| [^|]* \|$", PAGE, re.M)
 
 
 def level(room: str) -> int:
@@ -34,6 +37,10 @@ def test_the_page_lists_every_room_from_the_ground_up() -> None:
     assert set(ROWS) == ROOMS == {room for layer in LAYERS for room in layer.split(" | ")}
     levels = [level(room) for room in ROWS]
     assert levels == sorted(levels)
+
+
+def test_the_page_lists_every_planner_from_the_ground_up() -> None:
+    assert ROWS_OF_PLAN == [m for layer in reversed(PLANNERS) for m in layer.split(" | ")]
 
 
 @pytest.mark.parametrize("room", sorted(ROOMS))

@@ -18,7 +18,8 @@ from support.plans import ADAPTERS
 import dmlgpu as dml
 from dmlgpu.measure.timing import Pace
 from dmlgpu.ops import BY_NAME, operator_of
-from dmlgpu.plan import move, scan
+from dmlgpu.plan.move import planner as move
+from dmlgpu.plan.scan import planner as scan
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))  # the benchmarks are not installed
 data: Any = import_module("benchmarks.data")

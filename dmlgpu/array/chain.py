@@ -18,10 +18,10 @@ from dmlgpu.desc.cached import cached_property
 from dmlgpu.desc.catalogue import Entry
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.desc.views import broadcast, packed
-from dmlgpu.plan.accumulators import average
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Operator, Work
 from dmlgpu.plan.reduce import InTurn, Reduction
+from dmlgpu.plan.reduce.accumulators import average
 from dmlgpu.plan.values import Expression, Operand, Parameter, class_of, of_class
 
 OUTPUT = "output"

@@ -16,8 +16,8 @@ from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.move.packed import Gather
 from dmlgpu.plan.nonzero import FLAGS, SUMS, Compress, Coordinates, Find, sums_of, words_of
-from dmlgpu.plan.packed import Gather
 from dmlgpu.plan.scatter import Scatter, table_of
 
 

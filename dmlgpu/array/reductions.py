@@ -11,8 +11,8 @@ from dmlgpu.array.promotion import BOOL, FLOAT32, INT32, DType, check_computes, 
 from dmlgpu.desc import views
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.plan import accumulators
-from dmlgpu.plan.accumulators import Accumulator
+from dmlgpu.plan.reduce import accumulators
+from dmlgpu.plan.reduce.accumulators import Accumulator
 
 NAN = float("nan")
 SPREADS = ("var", "std")  # squared deviations from averages, which are found first

@@ -23,8 +23,8 @@ from dmlgpu.ops.cumulative import CumulativeProductDesc, CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc, GatherNdDesc
 from dmlgpu.ops.slice import Slice1Desc, SliceDesc
 from dmlgpu.plan.dispatch import Plan
+from dmlgpu.plan.move.packed import READ_AGAIN
 from dmlgpu.plan.operator import Operator
-from dmlgpu.plan.packed import READ_AGAIN
 
 Array = npt.NDArray[Any]
 

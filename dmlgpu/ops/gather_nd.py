@@ -16,8 +16,8 @@ from dmlgpu.ops.movement import check_sizes
 from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.move.packed import Gather
 from dmlgpu.plan.operator import Given, Operator
-from dmlgpu.plan.packed import Gather
 
 __all__ = ["GatherNd1Desc", "GatherNdDesc"]
 

@@ -19,8 +19,8 @@ from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.mapped import coordinate
+from dmlgpu.plan.move.packed import Gather
 from dmlgpu.plan.operator import Given, Operator
-from dmlgpu.plan.packed import Gather
 from dmlgpu.plan.values import RAW, Expression, Operand, Parameter
 
 

@@ -13,7 +13,9 @@ from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.enumerations import AxisDirection, ReduceFunction
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.plan.accumulators import (
+from dmlgpu.plan.operator import Given, Operator
+from dmlgpu.plan.reduce import Reduction
+from dmlgpu.plan.reduce.accumulators import (
     Accumulator,
     average,
     extreme,
@@ -22,8 +24,6 @@ from dmlgpu.plan.accumulators import (
     product,
     total,
 )
-from dmlgpu.plan.operator import Given, Operator
-from dmlgpu.plan.reduce import Reduction
 
 __all__ = ["ArgmaxDesc", "ArgminDesc", "ReduceDesc"]
 

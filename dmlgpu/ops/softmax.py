@@ -13,10 +13,10 @@ from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.elements import halved, like_first
 from dmlgpu.ops.reduction import check_axes
-from dmlgpu.plan.accumulators import log_sum_exp, place_of_extreme, plain
-from dmlgpu.plan.normalize import ByLine
 from dmlgpu.plan.operator import Given, Operator
-from dmlgpu.plan.phases import Phase
+from dmlgpu.plan.reduce.accumulators import log_sum_exp, place_of_extreme, plain
+from dmlgpu.plan.reduce.normalize import ByLine
+from dmlgpu.plan.reduce.phases import Phase
 
 
 class _Last(Description):

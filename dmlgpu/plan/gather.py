@@ -10,7 +10,7 @@ from __future__ import annotations
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Plan
 from dmlgpu.plan.elementwise import ElementWise
-from dmlgpu.plan.lookups import Line
+from dmlgpu.plan.elementwise.lookups import Line
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import Layout, Move
 from dmlgpu.plan.values import RAW, Expression, Operand, Parameter

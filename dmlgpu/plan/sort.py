@@ -23,7 +23,7 @@ from dmlgpu.errors import UnsupportedError
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.loops import Dim, count, fold
-from dmlgpu.plan.packed import Gather
+from dmlgpu.plan.move.packed import Gather
 from dmlgpu.plan.parts import in_turn
 from dmlgpu.plan.scan import plan_counts
 from dmlgpu.plan.traffic import all_read, bytes_written

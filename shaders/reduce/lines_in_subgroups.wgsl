@@ -1,5 +1,5 @@
 // Reductions as in lines.wgsl, by invocations that are numbered by their subgroups, so that those side
-// by side can shuffle. `reduce_segment` is written by dmlgpu/plan/reduce_code.py.
+// by side can shuffle. `reduce_segment` is written by dmlgpu/plan/reduce/code.py.
 #import scan/invocation_in_subgroup
 override WG_SIZE: u32 = 256;
 

@@ -1,6 +1,6 @@
 // Work on lines that a workgroup keeps in registers: some invocations to a line, each with a few units
 // of it. Every element is read once and written once. `make_lines` is written by
-// dmlgpu/plan/whole_lines.py, or short_lines.py where an invocation has some lines by itself.
+// dmlgpu/plan/reduce/whole_lines.py, or short_lines.py where an invocation has some lines by itself.
 #import scan/invocation
 override WG_SIZE: u32 = 256;
 

@@ -10,9 +10,9 @@ from support.layouts import as_gpu, run
 
 import dmlgpu as dml
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import short_lines
 from dmlgpu.plan.dispatch import Adapter
-from dmlgpu.plan.whole_lines import Division
+from dmlgpu.plan.reduce import short_lines
+from dmlgpu.plan.reduce.whole_lines import Division
 
 LINE = dml.TensorDesc(dml.DataType.FLOAT32, (1, 1, 1, 3))
 L = dml.FeatureLevel

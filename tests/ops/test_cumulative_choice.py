@@ -12,10 +12,10 @@ from support.plans import ADAPTERS, descriptions, every_plan, plan, running
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
-from dmlgpu.plan import scan
 from dmlgpu.plan.dispatch import Adapter, Plan
-from dmlgpu.plan.lines import Scan
 from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.scan import planner as scan
+from dmlgpu.plan.scan.lines import Scan
 from dmlgpu.runtime.reach import grid
 
 

@@ -23,9 +23,9 @@ import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import scan
 from dmlgpu.plan.dispatch import LOOKS
-from dmlgpu.plan.lines import Scan, columns_of, is_run
+from dmlgpu.plan.scan import planner as scan
+from dmlgpu.plan.scan.lines import Scan, columns_of, is_run
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 TYPES = ("float32", "float16", "uint16", "int32", "uint64")  # one for each way to calculate

@@ -16,9 +16,10 @@ from support.plans import ADAPTERS, running
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import box_code, boxes, scan
 from dmlgpu.plan.dispatch import Adapter, Plan
-from dmlgpu.plan.lines import Scan
+from dmlgpu.plan.scan import box_code, boxes
+from dmlgpu.plan.scan import planner as scan
+from dmlgpu.plan.scan.lines import Scan
 from dmlgpu.wgsl.assembly import binds
 
 GPU = Adapter(subgroup_min=32, subgroup_max=32, forward_progress=True, max_binding=1 << 31)

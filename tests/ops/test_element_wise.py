@@ -13,8 +13,9 @@ from support.layouts import as_gpu, same_bits
 
 import dmlgpu as dml
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import across, elementwise
 from dmlgpu.plan.dispatch import BANKS, Adapter
+from dmlgpu.plan.elementwise import across
+from dmlgpu.plan.elementwise import planner as elementwise
 from dmlgpu.plan.values import Loop, Operand
 
 pytestmark = pytest.mark.gpu

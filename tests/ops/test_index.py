@@ -15,8 +15,9 @@ from support.plans import ADAPTERS, one
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops.scatter import work_scatter
-from dmlgpu.plan import elementwise, packed
 from dmlgpu.plan import gather as gathers
+from dmlgpu.plan.elementwise import planner as elementwise
+from dmlgpu.plan.move import packed
 
 Invalid = dml.InvalidDescError
 TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)

@@ -16,8 +16,9 @@ import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.desc.tensor import packed_strides
-from dmlgpu.plan import move, packed
 from dmlgpu.plan.dispatch import eight
+from dmlgpu.plan.move import packed
+from dmlgpu.plan.move import planner as move
 
 TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)
 Rng = np.random.Generator

@@ -19,8 +19,9 @@ from dmlgpu import DataType as T
 from dmlgpu import ReduceFunction as F
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import accumulators, division, reduce
 from dmlgpu.plan.dispatch import LOOKS, Adapter
+from dmlgpu.plan.reduce import accumulators, division
+from dmlgpu.plan.reduce import planner as reduce
 from dmlgpu.runtime import forward_progress
 
 GPU = Adapter(

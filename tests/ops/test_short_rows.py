@@ -14,8 +14,8 @@ from support.plans import ADAPTERS, plan
 import dmlgpu as dml
 import dmlgpu.numpy as dnp
 from dmlgpu import DataType as T
-from dmlgpu.plan import short_rows
 from dmlgpu.plan.dispatch import BANKS, Adapter, Plan
+from dmlgpu.plan.elementwise import short_rows
 from dmlgpu.plan.values import Loop, Operand
 
 # Rows of any length, runs that end within a group and others, a last run that is not full, and

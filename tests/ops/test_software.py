@@ -11,9 +11,10 @@ import pytest
 
 import dmlgpu as dml
 import dmlgpu.numpy as dnp
-from dmlgpu.plan import division, spans
 from dmlgpu.plan.dispatch import VECTOR
-from dmlgpu.plan.spans import Spans, is_brief
+from dmlgpu.plan.elementwise import spans
+from dmlgpu.plan.elementwise.spans import Spans, is_brief
+from dmlgpu.plan.reduce import division
 from dmlgpu.plan.values import Expression, Loop
 from dmlgpu.wgsl.assembly import Access, assemble
 

@@ -16,8 +16,9 @@ import dmlgpu as dml
 import dmlgpu.numpy as dnp
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
-from dmlgpu.plan import elementwise, framed
-from dmlgpu.plan.move import LONG_ROW
+from dmlgpu.plan import framed
+from dmlgpu.plan.elementwise import planner as elementwise
+from dmlgpu.plan.move.planner import LONG_ROW
 
 SOFTWARE = ADAPTERS["software"]
 TYPES = [T.UINT8, T.FLOAT16, T.INT32, T.FLOAT64]

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgpu.desc.tensor import DataType
-from dmlgpu.plan import meeting
-from dmlgpu.plan.accumulators import NEAR, Accumulator, paired, tree
 from dmlgpu.plan.dispatch import VECTOR, of_eight
-from dmlgpu.plan.division import FIRST, LAYOUT, PLACE, Shape
+from dmlgpu.plan.reduce import meeting
+from dmlgpu.plan.reduce.accumulators import NEAR, Accumulator, paired, tree
+from dmlgpu.plan.reduce.division import FIRST, LAYOUT, PLACE, Shape
 from dmlgpu.plan.rows import DIVISION
 from dmlgpu.plan.values import (
     Expression,

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgpu.desc.tensor import DataType
-from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value
+from dmlgpu.plan.reduce.accumulators import Accumulator
 from dmlgpu.plan.values import UNIT_BITS, element_bits, float_slots, param_lines, words_of
 
 

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.plan import box_code, boxes
 from dmlgpu.plan.dispatch import LOOKS, Adapter, Dispatch, Plan, Value
-from dmlgpu.plan.lines import (
+from dmlgpu.plan.loops import Dim, count, fold
+from dmlgpu.plan.move import Move
+from dmlgpu.plan.parts import in_turn, joined, part_of, room_in, split
+from dmlgpu.plan.scan import box_code, boxes
+from dmlgpu.plan.scan.lines import (
     FRAMES,
     PIECES,
     Columns,
@@ -26,10 +29,7 @@ from dmlgpu.plan.lines import (
     walks,
     within,
 )
-from dmlgpu.plan.loops import Dim, count, fold
-from dmlgpu.plan.move import Move
-from dmlgpu.plan.parts import in_turn, joined, part_of, room_in, split
-from dmlgpu.plan.run_groups import Group, run_group
+from dmlgpu.plan.scan.run_groups import Group, run_group
 from dmlgpu.plan.traffic import all_read, bytes_written
 
 # Numbers that the shaders share, or that drivers and devices set.

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import re
 
-from dmlgpu.plan.accumulators import Accumulator, paired, tree
 from dmlgpu.plan.dispatch import LOOKS
-from dmlgpu.plan.division import Shape
+from dmlgpu.plan.reduce.accumulators import Accumulator, paired, tree
+from dmlgpu.plan.reduce.division import Shape
 
 PARTIALS = "partials"  # the shared memory: a count for each block of lines, then the words
 # Words that one workgroup reads, about one for each clock; more are joined by a pass of their own,

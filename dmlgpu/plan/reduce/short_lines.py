@@ -11,7 +11,7 @@ from math import lcm
 
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value
-from dmlgpu.plan.phases import Phase, decoded, dispatched, encoded
+from dmlgpu.plan.reduce.phases import Phase, decoded, dispatched, encoded
 from dmlgpu.plan.values import UNIT_BITS, renamed
 
 FEW_UNITS = 2  # of an invocation, up to which workgroups have twice as many

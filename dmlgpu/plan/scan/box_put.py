@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from dmlgpu.plan.box_text import Spots, all_of, either, in_run, sum_of, when
-from dmlgpu.plan.boxes import Boxes
 from dmlgpu.plan.dispatch import of_eight
+from dmlgpu.plan.scan.box_text import Spots, all_of, either, in_run, sum_of, when
+from dmlgpu.plan.scan.boxes import Boxes
 
 
 @dataclass(frozen=True, slots=True)

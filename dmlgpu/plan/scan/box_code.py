@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from dmlgpu.plan import box_halves
-from dmlgpu.plan.box_put import keep, put_out
-from dmlgpu.plan.box_text import Lines, Spots, join_parts_code, read, sum_of, when
-from dmlgpu.plan.boxes import WG_SIZE, Boxes, held_steps, reach_of
 from dmlgpu.plan.dispatch import BANKS, Dispatch, Value, eight, of_eight
-from dmlgpu.plan.lines import arithmetic, fold_params
 from dmlgpu.plan.loops import order_of
+from dmlgpu.plan.scan import box_halves
+from dmlgpu.plan.scan.box_put import keep, put_out
+from dmlgpu.plan.scan.box_text import Lines, Spots, join_parts_code, read, sum_of, when
+from dmlgpu.plan.scan.boxes import WG_SIZE, Boxes, held_steps, reach_of
+from dmlgpu.plan.scan.lines import arithmetic, fold_params
 
 NEAR = 16  # boxes along a loop, from one to the last of which little time passes
 

@@ -18,8 +18,8 @@ from math import prod
 
 from dmlgpu.desc.cached import cached_property
 from dmlgpu.plan.dispatch import BANKS
-from dmlgpu.plan.lines import Scan, columns_of
 from dmlgpu.plan.loops import Dim, order_of
+from dmlgpu.plan.scan.lines import Scan, columns_of
 from dmlgpu.plan.traffic import SECTOR
 
 # Numbers that the shader shares, or that devices set.

@@ -14,7 +14,7 @@ from math import gcd
 
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan.dispatch import Adapter
-from dmlgpu.plan.phases import Phase, decoded, encoded
+from dmlgpu.plan.reduce.phases import Phase, decoded, encoded
 from dmlgpu.plan.values import UNIT_BITS, places, renamed
 
 WG_SIZE = 256

@@ -17,16 +17,16 @@ from math import prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import UnsupportedError
-from dmlgpu.plan import accumulators, meeting
-from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import LOOKS, Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.plan.division import Shape, shape_of
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.elementwise.spans import MOST_TEXT
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import in_turn, joined
-from dmlgpu.plan.reduce_code import Kernel
+from dmlgpu.plan.reduce import accumulators, meeting
+from dmlgpu.plan.reduce.accumulators import Accumulator
+from dmlgpu.plan.reduce.code import Kernel
+from dmlgpu.plan.reduce.division import Shape, shape_of
 from dmlgpu.plan.rows import divisors
-from dmlgpu.plan.spans import MOST_TEXT
 from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import (
     Expression,

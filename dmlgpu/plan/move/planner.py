@@ -14,12 +14,12 @@ from math import prod
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Copy, Dispatch, Plan, Value, eight
 from dmlgpu.plan.loops import Dim, closed, count, extent, fold, is_nested, order_of, resized, widen
-from dmlgpu.plan.packed import INDICES, READ_AGAIN, Gather, Repeats
-from dmlgpu.plan.packed import dispatch as packed
+from dmlgpu.plan.move.packed import INDICES, READ_AGAIN, Gather, Repeats
+from dmlgpu.plan.move.packed import dispatch as packed
+from dmlgpu.plan.move.tile import tile_of
+from dmlgpu.plan.move.tile_code import dispatch as tiled
 from dmlgpu.plan.parts import Part, Walk, in_turn, joined, split
 from dmlgpu.plan.rows import DIVISION, divisors
-from dmlgpu.plan.tile import tile_of
-from dmlgpu.plan.tile_code import dispatch as tiled
 from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written, room_of
 from dmlgpu.plan.values import UNIT_BITS
 

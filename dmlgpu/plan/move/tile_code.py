@@ -11,9 +11,9 @@ from itertools import pairwise, product
 from math import prod
 
 from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight, funnel, of_eight
-from dmlgpu.plan.packed import put_together
+from dmlgpu.plan.move.packed import put_together
+from dmlgpu.plan.move.tile import EDGE, Tile
 from dmlgpu.plan.rows import DIVISION, divisors, quotient
-from dmlgpu.plan.tile import EDGE, Tile
 from dmlgpu.plan.values import param_lines
 
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
-from dmlgpu.plan import short_lines
-from dmlgpu.plan.accumulators import Accumulator
 from dmlgpu.plan.dispatch import Adapter, Plan, Value, eight
 from dmlgpu.plan.elementwise import ElementWise
-from dmlgpu.plan.phases import Phase, dispatched
-from dmlgpu.plan.reduce import Reduction
+from dmlgpu.plan.reduce import short_lines
+from dmlgpu.plan.reduce.accumulators import Accumulator
+from dmlgpu.plan.reduce.phases import Phase, dispatched
+from dmlgpu.plan.reduce.planner import Reduction
+from dmlgpu.plan.reduce.whole_lines import WG_SIZE, Division, WholeLines
 from dmlgpu.plan.values import UNIT_BITS, Expression, Loop, Operand, folded
-from dmlgpu.plan.whole_lines import WG_SIZE, Division, WholeLines
 
 STATISTICS = "statistics"  # the memory that holds the numbers of each line
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
-from dmlgpu.plan import across, short_rows
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
-from dmlgpu.plan.lookups import Line, by_lines, held, lookup, near
+from dmlgpu.plan.elementwise import across, short_rows
+from dmlgpu.plan.elementwise.lookups import Line, by_lines, held, lookup, near
+from dmlgpu.plan.elementwise.spans import Spans, converting, is_brief
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import SMALLER, Move
 from dmlgpu.plan.parts import Walk, in_turn, joined, split
 from dmlgpu.plan.rows import DIVISION, divisors
-from dmlgpu.plan.spans import Spans, converting, is_brief
 from dmlgpu.plan.traffic import all_read, bytes_written, room_of
 from dmlgpu.plan.values import (
     UNIT_BITS,

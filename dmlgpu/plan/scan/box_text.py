@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
-from dmlgpu.plan.boxes import Boxes, Order
 from dmlgpu.plan.dispatch import funnel, of_eight
+from dmlgpu.plan.scan.boxes import Boxes, Order
 
 PARTS_TOGETHER = 16  # parts of a line that are added up before others are
 

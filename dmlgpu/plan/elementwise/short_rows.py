@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd, lcm, prod
 
-from dmlgpu.plan import across
 from dmlgpu.plan.dispatch import BANKS, Adapter, funnel, of_eight
+from dmlgpu.plan.elementwise import across
 from dmlgpu.plan.rows import quotient
 from dmlgpu.plan.traffic import SECTOR
 from dmlgpu.plan.values import Loop, Operand, Reading, element_at, places
