@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlgpu.plan.scan import planner as scan
+from dmlgpu.plan.scan import choice
 from dmlgpu.wgsl import assembly, params, source
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,9 +63,9 @@ def test_every_directive_is_one_that_assembly_knows(path: Path) -> None:
 @pytest.mark.parametrize(
     ("shader", "name", "value"),
     [
-        ("scan/groups", "ROUNDS", scan.ROUNDS),
-        ("scan/tile_sum", "ROUNDS", scan.ROUNDS),
-        ("scan/publish", "COUNT_BITS", scan.TICKETS.bit_length()),
+        ("scan/groups", "ROUNDS", choice.ROUNDS),
+        ("scan/tile_sum", "ROUNDS", choice.ROUNDS),
+        ("scan/publish", "COUNT_BITS", choice.TICKETS.bit_length()),
     ],
 )
 def test_plans_and_shaders_agree_on_a_constant(shader: str, name: str, value: int) -> None:
@@ -78,13 +78,13 @@ def test_plans_and_shaders_agree_on_a_constant(shader: str, name: str, value: in
 def test_tiles_have_no_more_steps_than_are_written_out() -> None:
     text = (SHADERS / "scan/columns_chain.wgsl").read_text(encoding="utf-8")
     repeats = {int(n) for n in re.findall(r"#repeat (\d+): ", text)}
-    assert repeats == {max(steps for _, steps in scan.TILE_SHAPES.values())}
+    assert repeats == {max(steps for _, steps in choice.TILE_SHAPES.values())}
 
 
 def test_columns_have_as_many_batches_and_steps_as_are_written_out() -> None:
     text = (SHADERS / "scan/columns.wgsl").read_text(encoding="utf-8")
     repeats = re.findall(r"#repeat (\d+): if \(BATCH > \$u\)", text)
-    assert repeats == [str(2 * scan.COLUMNS_BATCH)] * scan.BATCHES
+    assert repeats == [str(2 * choice.COLUMNS_BATCH)] * choice.BATCHES
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -12,9 +12,9 @@ from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.plan.dispatch import Copy, Dispatch, eight
 from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.move.layout import LONG_ROW
 from dmlgpu.plan.move.planner import COPY_BYTES as BYTES
 from dmlgpu.plan.move.planner import COPY_RUNS as RUNS
-from dmlgpu.plan.move.planner import LONG_ROW
 from dmlgpu.plan.move.tile import tile_of
 from dmlgpu.plan.rows import divisors
 from dmlgpu.wgsl.source import expanded

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import oracle
-from support.plans import copy, rows
+from support.plans import copy, retune, rows
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -23,10 +23,10 @@ from dmlgpu import TensorDesc
 from dmlgpu import device as device_module
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.ops import operator_of
+from dmlgpu.plan import move
 from dmlgpu.plan.loops import widen
-from dmlgpu.plan.move import planner as move
+from dmlgpu.plan.move.kernels import RUN
 from dmlgpu.plan.move.planner import COPY_BYTES as BYTES
-from dmlgpu.plan.move.planner import RUN
 
 BY_ELEMENT = ("sparse", "dense", "dense in runs")
 PACKED = ("packed", "packed in 32 bits")  # with 64-bit integers in shaders, and without
@@ -155,17 +155,21 @@ class Forced:
         if group == "32 bits":
             facts = replace(facts, wide_integers=False)
         self.patch.setattr(self.device.context, "facts", facts)
-        self.patch.setattr(move, "COPY_BYTES", 1 if way == "copies" else 1 << 40)
-        self.patch.setattr(move, "SPARSE_FACTOR", 1 << 20)
-        self.patch.setattr(move, "run_units", lambda units: RUN if group == "runs" else 1)
+        retune(
+            self.patch,
+            move,
+            COPY_BYTES=1 if way == "copies" else 1 << 40,
+            SPARSE_FACTOR=1 << 20,
+            run_units=lambda units: RUN if group == "runs" else 1,
+        )
         if way != "copies":
-            self.patch.setattr(move, "choose", lambda layout: kernel)
-        self.patch.setattr(move, "CPU_SHARES", 2 if group == "runs" else 2048)
+            retune(self.patch, move, choose=lambda layout: kernel)
+        retune(self.patch, move, CPU_SHARES=2 if group == "runs" else 2048)
         by_element = kernel in ("dense", "words", "tile") and group != "units"
         if by_element or group == "elements" or way in PACKED:
-            self.patch.setattr(move, "widen", lambda *given, most: widen(*given, most=0))
+            retune(self.patch, move, widen=lambda *given, most: widen(*given, most=0))
         if kernel == "sparse":
-            self.patch.setattr(move, "is_nested", lambda dims: False)
+            retune(self.patch, move, is_nested=lambda dims: False)
         op = CompiledOperator(self.device, operator_of(desc), desc)
         (dispatch,) = op.plan.dispatches
         assert bool(op.plan.copies) == (way == "copies")

@@ -40,7 +40,7 @@ def test_the_page_lists_every_room_from_the_ground_up() -> None:
 
 
 def test_the_page_lists_every_planner_from_the_ground_up() -> None:
-    assert ROWS_OF_PLAN == [m for layer in reversed(PLANNERS) for m in layer.split(" | ")]
+    assert [m for layer in reversed(PLANNERS) for m in layer.split(" | ")] == ROWS_OF_PLAN
 
 
 @pytest.mark.parametrize("room", sorted(ROOMS))

@@ -18,8 +18,8 @@ from support.plans import ADAPTERS
 import dmlgpu as dml
 from dmlgpu.measure.timing import Pace
 from dmlgpu.ops import BY_NAME, operator_of
-from dmlgpu.plan.move import planner as move
-from dmlgpu.plan.scan import planner as scan
+from dmlgpu.plan.move import layout
+from dmlgpu.plan.scan import choice
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))  # the benchmarks are not installed
 data: Any = import_module("benchmarks.data")
@@ -75,9 +75,10 @@ def test_choices_of_kernels_name_rows() -> None:
     names = "|".join(re.escape(w.name) for w in WORKLOADS)
     types = "|".join(sorted({dtype for w in WORKLOADS for dtype in w.dtypes}))
     row = re.compile(rf"({names}) ({types}) ({'|'.join(workload.SIZES)})[,:]")
-    for _, kernel, why in (*move.CHOICES, *scan.CHOICES):
+    for _, kernel, why in (*layout.CHOICES, *choice.CHOICES):
         assert kernel in PLAIN or row.match(why), why
-    for module in Path(move.__file__).parent.glob("*.py"):  # choices of two, beside the condition
+    plans = Path(layout.__file__).parent.parent
+    for module in plans.rglob("*.py"):  # choices of two, beside the condition
         for why in re.findall(r"# Row: (.*)", module.read_text(encoding="utf-8")):
             assert row.match(why), why
 

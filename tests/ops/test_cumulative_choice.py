@@ -14,8 +14,9 @@ import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.plan.dispatch import Adapter, Plan
 from dmlgpu.plan.loops import Dim
-from dmlgpu.plan.scan import planner as scan
+from dmlgpu.plan.scan import choice
 from dmlgpu.plan.scan.lines import Scan
+from dmlgpu.plan.scan.planner import _plan, plan_scan
 from dmlgpu.runtime.reach import grid
 
 
@@ -75,14 +76,14 @@ CPU = Adapter(is_cpu=True, subgroup_min=8, subgroup_max=8)
     ],
 )
 def test_a_gpu_chooses(shape: tuple[int, ...], axis: int, kernel: str) -> None:
-    assert scan.choose(problem(shape, axis), GPU) == kernel
+    assert choice.choose(problem(shape, axis), GPU) == kernel
 
 
 @pytest.mark.parametrize(("size", "kernel"), [(1024, "rows"), (1025, "groups")])
 def test_a_gpu_chooses_for_lines_with_gaps(size: int, kernel: str) -> None:
     """Two rounds of four units for each lane of a subgroup."""
     with_gaps = replace(problem((5000, size), 1), lines=(Dim(5000, 2048, 2048),))
-    assert scan.choose(with_gaps, GPU) == kernel
+    assert choice.choose(with_gaps, GPU) == kernel
 
 
 @pytest.mark.parametrize(
@@ -101,12 +102,12 @@ def test_a_gpu_chooses_for_lines_with_gaps(size: int, kernel: str) -> None:
 def test_workgroups_have_lines_that_fill_them(
     data_type: T, size: int, invocations: int, lines: int
 ) -> None:
-    (dispatch,) = scan.plan_scan(problem((90_000, size), 1, data_type), GPU, 1 << 28).dispatches
+    (dispatch,) = plan_scan(problem((90_000, size), 1, data_type), GPU, 1 << 28).dispatches
     assert dispatch.constants["WG_SIZE"] == invocations
     assert dispatch.params["group_lines"] == lines
     assert dispatch.workgroups == -(-90_000 // lines)
     wide = replace(GPU, subgroup_max=64)
-    (dispatch,) = scan.plan_scan(problem((90_000, size), 1, data_type), wide, 1 << 28).dispatches
+    (dispatch,) = plan_scan(problem((90_000, size), 1, data_type), wide, 1 << 28).dispatches
     assert dispatch.constants["WG_SIZE"] % 64 == 0
 
 
@@ -126,7 +127,7 @@ def test_workgroups_have_lines_that_fill_them(
 def test_columns_are_read_in_the_largest_pieces_that_rows_are_whole_numbers_of(
     data_type: T, across: int, kernel: str
 ) -> None:
-    made = scan.plan_scan(problem((100, across), 0, data_type), GPU, 1 << 28)
+    made = plan_scan(problem((100, across), 0, data_type), GPU, 1 << 28)
     assert [d.slots.get("columns", "") for d in made.dispatches] == [kernel]
     assert {d.shader for d in made.dispatches} == {"scan/columns" if kernel else "scan/boxes"}
 
@@ -154,7 +155,7 @@ def test_columns_are_read_in_the_largest_pieces_that_rows_are_whole_numbers_of(
 def test_rows_that_begin_anywhere_have_frames(
     data_type: T, shape: tuple[int, ...], kernel: str, columns: str
 ) -> None:
-    made = scan.plan_scan(problem(shape, len(shape) - 2, data_type), GPU, 1 << 28)
+    made = plan_scan(problem(shape, len(shape) - 2, data_type), GPU, 1 << 28)
     assert {d.shader for d in made.dispatches if "boxes" in d.shader or columns} == {
         f"scan/{kernel}"
     }
@@ -166,7 +167,7 @@ def test_rows_that_begin_anywhere_have_frames(
 
 def test_frames_are_as_wide_as_leaves_the_fewest_invocations_idle() -> None:
     widths = {
-        across: scan.plan_scan(problem((90_000, across), 0), GPU, 1 << 28).dispatches[0].constants
+        across: plan_scan(problem((90_000, across), 0), GPU, 1 << 28).dispatches[0].constants
         for across in (65, 71, 99, 110)
     }
     assert {across: found["COLUMNS"] for across, found in widths.items()} == {
@@ -179,7 +180,7 @@ def test_frames_are_as_wide_as_leaves_the_fewest_invocations_idle() -> None:
 
 def test_few_columns_load_further_ahead() -> None:
     batches = [
-        scan.plan_scan(problem((100, across), 0), GPU).dispatches[0].constants["BATCH"]
+        plan_scan(problem((100, across), 0), GPU).dispatches[0].constants["BATCH"]
         for across in (131_068, 131_072)
     ]
     assert batches == [4, 2]
@@ -187,12 +188,12 @@ def test_few_columns_load_further_ahead() -> None:
 
 def test_without_subgroups_or_progress_long_columns_are_walked() -> None:
     chosen = {
-        scan.choose(problem((1 << 28,), 0), Adapter()),
-        scan.choose(problem((65536, 4096), 0), PATIENT),
-        scan.choose(problem((65536, 4096), 0), replace(GPU, subgroup_min=16)),
+        choice.choose(problem((1 << 28,), 0), Adapter()),
+        choice.choose(problem((65536, 4096), 0), PATIENT),
+        choice.choose(problem((65536, 4096), 0), replace(GPU, subgroup_min=16)),
     }
     assert chosen == {"walk"}
-    by_steps = {n: scan.choose(problem((n, 4096), 0), PATIENT) for n in (1024, 1025)}
+    by_steps = {n: choice.choose(problem((n, 4096), 0), PATIENT) for n in (1024, 1025)}
     assert by_steps == {1024: "columns", 1025: "walk"}
 
 
@@ -208,7 +209,7 @@ def test_without_subgroups_or_progress_long_columns_are_walked() -> None:
     ],
 )
 def test_a_cpu_chooses_long_private_runs(shape: tuple[int, ...], axis: int, kernel: str) -> None:
-    assert scan.choose(problem(shape, axis), CPU) == kernel
+    assert choice.choose(problem(shape, axis), CPU) == kernel
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,7 @@ def test_few_long_lines_take_three_passes_where_nobody_waits(
     shape: tuple[int, int], passes: int
 ) -> None:
     for data_type in (T.FLOAT32, T.FLOAT16) if passes == 1 else (T.FLOAT32, T.INT64):
-        made = scan.plan_scan(problem(shape, 1, data_type), PATIENT)
+        made = plan_scan(problem(shape, 1, data_type), PATIENT)
         assert {dispatch.shader for dispatch in made.dispatches} == {"scan/groups"}
         entries = {1: ["scan"], 3: ["reduce", "scan", "scan_carried"]}
         assert [dispatch.entry for dispatch in made.dispatches] == entries[passes]
@@ -243,9 +244,9 @@ def test_no_plan_waits_in_place() -> None:
             assert not made.in_place.waits
     assert waiting > 10
     for shape, axis in (((65536, 4096), 0), ((1 << 20,), 0), ((1 << 26,), 0)):
-        made = scan.plan_scan(problem(shape, axis), GPU)
+        made = plan_scan(problem(shape, axis), GPU)
         assert made.waits
-        assert made.in_place == scan.plan_scan(problem(shape, axis), PATIENT)
+        assert made.in_place == plan_scan(problem(shape, axis), PATIENT)
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
@@ -303,17 +304,17 @@ def test_workgroups_have_no_more_subgroups_than_a_line_has_work_for(
     size: int, invocations: int
 ) -> None:
     """Tiles of a line are of equal size."""
-    (dispatch,) = scan.plan_scan(problem((5000, size), 1), GPU, 1 << 27).dispatches
+    (dispatch,) = plan_scan(problem((5000, size), 1), GPU, 1 << 27).dispatches
     assert dispatch.shader == "scan/groups"
     assert dispatch.constants["WG_SIZE"] == invocations
     wide = replace(GPU, subgroup_max=64)
-    (dispatch,) = scan.plan_scan(problem((5000, size), 1), wide, 1 << 27).dispatches
+    (dispatch,) = plan_scan(problem((5000, size), 1), wide, 1 << 27).dispatches
     assert dispatch.constants["WG_SIZE"] % 64 == 0
 
 
 def test_parts_that_wait_share_their_memory() -> None:
     small = replace(GPU, max_binding=1 << 27)
-    made = scan.plan_scan(problem((8, 1 << 12, 4096), 1), small, 1 << 29)
+    made = plan_scan(problem((8, 1 << 12, 4096), 1), small, 1 << 29)
     assert {d.shader for d in made.dispatches} == {"scan/columns_chain"}
     assert len(made.dispatches) > 3
     assert {d.bindings["status"] for d in made.dispatches} == made.shared.keys() == {"status"}
@@ -329,12 +330,12 @@ def test_no_call_takes_more_tickets_than_are_counted(data_type: T) -> None:
     most = (1 << 32) - 1
     for columns in (8, 128, 4096, 32768 * 128 // data_type.bits - 8):
         for axis in (64, 1024, most // columns):
-            made = scan.plan_scan(problem((axis, columns), 0, data_type), roomy)
+            made = plan_scan(problem((axis, columns), 0, data_type), roomy)
             waits = [d for d in made.dispatches if "status" in d.bindings]
             assert all(prod(grid(d.workgroups, 65535, "")) <= 1 << 20 for d in waits)
     for lines in (1, 8, 255, 1000, 1023):
         for size in (most // lines, min(most // lines, 1 << 22)):
-            made = scan.plan_scan(problem((lines, size), 1, data_type), roomy)
+            made = plan_scan(problem((lines, size), 1, data_type), roomy)
             waits = [d for d in made.dispatches if "status" in d.bindings]
             assert all(prod(grid(d.workgroups, 65535, "")) <= 1 << 20 for d in waits)
 
@@ -345,16 +346,16 @@ def test_what_tiles_publish_through_is_one_binding() -> None:
         ((64, 4096), 0, "scan/columns"),
         ((3, 40_000), 1, "scan/groups"),
     ):
-        made = scan.plan_scan(problem(shape, axis), GPU)
-        assert scan.plan_scan(problem(shape, axis), replace(GPU, max_binding=1 << 20)) == made
+        made = plan_scan(problem(shape, axis), GPU)
+        assert plan_scan(problem(shape, axis), replace(GPU, max_binding=1 << 20)) == made
         tiny = replace(GPU, max_binding=made.shared["status"] - 16)
-        shaders = {d.shader for d in scan._plan(problem(shape, axis), tiny).dispatches}
+        shaders = {d.shader for d in _plan(problem(shape, axis), tiny).dispatches}
         assert shaders == {shader}
 
 
 def test_a_line_too_long_for_a_binding_takes_passes() -> None:
     small = replace(GPU, max_binding=1 << 27)
-    shaders = {d.shader for d in scan.plan_scan(problem((1 << 26,), 0), small, 1 << 28).dispatches}
+    shaders = {d.shader for d in plan_scan(problem((1 << 26,), 0), small, 1 << 28).dispatches}
     assert shaders == {"scan/groups"}
 
 

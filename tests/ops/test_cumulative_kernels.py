@@ -18,13 +18,15 @@ from typing import Any
 import numpy as np
 import pytest
 from support import oracle
+from support.plans import retune
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.ops import operator_of
+from dmlgpu.plan import scan
 from dmlgpu.plan.dispatch import LOOKS
-from dmlgpu.plan.scan import planner as scan
+from dmlgpu.plan.scan import choice, planner
 from dmlgpu.plan.scan.lines import Scan, columns_of, is_run
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -257,7 +259,7 @@ def test_kernel_agrees_with_numpy_on_lines_that_begin_anywhere(
     desc = replace(case.desc, input_tensor=source)
     facts = replace(opened.context.facts, is_cpu=False)
     monkeypatch.setattr(opened.context, "facts", facts)
-    monkeypatch.setattr(scan, "APART", dict.fromkeys(scan.APART, 8))
+    retune(monkeypatch, scan, APART=dict.fromkeys(planner.APART, 8))
     op = compiled(case, opened, monkeypatch, desc=desc)
     assert {"source_apart"} <= {d.slots.get("source") for d in op.plan.dispatches}
     held = np.zeros(source.total_tensor_size_in_bytes // np.dtype(case.dtype).itemsize, case.dtype)
@@ -309,7 +311,7 @@ def walk_in_frames(opened: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Has even a few columns walked in frames, as on a GPU."""
     of = {"is_cpu": False, "subgroup_min": lanes(opened), "subgroup_max": lanes(opened)}
     monkeypatch.setattr(opened.context, "facts", replace(opened.context.facts, **of))
-    monkeypatch.setattr(scan, "WALKERS", 1)
+    retune(monkeypatch, scan, WALKERS=1)
 
 
 @pytest.mark.gpu
@@ -341,10 +343,9 @@ def test_rows_that_begin_anywhere_are_scanned_in_frames(
         pytest.skip(f"{opened.adapter.name} cannot run columns_chain")
     backward, exclusive, in_blocks = (flag == "1" for flag in flags)
     case, halves = case_of_rows("columns_chain", dtype, shape, backward, exclusive)
-    monkeypatch.setattr(scan, "TILE_SHAPES", SMALL_TILES)
+    retune(monkeypatch, scan, TILE_SHAPES=SMALL_TILES)
     for width in (8, 16) if lanes(opened) >= 16 else (8,):
-        monkeypatch.setattr(scan, "TILE_WIDTHS", (width,))
-        monkeypatch.setattr(scan, "LOOKS", LOOKS)
+        retune(monkeypatch, scan, TILE_WIDTHS=(width,), LOOKS=LOOKS)
         in_time = check(case, opened, monkeypatch, in_blocks)
         (dispatch,) = in_time.plan.dispatches
         if dtype == "uint64" and in_blocks:  # of few wide elements frames would be no better
@@ -354,7 +355,7 @@ def test_rows_that_begin_anywhere_are_scanned_in_frames(
         assert (dispatch.constants["HALVES"], dispatch.constants["COLUMNS"]) == (halves, width)
         assert dispatch.constants["BLOCK"] == (16 if in_blocks else 1)
         assert dispatch.params["tiles_down"] > 1
-        monkeypatch.setattr(scan, "LOOKS", 0)
+        retune(monkeypatch, scan, LOOKS=0)
         late = compiled(case, opened, monkeypatch, in_blocks)
         given = opened.tensor(np.random.default_rng(3).normal(0, 9, shape).astype(dtype))
         assert late(given).tobytes() == in_time(given).tobytes()
@@ -366,7 +367,7 @@ def test_exclusive_sums_of_negative_zeros_are_zeros_in_frames_of_halves(
     kernel: str, opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also in the column that begins with the first element of all."""
-    if not usable(kernel, opened) or lanes(opened) not in scan.FRAME_WIDTHS:
+    if not usable(kernel, opened) or lanes(opened) not in choice.FRAME_WIDTHS:
         pytest.skip(f"{opened.adapter.name} has no subgroups for it")
     walk_in_frames(opened, monkeypatch)
     case = Case(kernel, "float16", (80, 65), 0, False, True, False, False)
@@ -420,7 +421,7 @@ def test_many_columns_are_walked_in_frames(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Not in place, where a frame would read what the next one has written."""
-    if lanes(opened) not in scan.FRAME_WIDTHS or "SwiftShader" in opened.adapter.name:
+    if lanes(opened) not in choice.FRAME_WIDTHS or "SwiftShader" in opened.adapter.name:
         pytest.skip(f"{opened.adapter.name} has no subgroups for it")
     backward, exclusive, in_place = (flag == "1" for flag in flags)
     walk_in_frames(opened, monkeypatch)
@@ -519,17 +520,16 @@ def compiled(
         no_columns = in_columns and not s.alone and columns_of(s) is None
         return "walk" if no_columns or (kernel == "runs" and not is_run(s)) else kernel
 
-    monkeypatch.setattr(scan, "choose", chosen)
+    retune(monkeypatch, scan, choose=chosen)
     segment = 5 if case.exclusive else 1  # tiles
-    monkeypatch.setattr(scan, "ALONE_TILES", segment if passes == 3 else 1 << 20)
-    monkeypatch.setattr(scan, "STREAM_FAN", STREAM_FAN)
+    retune(
+        monkeypatch, scan, ALONE_TILES=segment if passes == 3 else 1 << 20, STREAM_FAN=STREAM_FAN
+    )
     if case.kernel == "stream":
-        monkeypatch.setattr(scan, "HELD_TILES", 0)
-        monkeypatch.setattr(scan, "GROUP_WG", STREAM_WG)
-        monkeypatch.setattr(scan, "STREAM_AHEAD", STREAM_AHEAD)
+        retune(monkeypatch, scan, HELD_TILES=0, GROUP_WG=STREAM_WG, STREAM_AHEAD=STREAM_AHEAD)
     if case.backward:  # blocks, of small tiles; else each tile waits for the one above
-        monkeypatch.setattr(scan, "TILE_SHAPES", SMALL_TILES)
-    monkeypatch.setattr(scan, "UNITS_ACROSS", 1 << 20 if in_blocks else 0)
+        retune(monkeypatch, scan, TILE_SHAPES=SMALL_TILES)
+    retune(monkeypatch, scan, UNITS_ACROSS=1 << 20 if in_blocks else 0)
     if kernel == "columns_chain":  # its frames are as wide as subgroups are
         facts = replace(opened.context.facts, subgroup_min=lanes(opened))
         monkeypatch.setattr(opened.context, "facts", facts)
@@ -570,8 +570,7 @@ def test_stream_agrees_with_numpy_when_its_flags_come_again(
     """4,096 calls later; the calls between reach few of the places and must wipe the others."""
     if not usable("stream", opened):
         pytest.skip(f"{opened.adapter.name} cannot run stream")
-    monkeypatch.setattr(scan, "choose", lambda *_: "stream")
-    monkeypatch.setattr(scan, "STREAM_FAN", STREAM_FAN)
+    retune(monkeypatch, scan, choose=lambda *_: "stream", STREAM_FAN=STREAM_FAN)
 
     def summed(size: int) -> CompiledOperator:
         d = dml.TensorDesc(T.INT32, (size,))
@@ -605,7 +604,7 @@ def test_what_is_late_is_computed_with_the_same_bits(
     rng = np.random.default_rng(11)
     given = opened.tensor(rng.normal(0, 100, case.shape).astype(case.dtype))
     in_time = compiled(case, opened, monkeypatch)
-    monkeypatch.setattr(scan, "LOOKS", 0)
+    retune(monkeypatch, scan, LOOKS=0)
     late = compiled(case, opened, monkeypatch)
     assert late.plan.dispatches[0].constants["LOOKS"] == 0
     expected = in_time(given).tobytes()
@@ -623,8 +622,7 @@ def test_kernels_that_wait_are_right_where_a_driver_ends_their_loops(
     """lavapipe with several threads: its loops end while the workgroup they wait for is at work."""
     if not usable(kernel, opened):
         pytest.skip(f"{opened.adapter.name} cannot run {kernel}")
-    monkeypatch.setattr(scan, "choose", lambda *_: kernel)
-    monkeypatch.setattr(scan, "STREAM_FAN", STREAM_FAN)
+    retune(monkeypatch, scan, choose=lambda *_: kernel, STREAM_FAN=STREAM_FAN)
     d = dml.TensorDesc(T.INT32, shape)
     desc = dml.CumulativeSummationDesc(input_tensor=d, output_tensor=d, axis=0)
     op = CompiledOperator(opened, operator_of(desc), desc)

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from support.layouts import as_gpu as on_gpu
 from support.layouts import run
-from support.plans import ADAPTERS, running
+from support.plans import ADAPTERS, retune, running
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops import operator_of
+from dmlgpu.plan import scan
 from dmlgpu.plan.dispatch import Adapter, Plan
-from dmlgpu.plan.scan import box_code, boxes
-from dmlgpu.plan.scan import planner as scan
+from dmlgpu.plan.scan import box_code, boxes, planner
 from dmlgpu.plan.scan.lines import Scan
 from dmlgpu.wgsl.assembly import binds
 
@@ -46,7 +46,7 @@ def planned(
 
 def kernels(made: Plan) -> list[str]:
     """All but those that scan the sums of segments."""
-    others = [d for d in made.dispatches if d.bindings["input"] != scan.SUMS]
+    others = [d for d in made.dispatches if d.bindings["input"] != planner.SUMS]
     return [f"{dispatch.shader} {dispatch.entry}" for dispatch in others]
 
 
@@ -311,7 +311,7 @@ def check(device: dml.Device, random: np.random.Generator, data_type: T, sizes: 
 def test_random_layouts(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch, data_type: str
 ) -> None:
-    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    retune(monkeypatch, scan, WORTH_BOXES=1)
     monkeypatch.setattr(boxes, "FEW_BOXES", 1)
     random = np.random.default_rng([5, TYPES.index(data_type)])
     taken: list[str] = []
@@ -359,7 +359,7 @@ def test_segments_and_in_place(
     axis: int,
 ) -> None:
     """A view, then the same in place: its output has the strides of the input."""
-    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    retune(monkeypatch, scan, WORTH_BOXES=1)
     monkeypatch.setattr(boxes, "FEW_BOXES", 1)
     tensor = strided(T[data_type], sizes, order)
     values = np.random.default_rng(3).integers(0, 2, sizes).astype(tensor.data_type.numpy)
@@ -399,7 +399,7 @@ def test_lines_that_a_box_holds_are_not_walked(
     exclusive: bool,
 ) -> None:
     """Neighbours in the input that go along the output, written without regard to rows."""
-    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    retune(monkeypatch, scan, WORTH_BOXES=1)
     source = strided(T[data_type], sizes, (1, 0))
     output = strided(T[data_type], sizes, (0, 1), gap)
     values, laid = few_values(source, (1, 0))
@@ -435,7 +435,7 @@ def test_halves_beside_a_run_stay(
     gap: int,
 ) -> None:
     """The word in which a run ends may hold the first of the next, or what is nobody's."""
-    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    retune(monkeypatch, scan, WORTH_BOXES=1)
     source = strided(T.UINT16, sizes, order)
     output = strided(T.UINT16, sizes, tuple(range(len(sizes))), gap)
     values, laid = few_values(source, order)
@@ -482,7 +482,7 @@ def test_halves_are_held_as_words(
     backward: bool,
     exclusive: bool,
 ) -> None:
-    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    retune(monkeypatch, scan, WORTH_BOXES=1)
     source = strided(T[data_type], sizes, order)
     values, laid = few_values(source, order)
     asked = {"axis_direction": int(backward), "has_exclusive_sum": exclusive}
@@ -524,7 +524,7 @@ def test_walks_along_the_output_write_whole_sectors(
     backward: bool,
 ) -> None:
     """The last steps of a box wait for the next one, in one pass and in the last of three."""
-    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    retune(monkeypatch, scan, WORTH_BOXES=1)
     source = strided(T[data_type], sizes, (1, 0))
     # Lines begin anywhere in a sector, odd ones behind the end of the one before.
     output = strided(T[data_type], sizes, (0, 1), gap=0 if sizes[1] % 2 else 3)
@@ -559,7 +559,7 @@ def test_boxes_of_halves_share_a_line_where_words_do(
     exclusive: bool,
 ) -> None:
     """A word between two boxes is written whole by one of them; not in place, nor in even rows."""
-    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    retune(monkeypatch, scan, WORTH_BOXES=1)
     source = strided(T.FLOAT16, sizes, order)
     output = strided(T.FLOAT16, sizes, tuple(range(len(sizes))), gap=1 - sizes[-1] % 2)
     asked = running("sum", source, axis, output, has_exclusive_sum=exclusive)
@@ -585,7 +585,7 @@ def test_boxes_of_halves_share_a_line_where_words_do(
 
 @pytest.mark.gpu
 def test_least_workgroup_memory(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    retune(monkeypatch, scan, WORTH_BOXES=1)
     monkeypatch.setattr(boxes, "FEW_BOXES", 1)
     random = np.random.default_rng(11)
     with as_gpu(device) as gpu:
@@ -600,7 +600,7 @@ def test_neighbours_on_both_sides(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch, data_type: str, across: int
 ) -> None:
     """Backward and exclusive, in boxes that need no workgroup memory for their elements."""
-    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    retune(monkeypatch, scan, WORTH_BOXES=1)
     tensor = dml.TensorDesc(T[data_type], (301, across))
     values = np.random.default_rng(4).integers(0, 3, tensor.sizes).astype(tensor.data_type.numpy)
     flags = {"axis_direction": 1, "has_exclusive_sum": True}
@@ -621,7 +621,7 @@ def test_zeros_keep_their_sign_in_boxes(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch, sizes: Sizes, axis: int, exclusive: bool
 ) -> None:
     """In one pass, and in three: but for exclusive sums, which begin with +0.0."""
-    monkeypatch.setattr(scan, "WORTH_BOXES", 1)
+    retune(monkeypatch, scan, WORTH_BOXES=1)
     monkeypatch.setattr(boxes, "FEW_BOXES", 1)
     for data_type in (T.FLOAT32, T.FLOAT16):
         tensor = strided(data_type, sizes, (1, 0) if axis == 0 and sizes[1] > 2 else (0, 1))

@@ -16,6 +16,7 @@ from dmlgpu.ops import operator_of
 from dmlgpu.plan.dispatch import BANKS, Adapter
 from dmlgpu.plan.elementwise import across
 from dmlgpu.plan.elementwise import planner as elementwise
+from dmlgpu.plan.elementwise.shape import EACH
 from dmlgpu.plan.values import Loop, Operand
 
 pytestmark = pytest.mark.gpu
@@ -411,7 +412,7 @@ def test_several_groups_of_an_invocation_are_read_before_any_is_written(
             plans = [check(gpu, cast, [x], x.astype(np.float32)), check(gpu, added, seen, y + z)]
         for plan in plans:
             (made_by,) = plan.dispatches
-            ahead = f"#repeat {elementwise.EACH}: let ahead$ = read_ahead("
+            ahead = f"#repeat {EACH}: let ahead$ = read_ahead("
             assert made_by.code.index(ahead) < made_by.code.index("{ make_group(")
     packed = dml.TensorDesc(dml.DataType.FLOAT32, (3, 701))
     v = rng.uniform(-3, 3, (3, 701)).astype(np.float32)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from support import moves
 from support.layouts import layout, random_values, run, same_bits, small_bindings
-from support.plans import ADAPTERS, one
+from support.plans import ADAPTERS, one, retune
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops.scatter import work_scatter
+from dmlgpu.plan import elementwise
 from dmlgpu.plan import gather as gathers
-from dmlgpu.plan.elementwise import planner as elementwise
 from dmlgpu.plan.move import packed
 
 Invalid = dml.InvalidDescError
@@ -111,7 +111,7 @@ def test_rows_that_share_their_indices(
     shape: tuple[int, ...],
 ) -> None:
     """On a GPU some rows are made at once, the last of which may be beyond the end."""
-    monkeypatch.setattr(elementwise, "MANY", 1)
+    retune(monkeypatch, elementwise, MANY=1)
     rng = rng_of(3)
     x, index = random_values(rng, data_type, shape), rng.integers(0, shape[-1], shape[-1] + 1)
     with dml.Device(device_both.adapter) as made:
@@ -134,7 +134,7 @@ def test_lines_that_workgroups_hold(
     monkeypatch.setattr(gathers, "HELD_NARROW", 1)
     monkeypatch.setattr(gathers, "MANY", 1)
     monkeypatch.setattr(gathers, "HOLDING", 8)
-    monkeypatch.setattr(elementwise, "MANY", 1)
+    retune(monkeypatch, elementwise, MANY=1)
     rng = rng_of(5)
     x, length = random_values(rng, data_type, shape), shape[-1]
     index = indices_of(rng, T.INT64, (length + 3,), length)

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 from support import moves
 from support.layouts import as_gpu, layout, random_values, run, same_bits, small_bindings
-from support.plans import ADAPTERS, copy, one, plan
+from support.plans import ADAPTERS, copy, one, plan, retune
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
 from dmlgpu.desc.tensor import packed_strides
+from dmlgpu.plan import move
 from dmlgpu.plan.dispatch import eight
 from dmlgpu.plan.move import packed
-from dmlgpu.plan.move import planner as move
+from dmlgpu.plan.move.planner import LAID
 
 TYPES = (T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64)
 Rng = np.random.Generator
@@ -345,7 +346,7 @@ def test_blocks_and_repeats_with_the_kernels_of_a_gpu(device: dml.Device) -> Non
 def test_repeats_are_laid_out_or_made_in_turn(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch, data_type: T
 ) -> None:
-    monkeypatch.setattr(move, "WORTH_LAYING", 1)
+    retune(monkeypatch, move, WORTH_LAYING=1)
     monkeypatch.setattr(packed, "READ_AGAIN", 1)
     monkeypatch.setattr(packed, "WG_SIZE", 32)
     x = random_values(rng_of(7), data_type, (5 * 31 * 44,))
@@ -386,9 +387,7 @@ def test_narrow_rows_that_are_repeated_are_laid_out(
     strides: tuple[int, ...],
     steps: tuple[int, ...],
 ) -> None:
-    monkeypatch.setattr(move, "WORTH_LAYING", 1)
-    monkeypatch.setattr(move, "SMALLER", 2)
-    monkeypatch.setattr(move, "LONG_ROW", long_row)
+    retune(monkeypatch, move, WORTH_LAYING=1, SMALLER=2, LONG_ROW=long_row)
     x = random_values(rng_of(8), data_type, (400,))
     source = TensorDesc(data_type, sizes, strides)
     apart = tuple(step * x.itemsize for step in strides)
@@ -398,7 +397,7 @@ def test_narrow_rows_that_are_repeated_are_laid_out(
         got = compiled(gpu.tensor(x).view(source))
         same_bits(np.asarray(got), seen[tuple(slice(None, None, n) for n in steps)])
     is_apart = abs(strides[-1] * steps[-1]) > 1
-    assert (move.LAID in compiled.plan.scratch) == (data_type is T.UINT8 or is_apart)
+    assert (LAID in compiled.plan.scratch) == (data_type is T.UINT8 or is_apart)
 
 
 @pytest.mark.gpu

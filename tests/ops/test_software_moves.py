@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 from support import moves
 from support.layouts import random_values, run, same_bits
-from support.plans import ADAPTERS, copy, one, plan
+from support.plans import ADAPTERS, copy, one, plan, retune
 
 import dmlgpu as dml
 import dmlgpu.numpy as dnp
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
-from dmlgpu.plan import framed
-from dmlgpu.plan.elementwise import planner as elementwise
-from dmlgpu.plan.move.planner import LONG_ROW
+from dmlgpu.plan import elementwise, framed
+from dmlgpu.plan.move.layout import LONG_ROW
 
 SOFTWARE = ADAPTERS["software"]
 TYPES = [T.UINT8, T.FLOAT16, T.INT32, T.FLOAT64]
@@ -30,7 +29,7 @@ MODES = list(dml.PaddingMode)
 def software(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[dml.Device]:
     """A device that moves elements as software adapters do, small as tensors may be."""
     monkeypatch.setattr(framed, "WORTH_CUTTING", 1)
-    monkeypatch.setattr(elementwise, "WORTH_MOVING", 1)
+    retune(monkeypatch, elementwise, WORTH_MOVING=1)
     with dml.Device(device.adapter) as made:
         made.context.facts = replace(made.context.facts, is_cpu=True)
         yield made

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import product
+from types import ModuleType
 from typing import Any
+
+import pytest
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -27,6 +32,19 @@ ADAPTERS = {
     "integrated": Adapter(subgroup_min=8, subgroup_max=32, **_ROOMY),
     "mobile": Adapter(subgroup_min=32, subgroup_max=64, **_ROOMY),
 }
+
+
+def retune(patch: pytest.MonkeyPatch, planner: ModuleType, **values: Any) -> None:
+    """Other numbers, or functions, in every module of a planner's package that goes by them."""
+    modules = [
+        import_module(f"{planner.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(planner.__path__)
+    ]
+    for name, value in values.items():
+        known = [module for module in modules if hasattr(module, name)]
+        assert known, f"no module of {planner.__name__} has a {name}"
+        for module in known:
+            patch.setattr(module, name, value)
 
 
 def plan(desc: Any, adapter: Adapter = PORTABLE) -> Plan:

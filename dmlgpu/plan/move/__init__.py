@@ -4,6 +4,7 @@ The planner chooses among kernels: units in registers (packed.py), and tiles thr
 memory (tile.py), whose text is in tile_code.py.
 """
 
-from dmlgpu.plan.move.planner import SMALLER, Layout, Move
+from dmlgpu.plan.move.layout import SMALLER, Layout
+from dmlgpu.plan.move.planner import Move
 
 __all__ = ["SMALLER", "Layout", "Move"]
