@@ -198,9 +198,10 @@ class Conversions:
         return str(self)
 
     def __contains__(self: Any, value: Any) -> bool:
-        if value is None or isinstance(value, str):
+        try:
+            return bool(self.device.elementwise("equal", self, value).any())
+        except InvalidTypeError:  # None, words, complex numbers: no element is any of these
             return False
-        return bool(self.device.elementwise("equal", self, value).any())
 
     def __len__(self: Any) -> int:
         if not self.ndim:

@@ -23,6 +23,7 @@ from dmlgpu.array.promotion import (
     compared,
     data_type_of,
     is_number,
+    no_integer_holds,
     promoted,
     type_for,
 )
@@ -251,8 +252,7 @@ def formula(name: str, given: Sequence[Any]) -> Formula:
         raise InvalidTypeError(f"{name} takes {made.arity} operands; {len(given)} are given")
     dtypes = [x.dtype for x in given if isinstance(x, Tensor)]
     numbers = [x for x in given if not isinstance(x, Tensor)]
-    is_apart = UINT64 in dtypes and any(t.kind == "i" for t in dtypes)
-    if made.compares and is_apart and not numbers:  # no integer type holds both
+    if made.compares and no_integer_holds(*dtypes) and not numbers:
         both = [_wide(f"x{n}", t) for n, t in enumerate(dtypes)]
         return Formula(_with_operands(made.text_of("wide"), both), (), BOOL)
     if made.compares:

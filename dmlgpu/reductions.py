@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy import iinfo
 
-from dmlgpu.array.promotion import DType, dtype_of
+from dmlgpu.array.promotion import DType, dtype_of, is_integer
+from dmlgpu.desc.views import integer
 from dmlgpu.errors import InvalidTypeError
 
 if TYPE_CHECKING:
@@ -87,9 +87,12 @@ class Statistics:
 
     def clip(self, min: Any = None, max: Any = None) -> Tensor:
         """Elements below `min` become `min`, those above `max` become `max`."""
+        if self.dtype.kind in "iu":  # Python numbers beyond which there are no elements
+            info = iinfo(self.dtype)
+            min = None if is_integer(min) and min <= info.min else min
+            max = None if is_integer(max) and max >= info.max else max
         if min is None and max is None:
             return self.copy()
-        min, max = (_within(self.dtype, bound) for bound in (min, max))
         if max is None:
             return self.device.elementwise("maximum", self, min)
         if min is None:
@@ -102,9 +105,7 @@ class Statistics:
         Fewer than none are tens, hundreds and so on, of integers as well.
         """
         each = self.device.elementwise
-        if not isinstance(decimals, Integral):
-            raise InvalidTypeError(f"round: decimals is {decimals!r}; it must be an integer")
-        decimals = max(-MOST_DECIMALS, min(int(decimals), MOST_DECIMALS))
+        decimals = max(-MOST_DECIMALS, min(integer("round: decimals", decimals), MOST_DECIMALS))
         if decimals == 0 or self.dtype.kind == "b" or (decimals > 0 and self.dtype.kind != "f"):
             return each("round", self)
         if self.dtype.kind != "f":
@@ -126,16 +127,5 @@ class Statistics:
         return each("multiply", each("add", below, above), unit)
 
 
-def _within(dtype: DType, bound: Any) -> Any:
-    """A Python integer as a bound of integers: beyond the type it bounds as its end does."""
-    if dtype.kind not in "iu" or not isinstance(bound, int) or isinstance(bound, bool):
-        return bound
-    return max(iinfo(dtype).min, min(bound, iinfo(dtype).max))
-
-
 def _type(what: str, dtype: Any) -> DType | None:
     return None if dtype is None else dtype_of(f"{what}: dtype", dtype)
-
-
-for _method in (each for each in vars(Statistics).values() if callable(each)):
-    _method.__qualname__ = f"Tensor.{_method.__name__}"  # as Python's messages name it

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
@@ -35,6 +36,7 @@ from dmlgpu.errors import (
     InvalidDescError,
     InvalidTypeError,
     UnsupportedError,
+    shown,
 )
 from dmlgpu.gpu.memory import Lease
 from dmlgpu.reductions import Axis, Statistics
@@ -257,17 +259,17 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             )
         return device.tensor(self.numpy())
 
-    def view(self, desc: Any) -> Tensor:
-        """The same bytes under another description, which needs no more of them.
+    def view(self, dtype: Any = None) -> Tensor:
+        """The same bits as elements of another data type of the same width.
 
-        Or as elements of another data type of the same width.
+        Or the same bytes under another description, a `TensorDesc` that needs no more of them.
         """
-        if isinstance(desc, (type, str, np.dtype, DataType)):
-            return self._as_bits_of(dtype_of("view: desc", desc))
-        if not isinstance(desc, TensorDesc):
-            raise InvalidTypeError(
-                f"view: desc is {type(desc).__name__}; it must be a TensorDesc or a data type"
-            )
+        if isinstance(dtype, TensorDesc):
+            return self._under(dtype)
+        return self._as_bits_of(self.dtype if dtype is None else dtype)
+
+    def _under(self, desc: TensorDesc) -> Tensor:
+        """The same bytes under another description."""
         mine, wanted = self.desc.total_tensor_size_in_bytes, desc.total_tensor_size_in_bytes
         if wanted > mine:
             raise InvalidDescError(
@@ -275,8 +277,15 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             )
         return Tensor(self.device, self.lease, desc, self.offset, self.whole and wanted == mine)
 
-    def _as_bits_of(self, dtype: DType) -> Tensor:
+    def _as_bits_of(self, wanted: Any) -> Tensor:
         """The same bits as elements of a type."""
+        dtype = dtype_of("view: dtype", wanted)
+        if not isinstance(wanted, DataType) and not np.dtype(wanted).isnative:
+            raise InvalidTypeError(f"view: dtype is {shown(wanted)}; tensors have no other order")
+        if dtype == BOOL != self.dtype:
+            raise InvalidTypeError(
+                "view: bool is bytes of 0 and 1; x != 0 says which elements are not 0"
+            )
         if dtype.itemsize != self.dtype.itemsize:
             raise InvalidTypeError(
                 f"view: {dtype} has {8 * dtype.itemsize} bits; it must have "
@@ -285,11 +294,11 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         if not self.size:
             return Tensor.without_elements(self.device, self.shape, dtype)
         desc = replace(self.desc, data_type=data_type_of(dtype))
-        return self.view(desc).marked(self.shape, dtype)
+        return self._under(desc).marked(self.shape, dtype)
 
     def _seen(self, desc: TensorDesc, shape: tuple[int, ...] | None = None) -> Tensor:
         """A view that keeps the type; the shape is the description's sizes or none at all."""
-        return self.view(desc).marked(desc.sizes if shape is None else shape, self.dtype)
+        return self._under(desc).marked(desc.sizes if shape is None else shape, self.dtype)
 
     def _as_numpy_does(self, function: Callable[..., npt.NDArray[Any]], *args: Any) -> Tensor:
         """A tensor without elements as NumPy would shape it."""
@@ -790,3 +799,14 @@ def _integers(what: str, indices: Any) -> Any:
     if given.size or isinstance(indices, Tensor):
         raise InvalidTypeError(f"{what}: indices have type {given.dtype}; they must be integers")
     return given.astype(np.intp)  # an empty list says no type
+
+
+def _adopt(owner: type, *others: type) -> None:
+    """Methods from other rooms are named after the class, in Python's messages and in pickles."""
+    for name, method in (item for other in others for item in vars(other).items()):
+        if isinstance(method, FunctionType):
+            method.__module__, method.__name__ = owner.__module__, name
+            method.__qualname__ = f"{owner.__qualname__}.{name}"
+
+
+_adopt(Tensor, Arithmetic, Conversions, Statistics)

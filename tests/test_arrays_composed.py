@@ -209,6 +209,29 @@ def test_differences_of_sets_keep_the_first_type(device: dml.Device) -> None:
     assert np.setdiff1d(device.tensor(np.array([1, 200], np.uint8)), [1]).dtype == np.uint8
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint64, np.int8, np.bool_])
+def test_edges_of_any_type(device: dml.Device, kind: Any) -> None:
+    a = np.float32([0.5, 1.5, 2, 1])
+    edges = np.array([0, 1] if kind is np.bool_ else [0, 1, 2]).astype(kind)
+    same(*both(device, lambda x: np.histogram(x, edges)[0], a))
+
+
+@pytest.mark.parametrize(
+    ("values", "bins"),
+    [
+        (np.int64([2**53, -(2**63)]), [-(2.0**63), 2.0**53]),
+        (np.int64([2**53 + 3]), [2.0**53 + 2]),
+        (np.float32([2**24]), [2**24 + 1]),
+        (np.int32([2**24 + 1]), np.float32([2**24])),
+        (np.int8([-128, 0, 127]), [-300, 0, 300]),
+        (np.array([True, False]), [0, 1]),
+    ],
+)
+def test_bins_are_compared_exactly(device: dml.Device, values: Any, bins: Any) -> None:
+    for right in (False, True):
+        same(*both(device, lambda x, right=right: np.digitize(x, bins, right), values))
+
+
 SETS = (
     (WHOLE, np.array([2, 3, 50], np.int64)),
     (PLAIN, PLAIN[1]),
@@ -304,6 +327,8 @@ def test_copying_into_a_tensor(device: dml.Device) -> None:
         (lambda x: np.bincount(x), "one dimension and integers"),
         (lambda x: np.bincount((x.reshape(-1) - 100).astype(np.int32)), "must not be negative"),
         (lambda x: np.histogram(x, "auto"), "must be a number or edges here"),
+        (lambda x: np.digitize(x, [3.0, 1.0, 2.0]), "bins must rise or fall"),
+        (lambda x: np.digitize(x, ["a"]), "must be real numbers in one dimension"),
         (lambda x: np.interp(x, x, x), "both must have one dimension"),
         (lambda x: np.diagonal(x[0, 0]), "two dimensions at least"),
         (lambda x: np.select([x > 0], []), "there must be as many of both"),

@@ -92,6 +92,7 @@ ALONG: list[Any] = [
     lambda x: np.insert(x[:, :, 0], 1, [[1], [2], [3], [4]], axis=1),
     lambda x: np.insert(x[:, :, 0], [1, 2], [[4, 5]], axis=1),
     lambda x: np.insert(x[:0], 0, 3, axis=0),
+    lambda x: np.insert(x, [], 5, axis=1),
 ]
 
 
@@ -112,6 +113,18 @@ def test_diagonals_are_filled(device: dml.Device, sizes: tuple[int, ...], value:
     assert np.array_equal(x.numpy(), a)
 
 
+def test_python_numbers_take_the_type_of_the_array(device: dml.Device) -> None:
+    for dtype, number in ((np.int8, 300), (np.uint8, -1), (np.uint64, -1)):
+        a = np.zeros((2, 2), dtype)
+        for write in (lambda x, n: np.insert(x, 0, n), np.fill_diagonal):
+            for x in (a, device.tensor(a)):
+                with pytest.raises(OverflowError, match=f"out of bounds for {a.dtype}"):
+                    write(x, number)
+    for number in (0.1, 1e300):
+        wanted = np.insert(np.ones(2), 0, number)
+        assert np.array_equal(np.insert(device.tensor(np.ones(2)), 0, number).numpy(), wanted)
+
+
 @pytest.mark.parametrize(
     ("function", "kind", "words"),
     [
@@ -120,7 +133,15 @@ def test_diagonals_are_filled(device: dml.Device, sizes: tuple[int, ...], value:
         (lambda x: np.delete(x, 1.5), IndexError, "np.delete: obj is float64; it must be integers"),
         (lambda x: np.insert(x, 99, 1), IndexError, "np.insert: index 99 is out of bounds"),
         (lambda x: np.gradient(x[:1]), ValueError, "axis 0 has 1 elements; 2 are needed"),
-        (lambda x: np.gradient(x, 1.0, 2.0), ValueError, "2 distances are given for 3 axes"),
+        (
+            lambda x: np.insert(x, [[1]], 1),
+            ValueError,
+            "obj has 2 dimensions; it must be a number or",
+        ),
+        (lambda x: np.insert(x, [], [1, 2]), ValueError, r"no place is given for values of shape"),
+        (lambda x: np.gradient(x, 1.0, 2.0), TypeError, "2 distances are given for 3 axes"),
+        (lambda x: np.gradient(x, "a"), TypeError, r"the distances are \('a',\); they are numbers"),
+        (lambda x: np.gradient(x > 0), TypeError, "bool has no differences"),
         (
             lambda x: np.gradient(x, np.arange(4), axis=0),
             ValueError,

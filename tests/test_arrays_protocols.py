@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,12 @@ def test_attributes_of_numpys_arrays_say_what_to_call(
     assert not hasattr(x, name)
 
 
+def test_methods_are_the_tensors_own() -> None:
+    for name in ("mean", "reshape", "tolist", "__add__"):
+        method = getattr(dml.Tensor, name)
+        assert pickle.loads(pickle.dumps(method)) is method
+
+
 def test_arguments_that_a_method_lacks(x: dml.Tensor) -> None:
     with pytest.raises(TypeError, match=r"^Tensor\.sum\(\) got an unexpected .* 'where'"):
         x.sum(where=True)  # type: ignore[call-arg]
@@ -137,6 +144,12 @@ def test_bits_as_another_type(x: dml.Tensor) -> None:
     assert x[:0].view(np.uint32).shape == (0, 3)
     with pytest.raises(dml.InvalidTypeError, match="float16 has 16 bits; it must have 32, as fl"):
         x.view(np.float16)
+    with pytest.raises(dml.InvalidTypeError, match=r"bool is bytes of 0 and 1; x != 0 says which"):
+        x.astype(np.uint8).view(bool)
+    with pytest.raises(dml.InvalidTypeError, match=r"view: dtype is '>f4'; tensors have no other"):
+        x.view(">f4")
+    assert (x > 2).view(np.uint8).dtype == np.uint8
+    assert x.view(dtype=np.int32).view().dtype == np.int32
     x.fill(2)
     assert x.tolist() == [[2.0] * 3] * 2
 
@@ -154,11 +167,17 @@ def test_conditions_longer_than_the_axis(x: dml.Tensor) -> None:
 
 
 ODD: list[tuple[Any, type[Exception], str]] = [
-    (lambda v: np.roll(v, "a", 0), TypeError, "roll: shift is 'a'; it must be integers"),
+    (lambda v: np.roll(v, "a", 0), TypeError, "roll: shift is 'a'; it must be a sequence of int"),
     (lambda v: np.roll(v, (1, 2, 3), (0, 1)), ValueError, "3 shifts are given for 2 axes"),
     (lambda v: np.size(v, 5), IndexError, "size: axis 5 is out of bounds"),
     (lambda v: np.vsplit(v[0], 2), ValueError, "np.vsplit: the array has 1 dimensions"),
     (lambda v: np.dsplit(v, 2), ValueError, "np.dsplit: the array has 2 dimensions"),
+    (
+        lambda v: np.divmod(v, 2, dtype="f4"),
+        TypeError,
+        "np.divmod: a tensor takes no argument dtype",
+    ),
+    (lambda v: np.modf(v, out=(v, v)), TypeError, "np.modf: a tensor takes no argument out"),
     (lambda v: v.mean(dtype=np.int32), TypeError, "mean: dtype is int32; averages are floats"),
     (lambda v: np.round(v, 1.5), TypeError, "round: decimals is 1.5; it must be an integer"),
 ]
@@ -173,22 +192,33 @@ def test_odd_arguments(x: dml.Tensor, use: Any, kind: type[Exception], words: st
 
 def test_shifts_and_axes_are_broadcast(x: dml.Tensor) -> None:
     a = x.numpy()
-    for shift, axis in (((2, 1), 1), (1, (0, 1)), (3, (1,)), (10**12, None), ((1, 2), None)):
+    shifts = [((2, 1), 1), (1, (0, 1)), (3, (1,)), (10**12, None), ((1, 2), None)]
+    shifts += [(1, ()), ((), ()), (True, 0), (2**70, 0), (1, np.array([0, 1]))]
+    for shift, axis in shifts:
         assert np.array_equal(np.roll(x, shift, axis).numpy(), np.roll(a, shift, axis))
     assert (np.size(x, (0, 1)), np.size(x, 1)) == (6, 3)
 
 
 def test_what_no_element_is(x: dml.Tensor) -> None:
     assert 2 in x
-    assert None not in x
-    assert "a" not in x
+    for other in (None, "a", b"a", 1j, object()):
+        assert other not in x
     assert np.conjugate(x > 2).tolist() == (x > 2).tolist()
 
 
 def test_bounds_beyond_the_type(device: dml.Device) -> None:
     u = device.tensor(np.array([1, 200], np.uint8))
     assert np.clip(u, -1, 300).tolist() == [1, 200]
-    assert (u.clip(-5, 100).tolist(), u.clip(300, 400).tolist()) == ([1, 100], [255, 255])
+    assert u.clip(-5, 100).tolist() == [1, 100]
+    for low, high in ((300, None), (None, -1), (300, 400)):
+        with pytest.raises(OverflowError, match="out of bounds for uint8"):
+            np.clip(u.numpy(), low, high)
+        with pytest.raises(OverflowError, match="out of bounds for uint8"):
+            u.clip(low, high)
+    for low, high in ((300, np.array([1000])), (300, 1e6), (200.5, 300), (-300, np.int32(-200))):
+        wanted = np.clip(u.numpy(), low, high)
+        got = np.clip(u, low, high)
+        assert got.tolist() == wanted.tolist(), (low, high)
 
 
 def test_functions_that_write(x: dml.Tensor) -> None:
@@ -263,6 +293,9 @@ def test_arguments_that_tensors_do_not_take_are_named(device: dml.Device) -> Non
     [
         ("cumsum", r"np\.cumsum\(x\) takes tensors"),
         ("arcsin", r"np\.arcsin\(x\) takes tensors"),
+        ("divmod", r"np\.divmod\(x\) takes tensors"),
+        ("fabs", r"np\.fabs\(x\) takes tensors"),
+        ("bitwise_not", r"np\.bitwise_not\(x\) takes tensors"),
         ("convolve", r"np\.convolve is not done on the GPU; np\.asarray\(x\)"),
         ("nothing_like_that", r"'nothing_like_that'$"),
     ],

@@ -83,6 +83,11 @@ def promoted(dtypes: Sequence[DType], numbers: Iterable[bool | int | float] = ()
     return result if _RANK[highest] <= _RANK[result.kind] else DEFAULTS[highest]
 
 
+def no_integer_holds(*dtypes: DType) -> bool:
+    """Whether types are of integers, and no integer type has the numbers of all: uint64 and int."""
+    return UINT64 in dtypes and {t.kind for t in dtypes} == {"i", "u"}
+
+
 def check_computes(what: str, dtype: DType) -> None:
     """Raises for float64, which is stored and moved but not computed with."""
     if dtype == FLOAT64:
@@ -99,9 +104,14 @@ def fits(number: int, dtype: DType) -> bool:
     return int(info.min) <= number <= int(info.max)
 
 
+def is_integer(value: Any) -> bool:
+    """Whether a value is a Python integer, and neither True nor False."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def check_fits(number: Any, dtype: DType) -> None:
     """Raises as NumPy does for an integer that its type does not hold."""
-    if isinstance(number, int) and not isinstance(number, bool) and not fits(number, dtype):
+    if is_integer(number) and not fits(number, dtype):
         raise NumberRangeError(f"Python integer {shown(number)} out of bounds for {dtype}")
 
 

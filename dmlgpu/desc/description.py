@@ -93,8 +93,8 @@ class Description:
     def __init_subclass__(cls) -> None:
         if "__annotations__" in vars(cls):
             dataclass(frozen=True, kw_only=True, eq=False, unsafe_hash=True)(cls)
-        elif "__init__" not in vars(cls):  # a class without fields of its own has its base's
-            init: Any = cls.__init__
+        elif "__init__" not in vars(cls) and isinstance(init := cls.__init__, FunctionType):
+            # A class without fields of its own has its base's.
             own = FunctionType(init.__code__, init.__globals__, "__init__", None, init.__closure__)
             own.__kwdefaults__, own.__annotations__ = init.__kwdefaults__, init.__annotations__
             own.__qualname__ = f"{cls.__qualname__}.__init__"  # as Python's messages name it

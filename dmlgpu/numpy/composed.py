@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from dmlgpu import ordering
-from dmlgpu.array.promotion import BOOL, FLOAT32, FLOAT64, DType, promoted
+from dmlgpu.array.promotion import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    DType,
+    no_integer_holds,
+    promoted,
+)
 from dmlgpu.desc import views
 from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.functions import device_of
@@ -236,61 +243,60 @@ def histogram(
 
 def _up_to(ordered: Tensor, edges: Any, side: str) -> Tensor:
     """How many ordered elements are below edges, or with "right" not above them."""
-    bounds = (_least if side == "left" else _most)(edges, ordered.dtype)
-    at = sorting.searchsorted(ordered, asarray(bounds, device=ordered.device), side=side)
-    if ordered.dtype.kind == "f":
+    near, is_there = _nearest(edges, ordered.dtype, up=side == "left")
+    at = sorting.searchsorted(ordered, asarray(near, device=ordered.device), side=side)
+    if is_there.all():
         return at
-    # Integers beyond the type stand at its ends, and are not equal to what is there.
-    limits = np.iinfo(ordered.dtype)
-    beyond = ~(edges <= float(limits.max)) if side == "left" else edges < float(limits.min)
-    if not beyond.any():
-        return at
-    count = ordered.size if side == "left" else 0
-    made: Tensor = at.device.select(asarray(beyond, device=at.device), count, at)
+    count = ordered.size if side == "left" else 0  # above all elements, or below all
+    made: Tensor = at.device.select(asarray(is_there, device=at.device), at, count)
     return made
 
 
-def _least(edges: Any, dtype: DType) -> Any:
-    """The least numbers of a type that are not below edges: what is not below one is neither."""
-    if dtype.kind != "f":
-        return _clamped(np.ceil(edges), dtype)
-    with np.errstate(over="ignore"):
-        near = edges.astype(dtype)
-    return np.where(near < edges, np.nextafter(near, dtype.type(np.inf)), near)
+def _nearest(edges: Any, dtype: DType, *, up: bool) -> tuple[Any, Any]:
+    """The nearest number of a type that is not below each edge, or not above it; and if there is.
 
-
-def _most(edges: Any, dtype: DType) -> Any:
-    """The largest numbers of a type that are not above edges."""
-    if dtype.kind != "f":
-        return _clamped(np.floor(edges), dtype)
-    return -_least(-edges, dtype)
-
-
-def _clamped(edges: Any, dtype: DType) -> Any:
-    """Edges as integers of a type; those beyond it, and NaN, stand at its ends."""
+    An element is below an edge where it is below the first, and not above where not above the
+    second: so elements are compared with edges of another type exactly. NaN is above all numbers.
+    """
+    if edges.dtype.kind == "b":
+        edges = edges.astype(np.uint8)
+    if dtype.kind == "f":
+        edges = edges.astype(FLOAT64)
+        with np.errstate(over="ignore"):
+            near = edges.astype(dtype)
+        beyond = np.nextafter(near, dtype.type(np.inf if up else -np.inf))
+        is_past = near < edges if up else near > edges
+        return np.where(is_past, beyond, near), np.ones(edges.shape, bool)
     low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    inside = [high if not e < high else low if e <= low else int(e) for e in edges.tolist()]
-    return np.asarray(inside, dtype)
+    if edges.dtype.kind == "f":
+        edges = np.ceil(edges) if up else np.floor(edges)
+        above, below = ~(edges < float(high + 1)), edges < float(low)
+    else:
+        above, below = edges > high, edges < low
+    near = np.full(edges.shape, low, dtype)
+    near[above] = high
+    inside = ~(above | below)
+    near[inside] = edges[inside].astype(dtype)
+    return near, ~(above if up else below)
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     """The number of the bin of each element, as int32."""
     device = device_of(x, bins)
     values, side = asarray(x, device=device), "left" if right else "right"
+    if values.dtype == BOOL:
+        values = values.astype(np.uint8)
     edges = bins if isinstance(bins, Tensor) else np.asarray(bins)
-    if edges.ndim != 1:
-        raise InvalidDescError("np.digitize: bins must have one dimension")
+    if edges.ndim != 1 or edges.dtype.kind not in "biuf":
+        raise InvalidDescError("np.digitize: bins must be real numbers in one dimension")
     falls = edges.size > 1 and bool(edges[0] > edges[-1])
     rising, before = (edges[::-1] if falls else edges), 0
-    if not isinstance(rising, Tensor) and rising.dtype == FLOAT64:  # compared as in float64
-        if values.dtype.kind == "f":
-            rising = (_most if right else _least)(rising, values.dtype)
-        elif values.dtype.kind in "iu":
-            # An integer is above an edge if it is not below the next integer.
-            whole, side = np.floor(rising) + 1 if right else np.ceil(rising), "right"
-            low, high = int(np.iinfo(values.dtype).min), int(np.iinfo(values.dtype).max)
-            before = sum(e <= low for e in whole.tolist())
-            rising = np.asarray([int(e) for e in whole.tolist() if low < e <= high], values.dtype)
+    if not isinstance(rising, Tensor):
+        if np.any(rising[1:] < rising[:-1]):
+            raise InvalidDescError("np.digitize: bins must rise or fall, each by 0 or more")
+        near, is_there = _nearest(rising, values.dtype, up=not right)
+        rising = near[is_there]  # all elements are above bins that are not there, or none is
+        before = int(np.count_nonzero(~is_there)) if right else 0
     at = sorting.searchsorted(asarray(rising, device=device), values, side=side) + before
     return edges.size - at if falls else at
 
@@ -340,15 +346,16 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """What two arrays have in common."""
     device = device_of(ar1, ar2)
     x, y = (asarray(each, device=device) for each in (ar1, ar2))
-    common, made = promoted([x.dtype, y.dtype]), _among(x, y, are=True)
-    is_exact = common.kind == "f" and "f" not in x.dtype.kind + y.dtype.kind
-    return made if is_exact else made.astype(common, copy=False)  # integers stay what they are
+    made = _among(x, y, are=True)
+    if no_integer_holds(x.dtype, y.dtype):
+        return made  # each is the same number in both
+    return made.astype(promoted([x.dtype, y.dtype]), copy=False)
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """What only one of two arrays has."""
     apart = [_among(ar1, ar2, are=False), _among(ar2, ar1, are=False)]
-    return sorting.sort(manipulation.concat(apart))
+    return sorting.Runs(manipulation.concat(apart), equal_nan=True).values()
 
 
 # Diagonals

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from dmlgpu.array.promotion import BOOL, type_for
 from dmlgpu.desc import views
-from dmlgpu.errors import InvalidDescError, InvalidIndexError, UnsupportedError
+from dmlgpu.errors import (
+    InvalidDescError,
+    InvalidIndexError,
+    InvalidTypeError,
+    UnsupportedError,
+    shown,
+)
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import manipulation
 from dmlgpu.numpy.creation import asarray
@@ -37,7 +45,7 @@ def _places(what: str, obj: Any, count: int, most: int) -> Places:
                 f"np.{what}: the mask has the shape {given.shape}; it must be ({count},)"
             )
         return np.flatnonzero(given)
-    if given.size and given.dtype.kind not in "iu":
+    if given.dtype.kind not in "iu" and not (given.size == 0 and isinstance(obj, (list, tuple))):
         raise InvalidIndexError(f"np.{what}: obj is {given.dtype}; it must be integers")
     places = given.astype(np.int64)
     wrong = places[(places < -count) | (places >= most)]
@@ -61,7 +69,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     x, at = _flat_or_along("insert", arr, axis, values)
     count = x.shape[at]
     places = _places("insert", obj, count, count + 1)
-    new = asarray(values, device=x.device).astype(x.dtype)
+    if places.ndim > 1:
+        raise InvalidIndexError(
+            f"np.insert: obj has {places.ndim} dimensions; it must be a number or have one"
+        )
+    new = asarray(values, dtype=type_for(values, x.dtype), device=x.device).astype(x.dtype)
     if places.size == 1:  # before one place go as many as there are values
         new = new.reshape((1,) * (x.ndim - new.ndim) + new.shape)
         if not places.ndim:  # values are of the other axes, as in a[:, index] = values
@@ -77,6 +89,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     before = (slice(None),) * at
     if count:
         made[(*before, np.flatnonzero(old))] = x
+    along = new.shape[at - x.ndim] if new.ndim >= x.ndim - at else 1
+    if not places.size and along > 1:
+        raise InvalidDescError(f"np.insert: no place is given for values of shape {new.shape}")
     if places.size:
         made[(*before, ahead)] = new
     return made
@@ -91,7 +106,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     if a.ndim > 2 and len(set(a.shape)) > 1:
         raise InvalidDescError(f"np.fill_diagonal: the sizes {a.shape} must be the same")
     count = min(a.shape)
-    value = asarray(val, device=a.device).reshape(-1)
+    value = asarray(val, dtype=type_for(val, a.dtype), device=a.device).reshape(-1)
     if count and value.size:
         along = np.arange(count)
         a[(along,) * a.ndim] = value.take(along % value.size, 0)
@@ -99,15 +114,22 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Differences of neighbours: central ones inside, one-sided ones at the ends."""
-    x = floats(asarray(f))
+    x = asarray(f)
+    if x.dtype == BOOL:
+        raise InvalidTypeError("np.gradient: bool has no differences; convert with astype first")
+    x = floats(x)
     axes = range(x.ndim) if axis is None else views.axes_of("gradient", axis, x.ndim)
-    steps = varargs if len(varargs) > 1 else [*varargs, 1.0][:1] * len(axes)
+    steps = varargs or (1.0,)
+    if len(steps) == 1:
+        steps *= len(axes)
     if len(steps) != len(axes):
-        raise InvalidDescError(
+        raise InvalidTypeError(
             f"np.gradient: {len(steps)} distances are given for {len(axes)} axes"
         )
     if any(np.ndim(step) for step in steps):
         raise UnsupportedError("np.gradient: distances of a tensor are numbers, not coordinates")
+    if not all(isinstance(step, Real) for step in steps):
+        raise InvalidTypeError(f"np.gradient: the distances are {shown(steps)}; they are numbers")
     if edge_order not in (1, 2):
         raise InvalidDescError(f"np.gradient: edge_order is {edge_order}; it must be 1 or 2")
     made = tuple(

@@ -273,14 +273,13 @@ def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Tensor:
     if axis is None:
         total = sum(_shifts(shift))
         return roll(tensor.reshape(-1), total, axis=0).reshape(tensor.shape)
-    given_axes = axis if isinstance(axis, Sequence) else (axis,)
-    axes = tuple(views.axis_of("roll", a, tensor.ndim) for a in given_axes)
+    axes = [views.axis_of("roll", a, tensor.ndim) for a in views.integers_of("roll: axis", axis)]
     shifts = _shifts(shift)
     if 1 not in (len(axes), len(shifts)) and len(axes) != len(shifts):
         raise InvalidDescError(
             f"roll: {len(shifts)} shifts are given for {len(axes)} axes; there must be as many"
         )
-    count = max(len(axes), len(shifts))
+    count = max(len(axes), len(shifts)) if axes and shifts else 0
     made = tensor
     for n in range(count):
         place, steps = axes[n % len(axes)], shifts[n % len(shifts)]
@@ -295,10 +294,7 @@ def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Tensor:
 
 def _shifts(shift: Any) -> list[int]:
     """Shifts, one or several, as integers."""
-    given = np.atleast_1d(np.asarray(shift))
-    if given.dtype.kind not in "iu" or given.ndim > 1:
-        raise InvalidTypeError(f"roll: shift is {shown(shift)}; it must be integers")
-    return [int(n) for n in given.tolist()]
+    return [views.integer("roll: shift", n) for n in views.integers_of("roll: shift", shift)]
 
 
 def diff(

@@ -30,7 +30,7 @@ from dmlgpu.numpy import creation, indexing, manipulation, sorting, statistics, 
 from dmlgpu.numpy.composed import COMPOSED
 from dmlgpu.numpy.edited import EDITED
 from dmlgpu.numpy.like import CREATION
-from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS
+from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS, floats
 from dmlgpu.numpy.waiting import WAITING
 from dmlgpu.tensor import Tensor
 
@@ -38,7 +38,6 @@ from dmlgpu.tensor import Tensor
 UFUNCS = {
     **{f"arc{name}": f"a{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tan2", "tanh")},
     "absolute": "abs",
-    "conjugate": "positive",
     "degrees": "rad2deg",
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
@@ -65,13 +64,20 @@ def _divmod(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     return run("floor_divide", x, y), run("remainder", x, y)
 
 
-def _modf(x: Tensor) -> tuple[Tensor, Tensor]:
+def _modf(given: Tensor) -> tuple[Tensor, Tensor]:
+    x = floats(given)
     run = x.device.elementwise
     none = run("copysign", 0.0, x)
     return x.device.select(run("isinf", x), none, run("fmod", x, 1.0)), run("trunc", x)
 
 
-PAIRS: dict[str, Callable[..., tuple[Tensor, Tensor]]] = {"divmod": _divmod, "modf": _modf}
+# Universal functions that are no expression of single elements, or of which results are two.
+SEVERAL_STEPS: dict[str, Callable[..., Any]] = {
+    "conjugate": lambda x: creation.asarray(x).copy(),
+    "divmod": _divmod,
+    "modf": _modf,
+    "vecdot": statistics.vecdot,
+}
 
 
 def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -96,24 +102,21 @@ def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[s
         float(x) if isinstance(x, np.ndarray) and not x.ndim and x.dtype == np.float64 else x
         for x in inputs
     ]
-    if ufunc.__name__ == "conjugate" and method == "__call__" and out is None and not options:
-        return creation.asarray(inputs[0]).copy()  # of bool too, which has no `positive`
-    if name == "vecdot" and method == "__call__" and out is None and not options:
-        return statistics.vecdot(*inputs, axis=named.get("axis", -1))
     if method == "reduce" and name in REDUCTIONS and out is None:
         axis = named.get("axis", 0)
         return _method(told, inputs[0], REDUCTIONS[name], (axis,), options, ("dtype", "keepdims"))
     if method == "accumulate" and name in ACCUMULATIONS and out is None:
         axis = named.get("axis", 0)
         return _method(told, inputs[0], ACCUMULATIONS[name], (axis,), options, ("dtype",))
-    if method == "__call__" and name in PAIRS and out is None and not options:
-        return PAIRS[name](*inputs)
-    if method != "__call__" or name not in FUNCTIONS or ufunc.nout != 1:
-        if name == "matmul":
-            told, name = "np.matmul", "matmul"
+    several = SEVERAL_STEPS.get(name)
+    if method != "__call__" or not (several or name in FUNCTIONS):
         raise _refused(told, name)
+    if several and out is not None:
+        options["out"] = out
     if options:
         raise InvalidTypeError(f"{told}: a tensor takes no argument {', '.join(options)}")
+    if several:
+        return several(*inputs, **({"axis": named["axis"]} if "axis" in named else {}))
     return device_of(*inputs, out).elementwise(name, *inputs, out=out)
 
 
@@ -135,7 +138,9 @@ def _method(
 
 def instead_of(name: str) -> str:
     """What does the work of a name of NumPy's that the standard does not have; "" for others."""
-    if name in UFUNCS or name in FUNCTIONS_OF_NUMPY:
+    ufunc = getattr(np, name, None)
+    own = ufunc.__name__ if isinstance(ufunc, np.ufunc) else name
+    if own in {*FUNCTIONS, *FUNCTIONS_OF_NUMPY, *SEVERAL_STEPS, *UFUNCS} and hasattr(np, name):
         return f"np.{name}(x) takes tensors"
     if callable(getattr(np, name, None)) or hasattr(np.ndarray, name):
         return str(_refused(f"np.{name}" if hasattr(np, name) else name, name))
@@ -250,14 +255,16 @@ def _size(a: Tensor, axis: Any = None) -> int:
     return prod(a.shape[d] for d in axes)
 
 
-def _split_along(axis: int) -> Callable[..., list[Tensor]]:
-    """`vsplit`, `hsplit` and `dsplit`."""
+def _split_along(name: str, axis: int, least: int) -> Callable[..., list[Tensor]]:
+    """`vsplit`, `hsplit` and `dsplit`: of arrays of at least so many dimensions."""
 
     def function(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-        if ary.ndim < (2, 1, 3)[axis]:
-            raise InvalidDescError(f"np.{'vhd'[axis]}split: the array has {ary.ndim} dimensions")
-        flat = axis == 1 and ary.ndim == 1
-        return manipulation.split(ary, indices_or_sections, axis=0 if flat else axis)
+        if ary.ndim < least:
+            raise InvalidDescError(
+                f"np.{name}: the array has {ary.ndim} dimensions; it must have {least} or more"
+            )
+        along = min(axis, ary.ndim - 1)  # hsplit of one dimension goes along that
+        return manipulation.split(ary, indices_or_sections, axis=along)
 
     return function
 
@@ -441,7 +448,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "cumulative_prod": statistics.cumulative_prod,
     "cumulative_sum": statistics.cumulative_sum,
     "diff": _named("a n axis prepend append", manipulation.diff),
-    "dsplit": _split_along(2),
+    "dsplit": _split_along("dsplit", 2, 3),
     "dstack": _stacked(3, 2),
     "ediff1d": _ediff1d,
     "empty_like": _like(creation.empty_like),
@@ -454,7 +461,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "fliplr": lambda m: creation.asarray(m).flip(1),
     "flipud": lambda m: creation.asarray(m).flip(0),
     "full_like": _like(creation.full_like, numbers=1),
-    "hsplit": _split_along(1),
+    "hsplit": _split_along("hsplit", 1, 1),
     "hstack": _stacked(1, 1),
     "isclose": _isclose,
     "iscomplex": lambda x: creation.zeros_like(creation.asarray(x), dtype=bool),
@@ -498,7 +505,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "unravel_index": _named("indices shape order", indexing.unravel_index),
     "unstack": _named("x axis", manipulation.unstack),
     "vecdot": statistics.vecdot,
-    "vsplit": _split_along(0),
+    "vsplit": _split_along("vsplit", 0, 2),
     "vstack": _stacked(2, 0),
     "where": statistics.where,
     "zeros_like": _like(creation.zeros_like),

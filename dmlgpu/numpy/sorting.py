@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlgpu import ordering
-from dmlgpu.array.promotion import INT32, INT64, UINT64, promoted
+from dmlgpu.array.promotion import INT32, INT64, UINT64, no_integer_holds, promoted
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.tensor import Tensor
@@ -35,10 +35,9 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     device = device_of(x1, x2, sorter)
     line, values = (asarray(x, device=device) for x in (x1, x2))
     order = None if sorter is None else asarray(sorter, device=device)
-    common = promoted([line.dtype, values.dtype])
-    if common.kind != "f" or "f" in line.dtype.kind + values.dtype.kind:
-        return ordering.search(line, values, side, order, common)
-    # uint64 beside a signed type: what one of them cannot hold goes to an end.
+    if not no_integer_holds(line.dtype, values.dtype):
+        return ordering.search(line, values, side, order, promoted([line.dtype, values.dtype]))
+    # What one of them cannot hold goes to an end.
     run, most = device.elementwise, np.iinfo(INT64).max
     if line.dtype == UINT64:
         at = ordering.search(line, run("maximum", values, 0).astype(UINT64), side, order, UINT64)

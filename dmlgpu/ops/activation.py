@@ -145,9 +145,9 @@ ROWS = (
     activation(
         "PARAMETRIC_SOFTPLUS",
         "alpha * ln(1 + exp(beta * x)).",
-        # Where beta * x may be too large for a number, the result need not be.
+        # Where beta * x is too large for a number, the result need not be.
         "select(p_alpha * math_softplus(p_beta * x), (p_alpha * p_beta) * x,"
-        " f32_lt(1e30, p_beta * x))",
+        " f32_lt(3.4e38, p_beta * x))",
     ),
     activation(
         "SOFTSIGN",

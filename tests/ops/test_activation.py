@@ -76,6 +76,9 @@ def test_softplus_of_large_numbers(device: dml.Device) -> None:
         exact = 0.5 * np.logaddexp(0, 1.5 * wide)
     got = dml.activation_parametric_softplus(device.tensor(x), 0.5, 1.5).numpy()
     np.testing.assert_allclose(got, exact, rtol=4e-7)
+    small = device.tensor(np.array([1e-3], np.float32))
+    got = dml.activation_parametric_softplus(small, 10, 1e38).numpy()
+    np.testing.assert_allclose(got, [1e36], rtol=4e-7)
 
 
 @pytest.mark.gpu
