@@ -20,7 +20,7 @@ from dmlgpu.plan.mapped import Rule, mapped
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import in_turn
 from dmlgpu.plan.traffic import bytes_written
-from dmlgpu.plan.values import UNIT_BITS, element_at, param_lines, words_of
+from dmlgpu.plan.words import UNIT_BITS, element_at, param_lines, words_of
 
 WG_SIZE = 256
 LONG_RUN = 8192  # bits of a run, from which on few units hold two of them

@@ -19,8 +19,8 @@ from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.loops import Dim, count, fold, widen
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.parts import joined
+from dmlgpu.plan.reading import Loop, folded
 from dmlgpu.plan.traffic import SECTOR, all_read, bytes_written
-from dmlgpu.plan.values import Loop, folded
 
 WG_SIZE = 256
 CLEARED = 8  # words that an invocation clears

@@ -17,7 +17,8 @@ from dmlgpu.plan.dispatch import BANKS, Adapter
 from dmlgpu.plan.elementwise import across
 from dmlgpu.plan.elementwise import planner as elementwise
 from dmlgpu.plan.elementwise.shape import EACH
-from dmlgpu.plan.values import Loop, Operand
+from dmlgpu.plan.reading import Loop
+from dmlgpu.plan.values import Operand
 
 pytestmark = pytest.mark.gpu
 

@@ -16,7 +16,8 @@ import dmlgpu.numpy as dnp
 from dmlgpu import DataType as T
 from dmlgpu.plan.dispatch import BANKS, Adapter, Plan
 from dmlgpu.plan.elementwise import short_rows
-from dmlgpu.plan.values import Loop, Operand
+from dmlgpu.plan.reading import Loop
+from dmlgpu.plan.values import Operand
 
 # Rows of any length, runs that end within a group and others, a last run that is not full, and
 # a last run that has fewer rows than the group before it needs.

@@ -14,8 +14,9 @@ import dmlgpu.numpy as dnp
 from dmlgpu.plan.dispatch import VECTOR
 from dmlgpu.plan.elementwise import spans
 from dmlgpu.plan.elementwise.spans import Spans, is_brief
+from dmlgpu.plan.reading import Loop
 from dmlgpu.plan.reduce import division
-from dmlgpu.plan.values import Expression, Loop
+from dmlgpu.plan.values import Expression
 from dmlgpu.wgsl.assembly import Access, assemble
 
 DTYPES = ("float32", "float16", "uint8", "int64")

@@ -10,27 +10,20 @@ from dmlgpu.plan.dispatch import Dispatch, Value, eight
 from dmlgpu.plan.elementwise.lookups import Line, by_lines, held, lookup, near
 from dmlgpu.plan.elementwise.shape import WG_SIZE, Shape, Tile, stride
 from dmlgpu.plan.elementwise.spans import converting
+from dmlgpu.plan.reading import Reading, places
 from dmlgpu.plan.rows import DIVISION, divisors
 from dmlgpu.plan.values import (
     Expression,
     Operand,
     Parameter,
-    Reading,
-    encoded,
     float_slots,
     function,
-    held_bits,
-    merged,
     of_halves,
     of_words,
-    param_lines,
     parameter_words,
-    places,
     quick,
-    value_in,
-    word_type,
-    words_of,
 )
+from dmlgpu.plan.words import encoded, held_bits, merged, param_lines, value_in, word_type, words_of
 
 STORED = {"units": "vec4<u32>", "halves": "vec2<u32>"}  # by access; words where it is none of these
 

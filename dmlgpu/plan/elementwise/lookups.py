@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dmlgpu.plan.dispatch import Value
-from dmlgpu.plan.values import Expression, Operand, element_at, wgsl_type, word_type
+from dmlgpu.plan.values import Expression, Operand, wgsl_type
+from dmlgpu.plan.words import element_at, word_type
 
 ROUNDED = 256  # words or pairs of them, to a multiple of which workgroup memory is asked for
 

@@ -16,8 +16,10 @@ from dmlgpu.plan.elementwise.spans import is_brief
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import SMALLER, Move
 from dmlgpu.plan.parts import Walk, in_turn, joined, split
+from dmlgpu.plan.reading import Loop
 from dmlgpu.plan.traffic import all_read, bytes_written, room_of
-from dmlgpu.plan.values import UNIT_BITS, Expression, Loop, Operand, Parameter, quick
+from dmlgpu.plan.values import Expression, Operand, Parameter, quick
+from dmlgpu.plan.words import UNIT_BITS
 
 # Groups where the work on one takes longer than reading it, by what such work on FLOAT32 calls.
 # Elsewhere two groups take longer than one.

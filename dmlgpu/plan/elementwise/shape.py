@@ -9,7 +9,9 @@ from math import prod
 from dmlgpu.plan.dispatch import Adapter
 from dmlgpu.plan.elementwise import across, short_rows
 from dmlgpu.plan.elementwise.spans import Spans
-from dmlgpu.plan.values import UNIT_BITS, Loop, Operand, Reading, folded, in_groups
+from dmlgpu.plan.reading import Loop, Reading, folded, in_groups
+from dmlgpu.plan.values import Operand
+from dmlgpu.plan.words import UNIT_BITS
 
 Tile = across.Tile | short_rows.Run  # of operands that lie across
 

@@ -22,9 +22,11 @@ from math import gcd, lcm, prod
 
 from dmlgpu.plan.dispatch import BANKS, Adapter, funnel, of_eight
 from dmlgpu.plan.elementwise import across
+from dmlgpu.plan.reading import Loop, Reading, places
 from dmlgpu.plan.rows import quotient
 from dmlgpu.plan.traffic import SECTOR
-from dmlgpu.plan.values import Loop, Operand, Reading, element_at, places
+from dmlgpu.plan.values import Operand
+from dmlgpu.plan.words import element_at
 
 # Numbers that were tuned on an NVIDIA H200.
 SHORT = {8: 16, 16: 24, 32: 24, 64: 24}  # by bits: elements of a row at most

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from math import prod
 
 from dmlgpu.plan.dispatch import VECTOR, Value
-from dmlgpu.plan.values import Expression, Loop, places
+from dmlgpu.plan.reading import Loop, places
+from dmlgpu.plan.values import Expression
 
 MOST_TURNS = 32  # groups that each makes one after the other
 LEAST_TURNS = 8  # in a row, for vectors to stay there

@@ -10,7 +10,7 @@ from math import prod
 from dmlgpu.plan.dispatch import Adapter
 from dmlgpu.plan.loops import Dim, closed, count, extent
 from dmlgpu.plan.move.packed import READ_AGAIN, Gather, Repeats
-from dmlgpu.plan.values import UNIT_BITS
+from dmlgpu.plan.words import UNIT_BITS
 
 LONG_ROW = 16  # units, from which on a row is worth cutting into pieces
 PIECE = 512  # bits of a run, up to which it is less than what memory is read by

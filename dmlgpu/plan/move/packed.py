@@ -19,7 +19,7 @@ from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value, eight, funnel, of_eight
 from dmlgpu.plan.loops import Dim, closed, count, extent
 from dmlgpu.plan.rows import DIVISION, Rows, divisors
-from dmlgpu.plan.values import UNIT_BITS, element_at, param_lines, word_type, words_of
+from dmlgpu.plan.words import UNIT_BITS, element_at, param_lines, word_type, words_of
 
 WG_SIZE = 256
 GATHER_WG_SIZE = 128  # and two units for each invocation, as measured

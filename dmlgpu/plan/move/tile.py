@@ -23,7 +23,7 @@ from math import gcd, prod
 from dmlgpu.desc.cached import cached_property
 from dmlgpu.plan.loops import Dim, closed, count, extent, order_of
 from dmlgpu.plan.traffic import SECTOR
-from dmlgpu.plan.values import UNIT_BITS
+from dmlgpu.plan.words import UNIT_BITS
 
 WG_SIZE = 256  # and fewer where a tile has fewer blocks
 SUBGROUP = 32  # invocations of which a workgroup has a multiple

@@ -14,7 +14,7 @@ from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight, funnel, of_eight
 from dmlgpu.plan.move.packed import put_together
 from dmlgpu.plan.move.tile import EDGE, Tile
 from dmlgpu.plan.rows import DIVISION, divisors, quotient
-from dmlgpu.plan.values import param_lines
+from dmlgpu.plan.words import param_lines
 
 
 def dispatch(tile: Tile, source_base: int, bindings: dict[str, str], *, by_product: bool) -> Plan:

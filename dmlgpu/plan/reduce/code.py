@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan.dispatch import VECTOR, of_eight
+from dmlgpu.plan.reading import Reading, places
 from dmlgpu.plan.reduce import meeting
 from dmlgpu.plan.reduce.accumulators import NEAR, Accumulator, paired, tree
 from dmlgpu.plan.reduce.division import FIRST, LAYOUT, PLACE, Shape
@@ -21,16 +22,13 @@ from dmlgpu.plan.values import (
     Expression,
     Operand,
     Parameter,
-    Reading,
     class_of,
     function,
-    merged,
     named,
-    places,
     renamed,
     wgsl_type,
-    words_of,
 )
+from dmlgpu.plan.words import merged, words_of
 
 INNER = 32  # rounds whose values an invocation combines before it starts a new sum
 WRITTEN_OUT = 32  # pieces of a line that an invocation joins without a loop

@@ -23,8 +23,10 @@ from math import gcd, lcm, prod
 
 from dmlgpu.desc.tensor import TensorDesc, packed_strides
 from dmlgpu.plan.dispatch import BANKS, VECTOR, Adapter
+from dmlgpu.plan.reading import Loop, Reading, folded
 from dmlgpu.plan.traffic import SECTOR
-from dmlgpu.plan.values import UNIT_BITS, Loop, Operand, Reading, folded
+from dmlgpu.plan.values import Operand
+from dmlgpu.plan.words import UNIT_BITS
 
 WG_SIZE = 256
 LARGE_WG_SIZE = 512  # along few lines, so that fewer workgroups meet

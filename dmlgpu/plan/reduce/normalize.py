@@ -13,12 +13,14 @@ from math import prod
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
 from dmlgpu.plan.dispatch import Adapter, Plan, Value, eight
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.reading import Loop, folded
 from dmlgpu.plan.reduce import short_lines
 from dmlgpu.plan.reduce.accumulators import Accumulator
 from dmlgpu.plan.reduce.phases import Phase, dispatched
 from dmlgpu.plan.reduce.planner import Reduction
 from dmlgpu.plan.reduce.whole_lines import WG_SIZE, Division, WholeLines
-from dmlgpu.plan.values import UNIT_BITS, Expression, Loop, Operand, folded
+from dmlgpu.plan.values import Expression, Operand
+from dmlgpu.plan.words import UNIT_BITS
 
 STATISTICS = "statistics"  # the memory that holds the numbers of each line
 

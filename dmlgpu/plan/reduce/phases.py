@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value
 from dmlgpu.plan.reduce.accumulators import Accumulator
-from dmlgpu.plan.values import UNIT_BITS, element_bits, float_slots, param_lines, words_of
+from dmlgpu.plan.values import float_slots
+from dmlgpu.plan.words import UNIT_BITS, element_bits, param_lines, words_of
 
 
 @dataclass(frozen=True, slots=True)

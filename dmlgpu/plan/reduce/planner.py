@@ -28,15 +28,8 @@ from dmlgpu.plan.reduce.code import Kernel
 from dmlgpu.plan.reduce.division import Shape, shape_of
 from dmlgpu.plan.rows import divisors
 from dmlgpu.plan.traffic import all_read, bytes_written
-from dmlgpu.plan.values import (
-    Expression,
-    Operand,
-    Parameter,
-    float_slots,
-    param_lines,
-    parameter_words,
-    renamed,
-)
+from dmlgpu.plan.values import Expression, Operand, Parameter, float_slots, parameter_words, renamed
+from dmlgpu.plan.words import param_lines
 
 WORTH_MOVING = 1 << 18  # results from which on another pass to order them costs less
 WORTH_MOVING_PARTS = 1 << 16  # results that are parts of words, each of which is merged alone

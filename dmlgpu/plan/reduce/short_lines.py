@@ -12,7 +12,8 @@ from math import lcm
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Value
 from dmlgpu.plan.reduce.phases import Phase, decoded, dispatched, encoded
-from dmlgpu.plan.values import UNIT_BITS, renamed
+from dmlgpu.plan.values import renamed
+from dmlgpu.plan.words import UNIT_BITS
 
 FEW_UNITS = 2  # of an invocation, up to which workgroups have twice as many
 WG_SIZE = 64

@@ -14,8 +14,10 @@ from math import gcd
 
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.plan.reading import places
 from dmlgpu.plan.reduce.phases import Phase, decoded, encoded
-from dmlgpu.plan.values import UNIT_BITS, places, renamed
+from dmlgpu.plan.values import renamed
+from dmlgpu.plan.words import UNIT_BITS
 
 WG_SIZE = 256
 MOST_BITS = 2048  # of a line that one invocation keeps in its registers
