@@ -12,9 +12,10 @@ from math import prod
 from dmlgpu.plan.dispatch import BANKS, Dispatch, Value, eight, of_eight
 from dmlgpu.plan.loops import order_of
 from dmlgpu.plan.scan import box_halves
+from dmlgpu.plan.scan.box_order import held_steps, reach_of
 from dmlgpu.plan.scan.box_put import keep, put_out
 from dmlgpu.plan.scan.box_text import Lines, Spots, join_parts_code, read, sum_of, when
-from dmlgpu.plan.scan.boxes import WG_SIZE, Boxes, held_steps, reach_of
+from dmlgpu.plan.scan.boxes import WG_SIZE, Boxes
 from dmlgpu.plan.scan.lines import arithmetic, fold_params
 
 NEAR = 16  # boxes along a loop, from one to the last of which little time passes

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from dmlgpu.plan.dispatch import BANKS
+from dmlgpu.plan.scan.box_order import held_steps, reach_of
 from dmlgpu.plan.scan.box_put import keep, put_out
 from dmlgpu.plan.scan.box_text import Lines, Spots, read_pairs, sum_of, when
-from dmlgpu.plan.scan.boxes import Boxes, held_steps, reach_of
+from dmlgpu.plan.scan.boxes import Boxes
 
 
 def code(boxes: Boxes) -> list[str]:

@@ -8,7 +8,8 @@ from itertools import pairwise
 from math import prod
 
 from dmlgpu.plan.dispatch import funnel, of_eight
-from dmlgpu.plan.scan.boxes import Boxes, Order
+from dmlgpu.plan.scan.box_order import Order
+from dmlgpu.plan.scan.boxes import Boxes
 
 PARTS_TOGETHER = 16  # parts of a line that are added up before others are
 
