@@ -259,14 +259,19 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             )
         return device.tensor(self.numpy())
 
-    def view(self, dtype: Any = None) -> Tensor:
-        """The same bits as elements of another data type of the same width.
+    def view(self, desc: Any = None, *, dtype: Any = None) -> Tensor:
+        """The same bytes under another description, which needs no more of them.
 
-        Or the same bytes under another description, a `TensorDesc` that needs no more of them.
+        Or as elements of another data type of the same width.
         """
-        if isinstance(dtype, TensorDesc):
-            return self._under(dtype)
-        return self._as_bits_of(self.dtype if dtype is None else dtype)
+        given = desc if dtype is None else dtype
+        if isinstance(given, TensorDesc):
+            return self._under(given)
+        if isinstance(given, (type, str, np.dtype, DataType)):
+            return self._as_bits_of(given)
+        raise InvalidTypeError(
+            f"view: desc is {type(given).__name__}; it must be a TensorDesc or a data type"
+        )
 
     def _under(self, desc: TensorDesc) -> Tensor:
         """The same bytes under another description."""
@@ -279,9 +284,9 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
 
     def _as_bits_of(self, wanted: Any) -> Tensor:
         """The same bits as elements of a type."""
-        dtype = dtype_of("view: dtype", wanted)
+        dtype = dtype_of("view: desc", wanted)
         if not isinstance(wanted, DataType) and not np.dtype(wanted).isnative:
-            raise InvalidTypeError(f"view: dtype is {shown(wanted)}; tensors have no other order")
+            raise InvalidTypeError(f"view: desc is {shown(wanted)}; tensors have no other order")
         if dtype == BOOL != self.dtype:
             raise InvalidTypeError(
                 "view: bool is bytes of 0 and 1; x != 0 says which elements are not 0"

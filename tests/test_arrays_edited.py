@@ -140,7 +140,7 @@ def test_python_numbers_take_the_type_of_the_array(device: dml.Device) -> None:
         ),
         (lambda x: np.insert(x, [], [1, 2]), ValueError, r"no place is given for values of shape"),
         (lambda x: np.gradient(x, 1.0, 2.0), TypeError, "2 distances are given for 3 axes"),
-        (lambda x: np.gradient(x, "a"), TypeError, r"the distances are \('a',\); they are numbers"),
+        (lambda x: np.gradient(x, "a"), TypeError, r"the distances are .*; they are numbers"),
         (lambda x: np.gradient(x > 0), TypeError, "bool has no differences"),
         (
             lambda x: np.gradient(x, np.arange(4), axis=0),
