@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 from support.layouts import as_gpu, same_bits
+from support.plans import retune
 
 import dmlgpu as dml
 from dmlgpu.ops import operator_of
+from dmlgpu.plan import elementwise
 from dmlgpu.plan.dispatch import BANKS, Adapter
-from dmlgpu.plan.elementwise import across
-from dmlgpu.plan.elementwise import planner as elementwise
+from dmlgpu.plan.elementwise import ElementWise, across
 from dmlgpu.plan.elementwise.shape import EACH
 from dmlgpu.plan.reading import Loop
 from dmlgpu.plan.values import Operand
@@ -170,7 +171,7 @@ def test_operands_of_any_layout(
             # With quotients by product and by division, and with operands moved or not.
             facts = replace(gpu.context.facts, wide_integers=wide and n % 2 == 0)
             monkeypatch.setattr(gpu.context, "facts", facts)
-            monkeypatch.setattr(elementwise, "WORTH_MOVING", 1 if n % 4 < 2 else 1 << 20)
+            retune(monkeypatch, elementwise, WORTH_MOVING=1 if n % 4 < 2 else 1 << 20)
             sizes, name = some_sizes(rng), str(rng.choice(list(OPERATORS)))
             (a, x), (b, y) = view(rng, dtype, sizes), view(rng, dtype, sizes)
             wanted = OPERATORS[name](x, y)
@@ -216,7 +217,7 @@ def test_groups_that_go_on_in_the_next_row(device: dml.Device, dtype: str, lengt
 
 
 def test_operands_across_in_two_ways(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elementwise, "WORTH_MOVING", 1)
+    retune(monkeypatch, elementwise, WORTH_MOVING=1)
     rng = np.random.default_rng(9)
     sizes = (40, 50, 22)
     for dtype in ("uint8", "float16", "float32", "int64"):
@@ -249,7 +250,7 @@ def test_pieces_of_sectors_are_moved_before(
     kernels: list[str],
 ) -> None:
     """Also where the output has an order of its own."""
-    monkeypatch.setattr(elementwise, "WORTH_MOVING", 1)
+    retune(monkeypatch, elementwise, WORTH_MOVING=1)
     rng = np.random.default_rng(9)
     sizes, kind = (12, 40, 14, 40), dml.DataType.from_numpy(dtype)
     x = rng.integers(0, 50, sizes).astype(dtype)
@@ -391,7 +392,7 @@ def test_several_groups_of_an_invocation_are_read_before_any_is_written(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where more is written than read; groups behind the last are not made."""
-    monkeypatch.setattr(elementwise, "MANY", 1)
+    retune(monkeypatch, elementwise, MANY=1)
     rng = np.random.default_rng(5)
     for sizes in ((3, 701), (5, 128), (4, 4097)):
         x = rng.integers(0, 50, sizes).astype(np.uint8)
@@ -431,7 +432,7 @@ def test_several_groups_of_an_invocation_are_read_before_any_is_written(
 def test_steps_that_read_the_same_are_made_side_by_side(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elementwise, "FORGOTTEN", 1)
+    retune(monkeypatch, elementwise, FORGOTTEN=1)
     rng = np.random.default_rng(6)
     for dtype in ("uint8", "float32", "int64"):
         for sizes, shares in (((2, 4099), 2), ((3, 1024), 3), ((34, 77), 2), ((19, 300), 1)):
@@ -461,7 +462,7 @@ def test_elements_that_need_a_branch_change_nothing_for_their_neighbours(
     found = []
     for is_quick in (True, False):
         if not is_quick:
-            monkeypatch.setattr(elementwise.ElementWise, "_is_quick", lambda self: False)
+            monkeypatch.setattr(ElementWise, "_is_quick", lambda self: False)
         with as_gpu(device) as gpu:
             op = gpu.compile(desc)
             assert ("strayed" in op.plan.dispatches[0].code) == is_quick
@@ -556,7 +557,7 @@ def test_what_nothing_read_moves_along_is_made_once(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only where a group of it would go on in the next row."""
-    monkeypatch.setattr(elementwise, "WORTH_MOVING", 1 << 12)
+    retune(monkeypatch, elementwise, WORTH_MOVING=1 << 12)
     rng = np.random.default_rng(4)
     for length, kernels in ((31, ["elementwise", "move"]), (32, ["elementwise"])):
         sizes = (3, 200, length)
@@ -601,7 +602,7 @@ def test_rows_that_are_repeated_are_laid_out_twice(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch, dtype: str, sizes: tuple[int, ...]
 ) -> None:
     """Then only the last row of a loop needs another one; not where as much is read as written."""
-    monkeypatch.setattr(elementwise, "WORTH_MOVING", 1 << 12)
+    retune(monkeypatch, elementwise, WORTH_MOVING=1 << 12)
     rng = np.random.default_rng(6)
     made = dml.TensorDesc(dml.DataType[dtype.upper()], sizes)
     still = (*sizes[:-2], 1, sizes[-1])
