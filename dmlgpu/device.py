@@ -14,11 +14,10 @@ from dmlgpu.arguments import is_fixed, key_of
 from dmlgpu.array.internal import Internal
 from dmlgpu.array.promotion import (
     BOOL,
-    FLOAT32,
-    FLOAT64,
     data_type_of,
     host_array,
     is_python,
+    promoted,
 )
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description, Field
@@ -316,60 +315,75 @@ class Device:
     ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """What runs these inputs, remembered or prepared, and the inputs as it takes them."""
         operator = BY_NAME[name]
+        fields = operator.inputs
         given = tuple(
-            x if isinstance(x, Tensor) else self._given(x, field)
-            for field, x in zip(operator.inputs, inputs, strict=False)
+            x if isinstance(x, Tensor) else self._given(operator, field, x, inputs)
+            for field, x in zip(fields, inputs, strict=False)
         )
         if len(inputs) > len(given):
-            names = ", ".join(field.name for field in operator.inputs)
+            names = ", ".join(field.name for field in fields)
             raise BindingError(
                 f"{name}: {len(inputs)} inputs given; it takes {len(given)}: {names}"
             )
-        descs = tuple(map(_desc_of, given))
+        try:
+            descs = tuple(map(_desc_of, given))
+        except InvalidDescError as error:  # a tensor without elements
+            raise InvalidDescError(f"{name}: {error}") from None
         values = key_of(*attributes.values())
-        key = (name, descs, *attributes, values)
+        is_single = operator.keeps_sizes and not any(map(_has_axes, inputs))
+        key = (name, descs, is_single, *attributes, values)
         try:
             known = self.remembered.get(key)
         except Exception:  # an argument that is not hashable is not an integer: reading says so
             known = None
         if known is None:
-            known = self._prepared(operator, descs, attributes)
+            known = self._prepared(operator, descs, attributes, () if is_single else (1,))
             if is_fixed(values):
                 self.remember(key, known)
         return known, given
 
-    def _given(self, x: Any, field: Field) -> Any:
+    def _given(self, operator: Operator[Any], field: Field, x: Any, inputs: Sequence[Any]) -> Any:
         """What stands for an input that is no tensor: an array, a list of inputs, or nothing."""
-        if x is None and field.optional:
-            return None
+        if x is None:
+            if field.optional:
+                return None
+            raise InvalidTypeError(
+                f"{operator.name}: {field.name} is None; it must be a tensor or an array"
+            )
         if field.is_array and isinstance(x, (list, tuple)):
             return tuple(item if isinstance(item, Tensor) else self.tensor(item) for item in x)
-        values = native(x, field.argument)
-        # Python's own numbers are double only because it has no others.
-        return values.astype(FLOAT32) if values.dtype == FLOAT64 and is_python(x) else values
+        if is_python(x):
+            alike = operator.alike.get(field.name, ())
+            peers = [y for o, y in zip(operator.inputs, inputs, strict=False) if o.name in alike]
+            x = _numbers(field.argument, x, peers)
+        return native(x, field.argument)
 
     def _prepared(
-        self, operator: Operator[Any], descs: tuple[Any, ...], attributes: dict[str, Any]
+        self,
+        operator: Operator[Any],
+        descs: tuple[Any, ...],
+        attributes: dict[str, Any],
+        shape: tuple[int, ...],
     ) -> Callable[..., Any]:
-        """What runs an operator on inputs that lie so."""
+        """What runs an operator on inputs that lie so; `shape` is () for results without axes."""
         names = [field.name for field in operator.inputs]
         fields: dict[str, Any] = dict(zip(names, descs, strict=False))
         equal = [name for name in operator.equal_inputs if fields.get(name) is not None]
-        shape = broadcast_shapes(operator.name, [fields[name].sizes for name in equal])
+        sizes = broadcast_shapes(operator.name, [fields[name].sizes for name in equal])
         views: dict[str, TensorDesc] = {}
         for name in equal:
-            if fields[name].sizes != shape:
-                views[name] = fields[name] = broadcast(fields[name], shape)
+            if fields[name].sizes != sizes:
+                views[name] = fields[name] = broadcast(fields[name], sizes)
         compiled = self.operator(operator.name, **fields, **attributes)
         seen = None
         if operator.natural_sizes is not None:
             output: TensorDesc = compiled.desc.output_tensor
-            sizes = operator.natural_sizes(compiled.desc)
-            seen = None if sizes == output.sizes else packed(output.data_type, sizes)
+            natural = operator.natural_sizes(compiled.desc)
+            seen = None if natural == output.sizes else packed(output.data_type, natural)
         if not compiled.makes_one:
             return compiled
         every = tuple(views.get(n) for n in names[: len(descs)])
-        return compiled.prepared(seen=seen, views=every)
+        return compiled.prepared(shape, seen=seen, views=every)
 
     def keep(self, operator: CompiledOperator) -> None:
         """Puts an operator among those kept: only they have bound calls, so these are bounded."""
@@ -417,6 +431,22 @@ class Device:
         """Measures GPU time: `with device.profile() as p: ...; print(p)`."""
         self.context.check_usable()
         return Profile(self.context, self._profiling)
+
+
+def _numbers(what: str, x: Any, peers: Sequence[Any]) -> npt.NDArray[Any]:
+    """Python's numbers as an array, of the type of peers that must have the same, if it can be."""
+    values = host_array(what, x)
+    dtypes = {y.dtype for y in peers if hasattr(y, "dtype")}
+    if not dtypes:
+        numbers = (host_array(what, y).dtype for y in peers if is_python(y))
+        return host_array(what, x, promoted([values.dtype, *numbers]))
+    wanted = promoted([*dtypes], [values.dtype.type(0).item()])
+    return host_array(what, x, wanted) if dtypes == {wanted} else values
+
+
+def _has_axes(x: Any) -> bool:
+    """Whether what is given as an input is more than one element without dimensions."""
+    return bool(getattr(x, "ndim", isinstance(x, (list, tuple))))
 
 
 def _desc_of(x: Any) -> Any:

@@ -410,7 +410,7 @@ def padding1(
 ) -> Asked[Tensor]:
     """PADDING1: PADDING with a value of the data type of `x`, exactly.
 
-    >>> dml.padding1([1, 2], dml.PaddingMode.CONSTANT, 2**53 + 1, [1], [0]).tolist()
+    >>> dml.padding1(np.array([1, 2]), dml.PaddingMode.CONSTANT, 2**53 + 1, [1], [0]).tolist()
     [9007199254740993, 1, 2]
     """
     named = {"padding_mode": mode, "padding_value": value}

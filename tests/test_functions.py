@@ -346,6 +346,16 @@ SQUARE = np.ones((2, 3), np.float32)
             ),
             "ELEMENT_WISE_ADD1: fused_activation: ACTIVATION_CELU: alpha is 0",
         ),
+        (
+            lambda: dml.element_wise_add1(
+                SQUARE, SQUARE, fused_activation=dml.ActivationSwishDesc(sigmoid_input_scale=1)
+            ),
+            "ELEMENT_WISE_ADD1: fused_activation is ACTIVATION_SWISH, which cannot be fused",
+        ),
+        (
+            lambda: dml.element_wise_negate(dml.tensor(np.zeros((0, 3), np.float32))),
+            "ELEMENT_WISE_NEGATE: a tensor of shape (0, 3) has no elements",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(device: dml.Device, call: Any, said: str) -> None:
@@ -369,3 +379,49 @@ def test_missing_and_unknown_fields_name_the_description() -> None:
         dml.ElementWiseAbsDesc()  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^ElementWiseAddDesc\.__init__\(\) got an unexpected"):
         dml.ElementWiseAddDesc(foo=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.gpu
+def test_python_numbers_take_the_type_that_tensors_beside_them_have(device: dml.Device) -> None:
+    ints, floats = device.tensor([1, 2]), device.tensor(np.float32([1, 2]))
+    halves, truth = device.tensor(np.float16([1, 2])), device.tensor([True, False])
+    for a, b, wanted in (
+        ([1, 2], [3, 4], np.int32([4, 6])),
+        ([1, 2], [3, 2**40], np.int64([4, 2**40 + 2])),
+        ([1, 2], 0.5, np.float32([1.5, 2.5])),
+        (ints, 2, np.int32([3, 4])),
+        (floats, 2, np.float32([3, 4])),
+        (0.5, halves, np.float16([1.5, 2.5])),
+        (np.uint8([1, 2]), [7, 8], np.uint8([8, 10])),
+    ):
+        made = dml.element_wise_add(a, b)
+        assert made.dtype == wanted.dtype
+        assert np.array_equal(made.numpy(), wanted)
+    assert dml.element_wise_if(truth, floats, 7).tolist() == [1, 7]
+    with pytest.raises(dml.InvalidDescError, match="b_tensor is FLOAT32; a_tensor is INT32, and"):
+        dml.element_wise_add(ints, 0.5)
+    with pytest.raises(OverflowError, match="300 out of bounds for uint8"):
+        dml.element_wise_add(np.uint8([1]), 300)
+
+
+@pytest.mark.gpu
+def test_results_of_tensors_without_axes_have_none(device: dml.Device) -> None:
+    five, line = device.tensor(5.0), device.tensor([1.0])
+    assert dml.element_wise_add(five, five).shape == ()
+    assert dml.element_wise_add(five, 1).shape == dml.element_wise_add(5, 6).shape == ()
+    assert dml.element_wise_logical_equals(five, 5).tolist() == 1
+    assert dml.activation_relu(five).shape == dml.cast(five, np.int32).shape == ()
+    for _ in range(2):  # also where the call is remembered
+        assert dml.activation_relu(line).shape == dml.element_wise_add(five, line).shape == (1,)
+        assert dml.activation_relu(five).shape == dml.activation_relu(np.float32(5)).shape == ()
+
+
+@pytest.mark.gpu
+def test_square_roots_as_powers(device: dml.Device) -> None:
+    x = np.float32([-np.inf, np.inf, -0.0, 0, 4, -4, np.nan])
+    for exponent in (0.5, 0.25, 2.5, -0.5):
+        got = dml.element_wise_constant_pow(x, exponent=exponent).numpy()
+        other = dml.element_wise_pow(x, np.float32(exponent)).numpy()
+        assert np.array_equal(got, other, equal_nan=True)
+        assert np.array_equal(np.signbit(got), np.signbit(other))
+        assert exponent != 0.5 or got[:5].tolist() == [np.inf, np.inf, 0, 0, 2]

@@ -173,7 +173,7 @@ def fused(operator: str, desc: Description | None) -> tuple[str, tuple[Parameter
     row = FUSABLE.get(type(desc))
     name = entry_of(type(desc)).name
     if row is None:
-        raise UnsupportedError(f"{operator}: fused_activation is {name}, which cannot be fused")
+        raise InvalidDescError(f"{operator}: fused_activation is {name}, which cannot be fused")
     if desc.tensors():
         raise InvalidDescError(
             f"{operator}: fused_activation has tensors; those of a fused {name} must be None"

@@ -133,7 +133,8 @@ def power(d: ElementWiseConstantPowDesc) -> str:
     Powers of whole numbers are those of magnitudes, but for the sign; of others, negative bases
     have none, and hardly any is given.
     """
-    exact = {2.0: "f32_mul(x, x)", 0.5: "math_sqrt(x)", -1.0: "math_recip(x)", 1.0: "x"}
+    root = "select(math_sqrt(x), abs(x), x == 0.0 || math_is_inf(x))"  # of -0 and of -infinity
+    exact = {2.0: "f32_mul(x, x)", 0.5: root, -1.0: "math_recip(x)", 1.0: "x"}
     exponent = float(converted(d.exponent, DataType.FLOAT32))
     if not math.isfinite(exponent):
         return "math_pow(x, p_exponent)"

@@ -29,9 +29,10 @@ from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
 Text = str | Mapping[str, str] | Callable[[Any], str]
 # Functions of the math library that have a faster form whose results are right in FLOAT16.
 FASTER = (
-    *("cos", "erf", "exp", "expm1", "gelu", "log", "recip", "sigmoid", "sin", "softplus"),
-    *("sqrt", "tanh"),
+    *("cos", "erf", "exp", "expm1", "gelu", "log", "recip", "sigmoid", "sin", "softplus", "sqrt"),
 )
+# The same of one that ends where FLOAT16 rounds to 1, and so before what is multiplied would.
+FASTER_ALONE = "tanh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,8 @@ def text_for(text: Text, desc: Any, kind: str) -> str:
 
 def halved(text: str) -> str:
     """An expression for FLOAT16, with the faster form of every function that has one."""
-    return re.sub(rf"\bmath_({'|'.join(FASTER)})(?=\()", r"math_\1_half", text)
+    text = re.sub(rf"\bmath_({'|'.join(FASTER)})(?=\()", r"math_\1_half", text)
+    return re.sub(rf"^math_({FASTER_ALONE})(?=\(x\)$)", r"math_\1_half", text)
 
 
 def _short(field: str) -> str:

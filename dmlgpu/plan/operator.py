@@ -117,6 +117,22 @@ class Operator(Generic[D]):
                 return tuple(names) if len(names) > 1 else ()
         return ()
 
+    @cached_property
+    def alike(self) -> Mapping[str, frozenset[str]]:
+        """The other tensors that must have a tensor's data type, by its name."""
+        found: dict[str, set[str]] = {}
+        for fact in (fact for fact in self.entry.same if "data_type" in fact.of):
+            for name in fact.tensors:
+                found.setdefault(name, set()).update(fact.tensors)
+        return {name: frozenset(others - {name}) for name, others in found.items()}
+
+    @cached_property
+    def keeps_sizes(self) -> bool:
+        """Whether the one output has the sizes that all inputs must have."""
+        names = {field.name for field in (*self.inputs, *self.outputs)}
+        same = (set(fact.tensors) for fact in self.entry.same if "sizes" in fact.of)
+        return len(self.outputs) == 1 and any(names <= tensors for tensors in same)
+
     def validate(self, desc: D, level: FeatureLevel) -> None:
         """Raises unless `desc` obeys every rule at `level`."""
         validate(desc, level)

@@ -64,6 +64,17 @@ def test_a_steepness_below_one_came_with_level_6_4() -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("alpha", [0.01, 0.02, 1.0, 300.0])
+def test_scaled_tangents_of_halves_are_rounded_once(device: dml.Device, alpha: float) -> None:
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    x = x[np.isfinite(x)]
+    got = dml.activation_scaled_tanh(device.tensor(x), alpha, 1.0).numpy().astype(np.float64)
+    exact = np.float64(np.float32(alpha)) * np.tanh(x.astype(np.float64))
+    near = np.abs(exact).astype(np.float16)
+    assert (np.abs(got - exact) <= 0.502 * np.spacing(near).astype(np.float64)).all()
+
+
+@pytest.mark.gpu
 def test_softplus_of_large_numbers(device: dml.Device) -> None:
     """Times its steepness a number may be too large; the result is not."""
     x = np.array([2e38, 3e38, 100, 40, 1, -2e38, np.inf, -np.inf, np.nan], np.float32)
