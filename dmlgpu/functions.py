@@ -24,7 +24,7 @@ from dmlgpu.desc.description import Description, field_texts
 from dmlgpu.desc.enumerations import AxisDirection, PaddingMode
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.device import Device
-from dmlgpu.errors import InvalidTypeError, UnsupportedError, shown
+from dmlgpu.errors import BindingError, InvalidTypeError, UnsupportedError, shown
 from dmlgpu.ops import BY_DESC, BY_NAME
 from dmlgpu.plan.operator import Operator
 from dmlgpu.tensor import Tensor
@@ -149,7 +149,8 @@ def operator_function(read: Callable[Given, Asked[Made]]) -> Callable[Given, Mad
         if known is None:
             asked = read(*args, **named)
             flat = [x for t in asked.inputs for x in (t if isinstance(t, (list, tuple)) else (t,))]
-            device = device_of(*flat)
+            first = next((x.device for x in flat if isinstance(x, Tensor)), None)
+            device = first or default_device()
             known, inputs = device.found(asked.name, asked.inputs, asked.attributes)
             same = tensors and list(map(id, tensors)) == list(map(id, inputs))
             if same and is_plain(others):
@@ -287,11 +288,13 @@ def cumulative_product(
 
 
 def device_of(*values: Any) -> Device:
-    """The device of the first tensor among some values, else the default one."""
-    for value in values:
-        if isinstance(value, Tensor):
-            return value.device
-    return default_device()
+    """The one device of the tensors among some values, else the default one."""
+    devices = {id(value.device): value.device for value in values if isinstance(value, Tensor)}
+    if len(devices) > 1:
+        raise BindingError(
+            "tensors of two devices are given; x.to_device(device) copies one to another"
+        )
+    return next(iter(devices.values())) if devices else default_device()
 
 
 @operator_function

@@ -46,6 +46,8 @@ def same(got: Any, wanted: Any) -> None:
 
 ORDERED: list[Any] = [
     np.median,
+    lambda x: np.median(x, 1, None, False, True),
+    lambda x: np.quantile(x, 0.5, 1, None, False, "linear", True),
     lambda x: np.median(x, axis=0),
     lambda x: np.median(x, axis=(0, -1), keepdims=True),
     lambda x: np.median(x, axis=1, keepdims=True),
@@ -109,6 +111,7 @@ COUNTED: list[Any] = [
     (lambda x: np.bincount(x, minlength=20), WHOLE.ravel().astype(np.uint8)),
     (lambda x, w: np.bincount(x, w), WHOLE.ravel(), RNG.random(35).astype(np.float32)),
     (np.bincount, np.array([], np.int64)),
+    (np.bincount, np.array([True, False, True])),
     (np.histogram, PLAIN),
     (np.histogram, WHOLE),
     (np.histogram, SIGNED),
@@ -177,6 +180,11 @@ def test_counts_at_the_ends_of_types(device: dml.Device, dtype: Any) -> None:
     same(*both(device, lambda x, w: np.bincount(x, w), counted, weights))
 
 
+def test_the_median_of_nothing_is_nan(device: dml.Device) -> None:
+    assert np.isnan(np.median(device.tensor(EMPTY)).item())
+    assert np.isnan(np.median(device.tensor(EMPTY), 1).numpy()).tolist() == [True] * 3
+
+
 def test_the_largest_integers_are_below_larger_edges(device: dml.Device) -> None:
     for largest in (np.int64(2**63 - 1), np.uint64(2**64 - 1)):
         assert np.digitize(device.tensor(np.array([largest])), [0.0, 1e30]).tolist() == [1]
@@ -214,6 +222,24 @@ def test_edges_of_any_type(device: dml.Device, kind: Any) -> None:
     a = np.float32([0.5, 1.5, 2, 1])
     edges = np.array([0, 1] if kind is np.bool_ else [0, 1, 2]).astype(kind)
     same(*both(device, lambda x: np.histogram(x, edges)[0], a))
+
+
+def test_the_largest_integers_are_counted(device: dml.Device) -> None:
+    for a in (np.array([2**53 + 1, 0]), np.array([2**63 + 1, 5], np.uint64)):
+        for bins in (1, 3):
+            same(*both(device, lambda x, n=bins: np.histogram(x, n)[0], a))
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.uint8, np.int32, np.float16])
+def test_choices_have_one_type(device: dml.Device, dtype: Any) -> None:
+    a = np.array([9, 7], dtype)
+    for function in (
+        lambda x: np.select([x > 8, x < 8], [x, x > 8], 0),
+        lambda x: np.select([x > 8], [x], 3),
+    ):
+        got, wanted = both(device, function, a)
+        assert got.dtype == wanted.dtype
+        assert np.array_equal(got.numpy(), wanted)
 
 
 @pytest.mark.parametrize(
@@ -323,8 +349,9 @@ def test_copying_into_a_tensor(device: dml.Device) -> None:
         (lambda x: np.quantile(x, 1.5), "q must be from 0 to 1"),
         (lambda x: np.percentile(x, -1), "q must be from 0 to 100"),
         (lambda x: np.quantile(x, 0.5, method="weibull"), "method is 'weibull'"),
-        (lambda x: np.median(x[:0]), "no element to be found"),
-        (lambda x: np.bincount(x), "one dimension and integers"),
+        (lambda x: np.quantile(x[:0], 0.5), "no element to be found"),
+        (lambda x: np.bincount(x), "x has 3 dimensions; it must have one"),
+        (lambda x: np.bincount(x.reshape(-1)), "x is float32; it must be integers"),
         (lambda x: np.bincount((x.reshape(-1) - 100).astype(np.int32)), "must not be negative"),
         (lambda x: np.histogram(x, "auto"), "must be a number or edges here"),
         (lambda x: np.digitize(x, [3.0, 1.0, 2.0]), "bins must rise or fall"),

@@ -190,3 +190,45 @@ def test_methods_are_fused(device: dml.Device) -> None:
     x = device.tensor([1.0, 2.0])
     assert Scaled(2).of(x).tolist() == [3, 5]
     assert Scaled(3).of(x).tolist() == [4, 7]
+
+
+def test_lists_of_large_integers_keep_their_digits(device: dml.Device) -> None:
+    x = device.tensor([2**63 + 7, 1])
+    assert (x.dtype, x.tolist()) == (np.uint64, [2**63 + 7, 1])
+    x[:] = [2**64 - 1, 2]
+    assert x.tolist() == [2**64 - 1, 2]
+    assert device.tensor([2.0**63, 1]).dtype == np.float32
+    with pytest.raises(OverflowError, match="no integer type holds all of"):
+        device.tensor([2**63 + 7, -1])
+    assert dnp.full(2, 2**63 + 1).tolist() == [2**63 + 1] * 2
+
+
+def test_lists_of_tensors_and_numbers_have_the_tensors_type(device: dml.Device) -> None:
+    half, one = device.tensor(np.float16(0.5)), device.tensor(1)
+    for given, wanted in (
+        ([half, 1.0], np.float16),
+        ([one, 2], np.int32),
+        ([[one, one], [1, 2]], np.int32),
+        ([one, 0.5], np.float32),
+        ([np.int8(3), 2], np.int8),
+        ([np.float64(1), 2], np.float64),
+    ):
+        assert device.tensor(given).dtype == wanted
+
+
+def test_tensors_of_two_devices_do_not_mix(device: dml.Device) -> None:
+    x = device.tensor([1.0, 2.0])
+    with dml.Device(device.adapter) as other:
+        y = other.tensor([3.0, 4.0])
+        for use in (
+            lambda: np.concatenate([x, y]),
+            lambda: np.isin(x, y),
+            lambda: np.insert(x, 0, y),
+            lambda: np.diff(x, prepend=y),
+            lambda: np.fill_diagonal(x.reshape(1, 2), y),
+            lambda: np.put_along_axis(x, np.array([0, 1]), y, 0),
+            lambda: x + y,
+        ):
+            with pytest.raises(dml.BindingError, match=r"of two devices are given|another device"):
+                use()
+        assert dnp.asarray(y, device=device).device is device

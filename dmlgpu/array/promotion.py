@@ -165,6 +165,15 @@ def host_array(what: str, value: Any, dtype: Any = None) -> npt.NDArray[Any]:
     """
     wanted = None if dtype is None else dtype_of(f"{what}: dtype", dtype)
     values, weak = as_array(what, value), is_python(value)
+    if weak and values.dtype == FLOAT64 and values.size and values.max() >= 2.0**63:
+        numbers = np.array(value, object)  # NumPy makes floats of integers on both sides of 2**63
+        if all(map(is_integer, numbers.flat)):
+            values = numbers if min(numbers.flat) < 0 else numbers.astype(UINT64)
+    if values.dtype.kind in "OSUV" and not weak:
+        raise InvalidTypeError(
+            f"{what} is {shown(value)}; it must be numbers, or convert with astype to one of "
+            + DataType.listed()
+        )
     if values.dtype == object and weak:
         raise NumberRangeError(f"{what}: no integer type holds all of {shown(value)}")
     if wanted is None and values.dtype in (FLOAT64, INT64) and weak:
@@ -172,6 +181,9 @@ def host_array(what: str, value: Any, dtype: Any = None) -> npt.NDArray[Any]:
             wanted = FLOAT32
         elif values.size == 0 or (values.min() >= -(2**31) and values.max() < 2**31):
             wanted = INT32
+    if wanted is None and not weak and isinstance(value, (list, tuple)):
+        dtypes, python = _leaves(value)
+        wanted = promoted(dtypes, python) if dtypes and python else None
     if wanted is None and values.dtype not in DTYPES:
         swapped = values.dtype.newbyteorder("=")
         if swapped not in DTYPES:
@@ -187,6 +199,14 @@ def host_array(what: str, value: Any, dtype: Any = None) -> npt.NDArray[Any]:
         for number in ends or np.array(value, object).flat:
             check_fits(number, wanted)
     return host_cast(values, wanted)
+
+
+def _leaves(value: Any) -> tuple[list[DType], list[Any]]:
+    """The types of the arrays in lists, and the Python numbers there."""
+    if isinstance(value, (list, tuple)):
+        both = [_leaves(item) for item in value]
+        return [t for found, _ in both for t in found], [n for _, found in both for n in found]
+    return ([value.dtype], []) if hasattr(value, "dtype") else ([], [value])
 
 
 def host_cast(values: npt.NDArray[Any], dtype: DType) -> npt.NDArray[Any]:

@@ -73,9 +73,14 @@ class DataType(IntEnum):
             told = name if name.isidentifier() else shown(dtype)
             raise InvalidTypeError(
                 f"data type {told} has no DirectML type; convert with astype to one of "
-                + ", ".join(t.name.lower() for t in cls if t.bits >= 8)
+                + cls.listed()
             )
         return found
+
+    @classmethod
+    def listed(cls) -> str:
+        """NumPy's names of the types that tensors may have, for messages."""
+        return ", ".join(t.name.lower() for t in cls if t.bits >= 8)
 
 
 _NUMPY: dict[DataType, np.dtype[Any]] = {}  # asked for with every call

@@ -19,11 +19,12 @@ from dmlgpu.array.promotion import (
     FLOAT32,
     FLOAT64,
     DType,
+    is_number,
     no_integer_holds,
     promoted,
 )
 from dmlgpu.desc import views
-from dmlgpu.errors import InvalidDescError, UnsupportedError
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import manipulation, sorting, statistics
 from dmlgpu.numpy.creation import asarray
@@ -136,7 +137,9 @@ def _in_order(
     x = floats(a)
     lines, shape = _lines(told, x, axis, keepdims)
     if not lines.shape[-1]:
-        raise InvalidDescError(f"np.{told}: there is no element to be found along the axes")
+        if told != "median":  # which is an average, and of nothing NaN
+            raise InvalidDescError(f"np.{told}: there is no element to be found along the axes")
+        return x.device.full(shape, x.dtype, float("nan"))
     ordered = sorting.sort(lines)
     last = ordered[..., -1]  # NaN, where there is one: it is above everything
     is_nan = x.device.elementwise("isnan", last)
@@ -185,8 +188,12 @@ def median(
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     """How often each of the numbers 0, 1, ... is there, or the sums of their weights."""
     values = asarray(x, device=device_of(x, weights))
-    if values.ndim != 1 or values.dtype.kind not in "iu":
-        raise InvalidDescError("np.bincount: x must have one dimension and integers")
+    if values.ndim != 1:
+        raise InvalidDescError(f"np.bincount: x has {values.ndim} dimensions; it must have one")
+    if values.dtype.kind == "f":
+        raise InvalidTypeError(f"np.bincount: x is {values.dtype}; it must be integers")
+    if values.dtype == BOOL:
+        values = values.astype(np.uint8)
     least, most = 0, -1
     if values.size:
         least, most = (int(v) for v in (values.min(), values.max()))
@@ -233,7 +240,11 @@ def histogram(
         ends = [0.0, 1.0] if range is None else list(range)
     kind = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
     edges = np.histogram_bin_edges(np.asarray(ends, kind), known if known.ndim else bins, range)
-    made = _counted(x, edges, weights, last="right")
+    bounds = edges
+    if known.ndim == 0 and range is None and edges.dtype.kind == "f":
+        bounds = edges.copy()  # all elements lie between the ends, however these were rounded
+        bounds[0], bounds[-1] = -np.inf, np.inf
+    made = _counted(x, bounds, weights, last="right")
     shown = asarray(edges.astype(np.float32), device=x.device)
     if density:
         widths = asarray(np.diff(edges).astype(np.float32), device=x.device)
@@ -413,11 +424,16 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
             " there must be as many of both, and one at least"
         )
     device = device_of(*condlist, *choicelist)
-    made: Any = default
-    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+    given = (default, *choicelist)
+    arrays = {n: asarray(x, device=device) for n, x in enumerate(given) if not is_number(x)}
+    common = promoted([x.dtype for x in arrays.values()], filter(is_number, given))
+    made, *choices = (
+        arrays[n].astype(common, copy=False) if n in arrays else device.full((), common, x)
+        for n, x in enumerate(given)
+    )
+    for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
         made = device.select(condition, choice, made)
-    result: Tensor = made
-    return result
+    return made
 
 
 def nan_to_num(
@@ -425,6 +441,9 @@ def nan_to_num(
 ) -> Tensor:
     """Numbers in the place of NaN and of infinities: the largest there are, if none is given."""
     a = asarray(x)
+    if not copy and isinstance(x, Tensor):
+        x[...] = nan_to_num(x, True, nan, posinf, neginf)
+        return x
     if a.dtype.kind != "f" or not a.size:
         return a.copy()
     run, info = a.device.elementwise, np.finfo(a.dtype)

@@ -14,6 +14,7 @@ from dmlgpu.array.promotion import (
     FLOAT32,
     INT32,
     INT64,
+    UINT64,
     DType,
     check_fits,
     data_type_of,
@@ -87,7 +88,8 @@ def full(
         return source.broadcast_to(sizes).copy()
     if dtype is None:
         wanted = DEFAULTS[kind_of(fill_value)]
-        wanted = INT64 if wanted == INT32 and not fits(fill_value, INT32) else wanted
+        if wanted == INT32:
+            wanted = next((t for t in (INT32, INT64) if fits(fill_value, t)), UINT64)
     else:
         wanted = dtype_of("full: dtype", dtype)
     return _filled(sizes, wanted, fill_value, _device(device))

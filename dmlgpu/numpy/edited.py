@@ -106,7 +106,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     if a.ndim > 2 and len(set(a.shape)) > 1:
         raise InvalidDescError(f"np.fill_diagonal: the sizes {a.shape} must be the same")
     count = min(a.shape)
-    value = asarray(val, dtype=type_for(val, a.dtype), device=a.device).reshape(-1)
+    value = asarray(val, dtype=type_for(val, a.dtype), device=device_of(a, val)).reshape(-1)
     if count and value.size:
         along = np.arange(count)
         a[(along,) * a.ndim] = value.take(along % value.size, 0)

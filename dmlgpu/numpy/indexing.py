@@ -89,7 +89,7 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
         raise InvalidIndexError(
             f"put_along_axis: indices of shape {given.shape} cannot be broadcast to {shape}"
         )
-    made_of = asarray(values, dtype=type_for(values, x.dtype), device=x.device)
+    made_of = asarray(values, dtype=type_for(values, x.dtype), device=device_of(x, values))
     updates = made_of.astype(x.dtype, copy=False).broadcast_to(shape)
     if 0 in shape:
         return

@@ -5,23 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dmlgpu.desc.views import integer
 from dmlgpu.device import Device
 from dmlgpu.numpy import creation
 from dmlgpu.tensor import Tensor
 
 
-def _made(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _made(function: Callable[..., Tensor], names: str) -> Callable[..., Tensor]:
     """`np.zeros(shape, dtype, like=x)`: what NumPy creates, on the device of `x`."""
+    told = names.split()
 
-    def made(on: Device, /, *args: Any, dtype: Any = None, **named: Any) -> Tensor:
-        given = {k: v for k, v in named.items() if k not in ("device", "order", "subok", "ndmin")}
-        return function(*args, dtype=dtype, device=on, **given)
+    def made(on: Device, /, *args: Any, **named: Any) -> Tensor:
+        given = {**dict(zip(told, args, strict=False)), **named}
+        least = integer("np.array: ndmin", given.pop("ndmin", 0))
+        for ignored in ("device", "order", "subok"):
+            given.pop(ignored, None)
+        by_place = [given.pop(name) for name in told if name not in BY_NAME and name in given]
+        x = function(*by_place, **given, device=on)
+        return x.reshape((1,) * (least - x.ndim) + x.shape) if least > x.ndim else x
 
     return made
 
 
+BY_NAME = ("dtype", "k")  # which functions of the standard do not take by position
+# By the names that NumPy's arguments have, which may all be given by position.
+ARGUMENTS = {
+    "arange": "start stop step dtype",
+    "array": "object dtype",
+    "asarray": "a dtype",
+    "empty": "shape dtype",
+    "eye": "N M k dtype",
+    "full": "shape fill_value dtype",
+    "ones": "shape dtype",
+    "zeros": "shape dtype",
+}
 CREATION: dict[str, Callable[..., Tensor]] = {
-    name: _made(getattr(creation, name))
-    for name in ("arange", "array", "asarray", "empty", "eye", "full", "ones", "zeros")
+    name: _made(getattr(creation, name), names) for name, names in ARGUMENTS.items()
 }
 CREATION |= dict.fromkeys(("asanyarray", "ascontiguousarray"), CREATION["asarray"])

@@ -185,20 +185,34 @@ PADDING = {
 }
 
 
-def pad(x: Any, /, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
+def pad(
+    x: Any, /, pad_width: Any, mode: str = "constant", *, constant_values: Any = None
+) -> Tensor:
     """More elements before and behind those there are: PADDING1, with the modes that it has.
 
-    `pad_width` and `constant_values` are one number, a pair for every axis, or a pair for each.
+    `pad_width` and `constant_values` are one number, a pair for every axis, or a pair for each;
+    `pad_width` may also be a dictionary of axes.
     """
     tensor = asarray(x)
     if mode not in PADDING:
         raise UnsupportedError(
             f"pad: mode is {shown(mode)}; it must be one of {', '.join(PADDING)}"
         )
-    widths = _pairs("pad_width", pad_width, tensor.ndim)
-    if widths.dtype.kind not in "iu" or (widths < 0).any():
-        raise InvalidDescError(f"pad: pad_width is {shown(pad_width)}; it must be counts")
-    values = _pairs("constant_values", constant_values, tensor.ndim)
+    if mode != "constant" and constant_values is not None:
+        raise InvalidDescError(f"pad: mode is {mode}; only constant has constant_values")
+    given = pad_width
+    if isinstance(pad_width, dict):
+        given = [(0, 0)] * tensor.ndim
+        for axis, width in pad_width.items():
+            given[views.axis_of("pad", axis, tensor.ndim)] = width
+        given = [width if np.ndim(width) else (width, width) for width in given]
+    widths = _pairs("pad_width", given, tensor.ndim)
+    if widths.dtype.kind not in "iu":
+        raise InvalidTypeError(f"pad: pad_width is {shown(pad_width)}; it must be integers")
+    if (widths < 0).any():
+        raise InvalidDescError(f"pad: pad_width is {shown(pad_width)}; it must not be negative")
+    constants = 0 if constant_values is None else constant_values
+    values = _pairs("constant_values", constants, tensor.ndim)
     if mode != "constant" or len(set(values.reshape(-1).tolist())) <= 1:
         value = values.reshape(-1)[0].item() if values.size else 0
         return _padded(tensor, mode, value, widths)
@@ -320,7 +334,7 @@ def diff(
 
 
 def _edge(value: Any, x: Tensor, axis: int) -> Tensor:
-    edge = asarray(value, device=x.device)
+    edge = asarray(value, device=device_of(x, value))
     if edge.ndim:
         return edge
     return edge.broadcast_to(tuple(1 if a == axis else n for a, n in enumerate(x.shape)))

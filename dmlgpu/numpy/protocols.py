@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from dmlgpu.array.functions import FUNCTIONS
-from dmlgpu.array.promotion import promoted
+from dmlgpu.array.promotion import host_array, promoted
 from dmlgpu.desc import views
+from dmlgpu.desc.host import strided_view
 from dmlgpu.device import Device
 from dmlgpu.errors import (
     AxisError,
@@ -57,6 +58,11 @@ REDUCTIONS = {
     "logical_or": "any",
 }
 ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
+# The methods of universal functions that go along an axis, and what these may be told.
+ALONG: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
+    "reduce": (REDUCTIONS, ("dtype", "keepdims")),
+    "accumulate": (ACCUMULATIONS, ("dtype",)),
+}
 
 
 def _divmod(x: Any, y: Any) -> tuple[Tensor, Tensor]:
@@ -102,17 +108,14 @@ def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[s
         float(x) if isinstance(x, np.ndarray) and not x.ndim and x.dtype == np.float64 else x
         for x in inputs
     ]
-    if method == "reduce" and name in REDUCTIONS and out is None:
-        axis = named.get("axis", 0)
-        return _method(told, inputs[0], REDUCTIONS[name], (axis,), options, ("dtype", "keepdims"))
-    if method == "accumulate" and name in ACCUMULATIONS and out is None:
-        axis = named.get("axis", 0)
-        return _method(told, inputs[0], ACCUMULATIONS[name], (axis,), options, ("dtype",))
+    methods, known = ALONG.get(method, ({}, ()))
+    if out is not None and (name in methods or name in SEVERAL_STEPS):
+        options["out"] = out
+    if name in methods:
+        return _method(told, inputs[0], methods[name], (named.get("axis", 0),), options, known)
     several = SEVERAL_STEPS.get(name)
     if method != "__call__" or not (several or name in FUNCTIONS):
         raise _refused(told, name)
-    if several and out is not None:
-        options["out"] = out
     if options:
         raise InvalidTypeError(f"{told}: a tensor takes no argument {', '.join(options)}")
     if several:
@@ -142,9 +145,9 @@ def instead_of(name: str) -> str:
     own = ufunc.__name__ if isinstance(ufunc, np.ufunc) else name
     if own in {*FUNCTIONS, *FUNCTIONS_OF_NUMPY, *SEVERAL_STEPS, *UFUNCS} and hasattr(np, name):
         return f"np.{name}(x) takes tensors"
-    if callable(getattr(np, name, None)) or hasattr(np.ndarray, name):
+    if callable(getattr(np, name, getattr(np.ndarray, name, None))):
         return str(_refused(f"np.{name}" if hasattr(np, name) else name, name))
-    return ""
+    return f"np.asarray(x).{name} is NumPy's" if hasattr(np.ndarray, name) else ""
 
 
 def _refused(told: str, name: str) -> InvalidTypeError:
@@ -218,7 +221,11 @@ def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
             raise InvalidTypeError(
                 f"ediff1d: {name} is {kind}, which is not of the same kind as {made.dtype}"
             )
-        edge = creation.asarray(x, device=made.device).reshape(-1).astype(made.dtype, copy=False)
+        edge = (
+            creation.asarray(x, device=device_of(made, x))
+            .reshape(-1)
+            .astype(made.dtype, copy=False)
+        )
         made = manipulation.concat([edge, made] if name == "to_begin" else [made, edge])
     return made
 
@@ -290,17 +297,39 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **named: Any) -> Te
 
 
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    if not isinstance(a, Tensor) or mode != "raise":
-        raise InvalidTypeError("np.put: a must be a Tensor, and mode must be raise")
+    if not isinstance(a, Tensor):
+        raise InvalidTypeError(f"np.put: a is {type(a).__name__}; it must be a Tensor")
+    if mode != "raise":
+        raise UnsupportedError(f"np.put: mode is {mode!r}; for a tensor it must be 'raise'")
     a.put(ind, v)
 
 
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     device = device_of(a1, a2)
-    x, y = (creation.asarray(a, device=device) for a in (a1, a2))
+    try:
+        x, y = (creation.asarray(a, device=device) for a in (a1, a2))
+    except InvalidTypeError:  # no numbers
+        return False
+    if x.shape != y.shape:
+        return False
+    same = x == y
     if equal_nan:
-        raise InvalidTypeError("np.array_equal: a tensor takes no argument equal_nan")
-    return x.shape == y.shape and bool((x == y).all())
+        same |= device.elementwise("isnan", x) & device.elementwise("isnan", y)
+    return bool(same.all())
+
+
+def _shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+    """Whether two tensors have an element of the same bytes; an array shares none with a tensor."""
+    tensors = [x for x in (a, b) if isinstance(x, Tensor) and x.size]
+    if len(tensors) < 2 or tensors[0].lease is not tensors[1].lease:
+        return False
+    ends = [x.offset + x.desc.total_tensor_size_in_bytes for x in tensors]
+    room = np.empty(max(ends), np.uint8)  # of which nothing is read
+    first, second = (
+        strided_view(room[x.offset : end], x.desc, writeable=False)
+        for x, end in zip(tensors, ends, strict=True)
+    )
+    return np.shares_memory(first, second, max_work)
 
 
 def _sorted(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -334,8 +363,8 @@ def _partitioned(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, Tensor):
         raise InvalidTypeError("np.copyto: dst must be a Tensor; np.asarray(x) gives an array")
-    kind = getattr(src, "dtype", None)
-    if kind is not None and not np.can_cast(kind, dst.dtype, casting):
+    kind = src.dtype if hasattr(src, "dtype") else host_array("np.copyto: src", src).dtype
+    if not np.can_cast(kind, dst.dtype, casting):
         raise InvalidTypeError(
             f"np.copyto: {kind} is not cast to {dst.dtype} by the rule {casting!r}"
         )
@@ -421,6 +450,10 @@ BY_POSITION = {
     **dict.fromkeys(("round", "around"), "decimals out"),
     "clip": "a_min a_max out",
     "mean": "axis dtype out keepdims",
+    "median": "axis out overwrite_input keepdims",
+    **dict.fromkeys(("percentile", "quantile"), "q axis out overwrite_input method keepdims"),
+    "ptp": "axis out keepdims",
+    "trace": "offset axis1 axis2 dtype out",
     "reshape": "shape order",
     "take": "indices axis out mode",
 }
@@ -470,6 +503,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "isposinf": lambda x: creation.asarray(x) == float("inf"),
     "isreal": lambda x: creation.ones_like(creation.asarray(x), dtype=bool),
     "isrealobj": lambda x: True,
+    "may_share_memory": _shares_memory,
     "matrix_transpose": manipulation.matrix_transpose,
     "meshgrid": _meshgrid,
     "moveaxis": _named("a source destination", manipulation.moveaxis),
@@ -488,6 +522,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "searchsorted": _named("a v side sorter", sorting.searchsorted),
     "shape": lambda a: a.shape,
     "size": _size,
+    "shares_memory": _shares_memory,
     "sort": _sorted(sorting.sort),
     "split": _named("ary indices_or_sections axis", manipulation.split),
     "stack": _named("arrays axis", manipulation.stack),

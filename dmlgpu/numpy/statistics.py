@@ -86,7 +86,7 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Tensor | tuple[T
     if x1 is None and x2 is None:
         return asarray(condition).nonzero()
     if x1 is None or x2 is None:
-        raise InvalidDescError("where: either both or neither of x1 and x2 should be given")
+        raise InvalidDescError("where: both or neither of x1 and x2 must be given, not None")
     return device_of(condition, x1, x2).select(condition, x1, x2)
 
 
@@ -133,6 +133,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     """Sums of products along an axis of equal size."""
     device = device_of(x1, x2)
     a, b = (asarray(x, device=device) for x in (x1, x2))
+    if a.ndim == b.ndim and axis >= 0:
+        axis -= a.ndim
     if not a.ndim or not b.ndim or not -builtins.min(a.ndim, b.ndim) <= axis < 0:
         raise InvalidDescError(
             f"vecdot: axis is {axis}; it must count from the end of shapes {a.shape}, {b.shape}"

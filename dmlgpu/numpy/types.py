@@ -11,6 +11,7 @@ from dmlgpu.array import promotion
 from dmlgpu.array.promotion import BOOL, DTYPES, DType, dtype_of, is_number
 from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
+from dmlgpu.numpy import creation
 from dmlgpu.tensor import Tensor
 
 bool = BOOL
@@ -114,9 +115,9 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     return promotion.promoted(dtypes, numbers)
 
 
-def astype(x: Tensor, dtype: Any, /, *, copy: Any = True, device: Device | None = None) -> Tensor:
+def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Device | None = None) -> Tensor:
     """The elements as another type holds them, and on another device where one is named."""
-    moved = x if device is None else x.to_device(device)
+    moved = creation.asarray(x, device=device)
     return moved.astype(dtype, copy=copy and moved is x)
 
 
