@@ -159,7 +159,7 @@ class Traced(Tensor):
         """The end of the trace."""
         return Ended(self, ending)
 
-    def copy(self) -> Tensor:
+    def copy(self, order: str = "C") -> Tensor:
         """The same values as a step of their own: a copy is laid out without gaps."""
         return self.trace.step(Formula("x0", (), self.dtype), [self])
 

@@ -319,11 +319,14 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             return self.device.tensor(made)
         return Tensor.without_elements(self.device, made.shape, self.dtype)
 
-    def copy(self) -> Tensor:
+    def copy(self, order: str = "C") -> Tensor:
         """A packed tensor of its own with the same elements."""
+        _check_order("copy", order)
         return self[...]
 
-    def astype(self, dtype: Any, copy: bool = True) -> Tensor:
+    def astype(
+        self, dtype: Any, copy: bool = True, *, order: str = "C", casting: Any = "unsafe"
+    ) -> Tensor:
         """The elements as another type holds them.
 
         Floats become integers by truncation, and saturate; integers become narrower ones by their
@@ -334,11 +337,18 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         [[0.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
         """
         wanted = dtype_of("astype: dtype", dtype)
+        _check_order("astype", order)
+        if casting != "unsafe" and not np.can_cast(self.dtype, wanted, casting):
+            raise InvalidTypeError(
+                f"astype: {self.dtype} is not cast to {wanted} by the rule {casting!r}"
+            )
         if wanted == self.dtype and not copy:
             return self
         return self.copy() if wanted == self.dtype else self.device.cast(self, wanted)
 
-    def reshape(self, *shape: int | Sequence[int], copy: bool | None = None) -> Tensor:
+    def reshape(
+        self, *shape: int | Sequence[int], copy: bool | None = None, order: str = "C"
+    ) -> Tensor:
         """The elements under other sizes, one of which may be -1.
 
         A view where the strides allow it, which those of packed tensors always do; else a copy.
@@ -347,6 +357,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         >>> x.reshape(3, -1).tolist()
         [[0, 1], [2, 3], [4, 5]]
         """
+        _check_order("reshape", order)
         sizes = views.filled(views.shape_of("reshape", shape, low=-1), self.size)
         if not self.size:
             return Tensor.without_elements(self.device, sizes, self.dtype)
@@ -361,13 +372,14 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
             return self.copy().reshape(sizes)
         return self._seen(desc, sizes)
 
-    def ravel(self) -> Tensor:
+    def ravel(self, order: str = "C") -> Tensor:
         """The elements in one dimension; a view where the strides allow it, else a copy."""
+        _check_order("ravel", order)
         return self.reshape(-1)
 
-    def flatten(self) -> Tensor:
+    def flatten(self, order: str = "C") -> Tensor:
         """A copy of the elements in one dimension."""
-        return self.copy().reshape(-1)
+        return self.copy(order).reshape(-1)
 
     def transpose(self, *axes: int | Sequence[int] | None) -> Tensor:
         """A view with the dimensions in another order, reversed if none is given.
@@ -804,6 +816,12 @@ def _integers(what: str, indices: Any) -> Any:
     if given.size or isinstance(indices, Tensor):
         raise InvalidTypeError(f"{what}: indices have type {given.dtype}; they must be integers")
     return given.astype(np.intp)  # an empty list says no type
+
+
+def _check_order(what: str, order: Any) -> None:
+    """Elements follow each other with the last dimension fastest, which NumPy calls C."""
+    if order != "C":
+        raise InvalidTypeError(f"{what}: order is {order!r}; a tensor has no other than 'C'")
 
 
 def _adopt(owner: type, *others: type) -> None:

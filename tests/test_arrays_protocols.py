@@ -299,7 +299,7 @@ def test_arguments_that_tensors_do_not_take_are_named(device: dml.Device) -> Non
     assert np.reshape(x, (3, 2), order="C").shape == (3, 2)
     with pytest.raises(TypeError, match=r"^np\.sum: a tensor takes no argument initial$"):
         np.sum(x, initial=1)
-    with pytest.raises(TypeError, match=r"^np\.reshape: a tensor takes no argument order$"):
+    with pytest.raises(TypeError, match=r"reshape: order is 'F'; a tensor has no other than 'C'$"):
         np.reshape(x, (3, 2), order="F")
 
 
@@ -363,3 +363,20 @@ def test_changes_in_place(x: dml.Tensor) -> None:
     assert np.array_equal(x, x, equal_nan=True)
     assert not np.array_equal(x, None)
     assert not np.array_equal(x, "a")
+
+
+def test_the_order_of_elements_is_numpys_own(x: dml.Tensor) -> None:
+    a = x.numpy()
+    for use in (
+        lambda v: v.ravel(order="C"),
+        lambda v: v.T.flatten(order="C"),
+        lambda v: v.copy(order="C"),
+        lambda v: v.T.reshape(2, 3, order="C"),
+        lambda v: v.astype(np.float16, order="C", casting="same_kind"),
+    ):
+        assert np.array_equal(use(x).numpy(), use(a))
+    for name in ("ravel", "flatten", "copy"):
+        with pytest.raises(dml.InvalidTypeError, match="order is 'F'; a tensor has no other than"):
+            getattr(x, name)(order="F")
+    with pytest.raises(TypeError, match="astype: float32 is not cast to int32 by the rule 'safe'"):
+        x.astype(np.int32, casting="safe")

@@ -1,8 +1,9 @@
-// Moves in the order of the output: one invocation makes one or two units of it, a workgroup apart, so
-// that the loads of both are under way, and stores each wherever the output has it again: params.apart
-// units apart, where a loop stays where it is in the source. dmlgpu/plan/move/packed.py writes the bindings,
-// the type `Unit`, `unit_at` with the parameters it needs, `first_place`, where a unit is stored first,
-// and `units_of`, where the units of a workgroup begin, and the last of those that follow it.
+// Moves in the order of the output: one invocation makes one or two units of it, a workgroup apart,
+// so that the loads of both are under way, and stores each wherever the output has it again:
+// params.apart units apart, where a loop stays where it is in the source.
+// dmlgpu/plan/move/packed.py writes the bindings, the type `Unit`, `unit_at` with the parameters it
+// needs, `first_place`, where a unit is stored first, and `units_of`, where the units of a
+// workgroup begin, and the last of those that follow it.
 #param count: u32 // units of the output
 #param made: u32 // of these
 #param apart: u32

@@ -1,7 +1,7 @@
-// Moves a tile of elements through workgroup memory: read in the order of the source, written in the
-// order of the output, so that both are walked along neighbouring addresses whatever the layouts.
-// dmlgpu/plan/move/tile_code.py writes the binding of the source, and the tile: `Tile`, `tile_at`, `take_in`
-// and `put_out`.
+// Moves a tile of elements through workgroup memory: read in the order of the source, written in
+// the order of the output, so that both are walked along neighbouring addresses whatever the
+// layouts. dmlgpu/plan/move/tile_code.py writes the binding of the source, and the tile: `Tile`,
+// `tile_at`, `take_in` and `put_out`.
 #param end: u32 // units of the output
 #param tail: u32 // elements of the last of these
 #param counts: array<vec4<u32>, 2> // tiles along each loop

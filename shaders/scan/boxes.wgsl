@@ -5,8 +5,8 @@
 // neighbours on that side. A walk along the output writes whole sectors, or whole words: the last
 // MARGIN steps of a box are kept for the next. Lines of several segments take three passes, as in
 // walk.wgsl. A box is read before it is written, so it may run in place where boxes do not overlap.
-// The box, `box_at`, and what the passes call are written by dmlgpu/plan/scan/box_code.py, and for halves
-// by dmlgpu/plan/scan/box_halves.py.
+// The box, `box_at`, and what the passes call are written by dmlgpu/plan/scan/box_code.py, and for
+// halves by dmlgpu/plan/scan/box_halves.py.
 override WG_SIZE: u32 = 256;
 override EXCLUSIVE: bool = false;
 
