@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from numpy import iinfo
 
 from dmlgpu.array.promotion import DType, dtype_of, is_integer
-from dmlgpu.desc.views import integer
+from dmlgpu.desc.values import as_index
 from dmlgpu.errors import InvalidTypeError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Statistics:
         Fewer than none are tens, hundreds and so on, of integers as well.
         """
         each = self.device.elementwise
-        decimals = max(-MOST_DECIMALS, min(integer("round: decimals", decimals), MOST_DECIMALS))
+        decimals = max(-MOST_DECIMALS, min(as_index("round: decimals", decimals), MOST_DECIMALS))
         if decimals == 0 or self.dtype.kind == "b" or (decimals > 0 and self.dtype.kind != "f"):
             return each("round", self)
         if self.dtype.kind != "f":

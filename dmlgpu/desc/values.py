@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import struct
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dmlgpu.errors import InvalidDescError, shown
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
 
 UINT32_MAX = 2**32 - 1
 MOST_ENTRIES = 4096  # of a sequence: an endless iterator must not fill memory
@@ -55,6 +56,24 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
     if not low <= number <= high:
         raise InvalidDescError(f"{name} is {shown(number)}; it must be in [{low}, {high}]")
     return number
+
+
+def as_index(what: str, value: Any) -> int:
+    """Anything that Python counts with, such as an element of NumPy's."""
+    try:
+        return operator.index(value)
+    except Exception:  # whatever an object's own conversion raises
+        raise InvalidTypeError(f"{what} is {shown(value)}; it must be an integer") from None
+
+
+def as_indices(what: str, values: Any) -> tuple[Any, ...]:
+    """One integer, or each of a sequence of them."""
+    with contextlib.suppress(Exception):  # whatever an object's own conversion raises
+        return (operator.index(values),)
+    with contextlib.suppress(Exception):
+        if not isinstance(values, str):
+            return tuple(values)
+    raise InvalidTypeError(f"{what} is {shown(values)}; it must be a sequence of integers")
 
 
 def real(name: str, value: Any) -> float:

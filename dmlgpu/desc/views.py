@@ -6,8 +6,6 @@ Shapes and axes are read, and refused, as NumPy does.
 
 from __future__ import annotations
 
-import contextlib
-import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -15,15 +13,15 @@ from math import prod
 from typing import Any
 
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
-from dmlgpu.desc.values import UINT32_MAX, integers
-from dmlgpu.errors import AxisError, InvalidDescError, InvalidTypeError, shown
+from dmlgpu.desc.values import UINT32_MAX, as_index, as_indices, integers
+from dmlgpu.errors import AxisError, InvalidDescError, shown
 
 KEPT = 1024  # descriptions each function remembers: making one costs more than a call
 
 
 def axis_of(what: str, axis: Any, rank: int) -> int:
     """An axis, counted from the end where negative, as a number from 0."""
-    number = integer(f"{what}: axis", axis)
+    number = as_index(f"{what}: axis", axis)
     if not -rank <= number < rank:
         raise AxisError(max(-(2**63), min(number, 2**63)), rank, what)  # what can be printed
     return number % rank
@@ -31,7 +29,7 @@ def axis_of(what: str, axis: Any, rank: int) -> int:
 
 def axes_of(what: str, axes: Any, rank: int) -> tuple[int, ...]:
     """One axis or several, each at most once."""
-    numbers = tuple(axis_of(what, axis, rank) for axis in integers_of(f"{what}: axes", axes))
+    numbers = tuple(axis_of(what, axis, rank) for axis in as_indices(f"{what}: axes", axes))
     if len(set(numbers)) != len(numbers):
         raise InvalidDescError(f"{what}: repeated axis in {shown(axes)}")
     return numbers
@@ -40,32 +38,14 @@ def axes_of(what: str, axes: Any, rank: int) -> tuple[int, ...]:
 def shape_of(what: str, shape: Sequence[Any], low: int = 0) -> tuple[int, ...]:
     """A shape given as separate integers or as one sequence of them."""
     name = f"{what}: shape"
-    given = integers_of(name, shape[0]) if len(shape) == 1 else shape
-    numbers = [integer(f"{name}[{i}]", n) for i, n in enumerate(given)]
+    given = as_indices(name, shape[0]) if len(shape) == 1 else shape
+    numbers = [as_index(f"{name}[{i}]", n) for i, n in enumerate(given)]
     sizes = integers(name, numbers, low, UINT32_MAX)
     if len(sizes) > MAX_RANK:
         raise InvalidDescError(
             f"{what}: shape {sizes} has {len(sizes)} dimensions; at most {MAX_RANK} are allowed"
         )
     return sizes
-
-
-def integer(what: str, value: Any) -> int:
-    """Anything that Python counts with, such as an element of NumPy's."""
-    try:
-        return operator.index(value)
-    except Exception:  # whatever an object's own conversion raises
-        raise InvalidTypeError(f"{what} is {shown(value)}; it must be an integer") from None
-
-
-def integers_of(what: str, values: Any) -> tuple[Any, ...]:
-    """One integer, or each of a sequence of them."""
-    with contextlib.suppress(Exception):  # whatever an object's own conversion raises
-        return (operator.index(values),)
-    with contextlib.suppress(Exception):
-        if not isinstance(values, str):
-            return tuple(values)
-    raise InvalidTypeError(f"{what} is {shown(values)}; it must be a sequence of integers")
 
 
 def filled(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -114,7 +94,7 @@ def squeezed(desc: TensorDesc, axes: tuple[int, ...]) -> TensorDesc:
 
 def expanded(desc: TensorDesc, axis: Any) -> TensorDesc:
     """With dimensions of size 1 at these places of the result."""
-    rank = desc.rank + len(integers_of("expand_dims: axis", axis))
+    rank = desc.rank + len(as_indices("expand_dims: axis", axis))
     if rank > MAX_RANK:
         raise InvalidDescError(
             f"expand_dims: the result has {rank} dimensions; at most {MAX_RANK} are allowed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dmlgpu.desc.views import integer
+from dmlgpu.desc.values import as_index
 from dmlgpu.device import Device
 from dmlgpu.numpy import creation
 from dmlgpu.tensor import Tensor
@@ -17,7 +17,7 @@ def _made(function: Callable[..., Tensor], names: str) -> Callable[..., Tensor]:
 
     def made(on: Device, /, *args: Any, **named: Any) -> Tensor:
         given = {**dict(zip(told, args, strict=False)), **named}
-        least = integer("np.array: ndmin", given.pop("ndmin", 0))
+        least = as_index("np.array: ndmin", given.pop("ndmin", 0))
         for ignored in ("device", "order", "subok"):
             given.pop(ignored, None)
         by_place = [given.pop(name) for name in told if name not in BY_NAME and name in given]

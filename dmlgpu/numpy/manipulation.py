@@ -13,6 +13,7 @@ from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import PaddingMode
 from dmlgpu.desc.indexing import Window
 from dmlgpu.desc.tensor import DataType
+from dmlgpu.desc.values import as_index, as_indices
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError, shown
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray, uninitialised
@@ -287,7 +288,7 @@ def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Tensor:
     if axis is None:
         total = sum(_shifts(shift))
         return roll(tensor.reshape(-1), total, axis=0).reshape(tensor.shape)
-    axes = [views.axis_of("roll", a, tensor.ndim) for a in views.integers_of("roll: axis", axis)]
+    axes = [views.axis_of("roll", a, tensor.ndim) for a in as_indices("roll: axis", axis)]
     shifts = _shifts(shift)
     if 1 not in (len(axes), len(shifts)) and len(axes) != len(shifts):
         raise InvalidDescError(
@@ -308,7 +309,7 @@ def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Tensor:
 
 def _shifts(shift: Any) -> list[int]:
     """Shifts, one or several, as integers."""
-    return [views.integer("roll: shift", n) for n in views.integers_of("roll: shift", shift)]
+    return [as_index("roll: shift", n) for n in as_indices("roll: shift", shift)]
 
 
 def diff(
