@@ -24,6 +24,9 @@ from dmlgpu.plan.traffic import SECTOR, all_read, bytes_written
 
 WG_SIZE = 256
 CLEARED = 8  # words that an invocation clears
+WORDS = (
+    8  # of a run of narrow elements that an invocation of a CPU writes; a GPU's neighbours differ
+)
 PIECES = 4  # pieces that one writes, all loads under way at once
 ROOM = 32768  # bytes of workgroup memory for the tables of lines, of which several share a core
 MANY_GROUPS = 128  # workgroups that keep a GPU busy, however far each of them walks:
@@ -74,7 +77,7 @@ class Scatter:
         most = max(1, adapter.max_binding // 4)
         dispatches: list[Dispatch] = []
         for first in range(0, self.table_size, most):
-            dispatches += self._turn(first, min(most, self.table_size - first))
+            dispatches += self._turn(first, min(most, self.table_size - first), adapter)
         made = Plan(tuple(dispatches), {TABLE: 4 * min(most, self.table_size)})
         if self.source is None:
             return made
@@ -220,14 +223,21 @@ class Scatter:
         clear = Dispatch("scatter/clear", groups, {"size": size}, {"winners": TABLE}, {}, fixed)
         return [clear, claim]
 
-    def _turn(self, first: int, size: int) -> list[Dispatch]:
+    def _turn(self, first: int, size: int, adapter: Adapter) -> list[Dispatch]:
         """The claims and the writes of `size` places from `first` on."""
         # A word that is cleared by itself costs a sector.
         whole = 4 * size <= SECTOR * count(self.positions)
-        return [*self._claims(first, size, whole), self._write(*self._target(first, size))]
+        written = self._write(*self._target(first, size), adapter)
+        return [*self._claims(first, size, whole), written]
 
-    def _write(self, shared: Mapping[str, Value], fixed: Mapping[str, int]) -> Dispatch:
-        """One invocation for each unit or element of the updates that moves."""
+    def _write(
+        self, shared: Mapping[str, Value], fixed: Mapping[str, int], adapter: Adapter
+    ) -> Dispatch:
+        """One invocation for each unit or element of the updates that moves.
+
+        Where elements smaller than a word lie side by side, one for each word that a run of them
+        touches.
+        """
         bits = self.output.data_type.bits
         kept = fold(list(self.kept)) if count(self.kept) > 1 else ()
         dims = (*self.positions, *kept)
@@ -235,9 +245,20 @@ class Scatter:
         if kept:
             bits, dims, grouped = widen(bits, dims, self.base, *self.strides)
         order = packed_strides(tuple(d.size for d in self.positions))
+        slots = {"put": "put_units" if bits == 128 else "put_elements"}
+        more: dict[str, Value] = {}
+        if bits < 32 and kept and (dims[-1].out, dims[-1].source) == (1, 1):
+            run, per_word = dims[-1].size, 32 // bits
+            words = (run + per_word - 2) // per_word + 1
+            each = min(WORDS, words) if adapter.is_cpu else 1
+            turns = -(-words // each)
+            dims = (*dims[:-1], Dim(turns, 0, 0))
+            slots, more = {"put": "put_words"}, {"run": run, "turns": turns}
+            fixed = {**fixed, "EACH": each}
         made = count(dims)
         params: dict[str, Value] = {
             **shared,
+            **more,
             "count": made,
             "sizes": eight([d.size for d in dims]),
             "tuple_strides": eight([d.tuple_ for d in dims]),
@@ -256,7 +277,6 @@ class Scatter:
             "updates": UPDATES,
             "output": OUTPUT,
         }
-        slots = {"put": "put_units" if bits == 128 else "put_elements"}
         groups = -(-made // WG_SIZE)
         return Dispatch("scatter/write", groups, params, bindings, slots, constants)
 

@@ -4,7 +4,7 @@
 override BITS: u32 = 32;
 override PER_WORD: u32 = max(32u / BITS, 1u);
 
-fn put(address: u32, source: u32) {
+fn put(address: u32, source: u32, id: u32) {
   if (BITS == 64u) {
     store_output(2u * address, load_updates(2u * source));
     store_output(2u * address + 1u, load_updates(2u * source + 1u));

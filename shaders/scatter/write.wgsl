@@ -44,5 +44,5 @@ fn main(
   }
   place -= params.table_first;
   if (place >= params.table_size) { return; }
-  if (load_winners(place) == position + 1u) { put(address, source); }
+  if (load_winners(place) == position + 1u) { put(address, source, id); }
 }

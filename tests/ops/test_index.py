@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support import moves
 from support.layouts import layout, random_values, run, same_bits, small_bindings
-from support.plans import ADAPTERS, one, retune
+from support.plans import ADAPTERS, one, plan, retune
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
@@ -525,7 +525,7 @@ def test_scatters_along_lines_of_any_length(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT32, T.INT64])
+@pytest.mark.parametrize("data_type", TYPES)
 @pytest.mark.parametrize("row", [1, 5, 32, 1001])
 def test_scattered_rows_of_any_length(device_both: dml.Device, data_type: T, row: int) -> None:
     rng = rng_of(3)
@@ -536,6 +536,41 @@ def test_scattered_rows_of_any_length(device_both: dml.Device, data_type: T, row
     for at, values in zip(index[:, 0], updates, strict=True):
         wanted[at] = values
     same_bits(np.asarray(dml.scatter_nd(*given)), wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", TYPES)
+@pytest.mark.parametrize("row", [2, 3, 6, 33, 70])
+def test_rows_are_assigned_wherever_they_begin(
+    device_both: dml.Device, data_type: T, row: int
+) -> None:
+    """What lies beside a row in its words stays, and so does what no index names."""
+    rng = rng_of(row)
+    x = random_values(rng, data_type, (9, 3, row + 5))
+    for begin in range(4):
+        tensor, wanted = device_both.tensor(x), x.copy()
+        index = rng.integers(-9, 9, 12)
+        values = random_values(rng, data_type, (12, 3, row + 1))
+        given = device_both.tensor(values)
+        tensor[device_both.tensor(index), 1:, begin : begin + row] = given[:, :2, 1:]
+        wanted[index, 1:, begin : begin + row] = values[:, :2, 1:]
+        same_bits(np.asarray(tensor), wanted)
+
+
+def test_rows_of_narrow_elements_are_put_by_words() -> None:
+    """Each word once, by neighbours on a GPU; an invocation of a CPU puts several."""
+    desc = dml.ScatterNdDesc(
+        input_tensor=dml.TensorDesc(T.UINT8, (40, 1001)),
+        indices_tensor=i32(10, 1),
+        updates_tensor=dml.TensorDesc(T.UINT8, (10, 1001)),
+        output_tensor=dml.TensorDesc(T.UINT8, (40, 1001)),
+        input_dimension_count=2,
+        indices_dimension_count=2,
+    )
+    for adapter, invocations in (("discrete", 251), ("software", 32)):
+        put = plan(desc, ADAPTERS[adapter]).dispatches[-1]
+        assert (put.shader, put.slots) == ("scatter/write", {"put": "put_words"})
+        assert put.params["count"] == 10 * invocations
 
 
 @pytest.mark.parametrize(
