@@ -11,7 +11,7 @@ the places are gone through in several turns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from dmlgpu.desc.tensor import TensorDesc, packed_strides
@@ -24,9 +24,7 @@ from dmlgpu.plan.traffic import SECTOR, all_read, bytes_written
 
 WG_SIZE = 256
 CLEARED = 8  # words that an invocation clears
-WORDS = (
-    8  # of a run of narrow elements that an invocation of a CPU writes; a GPU's neighbours differ
-)
+EACH = 8  # words or units of a run that an invocation of a CPU moves; a GPU's take one each
 PIECES = 4  # pieces that one writes, all loads under way at once
 ROOM = 32768  # bytes of workgroup memory for the tables of lines, of which several share a core
 MANY_GROUPS = 128  # workgroups that keep a GPU busy, however far each of them walks:
@@ -233,28 +231,29 @@ class Scatter:
     def _write(
         self, shared: Mapping[str, Value], fixed: Mapping[str, int], adapter: Adapter
     ) -> Dispatch:
-        """One invocation for each unit or element of the updates that moves.
+        """One invocation for each unit, word or element of the updates that moves.
 
-        Where elements smaller than a word lie side by side, one for each word that a run of them
-        touches.
+        Words are those that a run of narrow elements touches. An invocation of a CPU moves several
+        units or words of a run.
         """
-        bits = self.output.data_type.bits
+        own = bits = self.output.data_type.bits
         kept = fold(list(self.kept)) if count(self.kept) > 1 else ()
         dims = (*self.positions, *kept)
-        grouped = 1
         if kept:
-            bits, dims, grouped = widen(bits, dims, self.base, *self.strides)
+            bits, dims, _ = widen(bits, dims, self.base, *self.strides)
         order = packed_strides(tuple(d.size for d in self.positions))
-        slots = {"put": "put_units" if bits == 128 else "put_elements"}
-        more: dict[str, Value] = {}
-        if bits < 32 and kept and (dims[-1].out, dims[-1].source) == (1, 1):
-            run, per_word = dims[-1].size, 32 // bits
-            words = (run + per_word - 2) // per_word + 1
-            each = min(WORDS, words) if adapter.is_cpu else 1
-            turns = -(-words // each)
+        put, more = "put_units" if bits == 128 else "put_elements", {}
+        in_runs = bool(kept) and (dims[-1].out, dims[-1].source) == (1, 1)
+        if in_runs and (bits < 32 or adapter.is_cpu):
+            if bits == 64:
+                bits, dims = 32, _halved(dims)
+            put = "put_runs" if bits == 128 else "put_words"
+            run, whole = dims[-1].size, max(1, 32 // bits)
+            pieces = (run + whole - 2) // whole + 1
+            each = min(EACH, pieces) if adapter.is_cpu else 1
+            turns = -(-pieces // each)
             dims = (*dims[:-1], Dim(turns, 0, 0))
-            slots, more = {"put": "put_words"}, {"run": run, "turns": turns}
-            fixed = {**fixed, "EACH": each}
+            more, fixed = {"run": run, "turns": turns}, {**fixed, "EACH": each}
         made = count(dims)
         params: dict[str, Value] = {
             **shared,
@@ -262,11 +261,11 @@ class Scatter:
             "count": made,
             "sizes": eight([d.size for d in dims]),
             "tuple_strides": eight([d.tuple_ for d in dims]),
-            "out_base": self.base // grouped,
+            "out_base": self.base * own // bits,
             "positions": eight(order),
             "out_strides": eight([d.out for d in dims]),
             "source_strides": eight([d.source for d in dims]),
-            "gather_out": eight([s // grouped for s in self.strides]),
+            "gather_out": eight([s * own // bits for s in self.strides]),
         }
         constants = {**fixed, "RANK": len(dims)}
         if bits < 128:
@@ -278,7 +277,7 @@ class Scatter:
             "output": OUTPUT,
         }
         groups = -(-made // WG_SIZE)
-        return Dispatch("scatter/write", groups, params, bindings, slots, constants)
+        return Dispatch("scatter/write", groups, params, bindings, {"put": put}, constants)
 
     def traffic(self) -> dict[str, int]:
         """The indices and the updates, and all of the input and the output where it is copied."""
@@ -325,6 +324,12 @@ def _loops(
     made = [Loop(n, tuple(s[d] for s in strides)) for d, n in enumerate(output.sizes)]
     order = sorted(range(len(made)), key=lambda d: (d != first, -made[d].steps[0]))
     return [made[d] for d in order]
+
+
+def _halved(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """Loops over elements as loops over the halves of them; the innermost goes one by one."""
+    *outer, last = dims
+    return (*(d.scaled(2, 1) for d in outer), replace(last, size=2 * last.size))
 
 
 def _in_pieces(bits: int, loops: tuple[Loop, ...], step: int) -> tuple[int, tuple[Loop, ...], int]:
