@@ -15,10 +15,10 @@ from dmlgpu.array.internal import Internal
 from dmlgpu.array.promotion import (
     BOOL,
     data_type_of,
-    host_array,
-    is_python,
+    is_number,
     promoted,
 )
+from dmlgpu.array.uploads import host_array, is_python
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.host import described, laid_out, native
@@ -446,7 +446,9 @@ def _numbers(what: str, x: Any, peers: Sequence[Any]) -> npt.NDArray[Any]:
 
 def _has_axes(x: Any) -> bool:
     """Whether what is given as an input is more than one element without dimensions."""
-    return bool(getattr(x, "ndim", isinstance(x, (list, tuple))))
+    if x is None or is_number(x):
+        return False
+    return isinstance(x, (list, tuple)) or np.ndim(x) > 0
 
 
 def _desc_of(x: Any) -> Any:

@@ -17,6 +17,7 @@ from dmlgpu.array.chain import Chain, Constant, Ending, Place, Step, converted
 from dmlgpu.array.functions import FUNCTIONS, computing_type
 from dmlgpu.array.promotion import (
     BOOL,
+    FLOAT32,
     UINT64,
     DType,
     check_fits,
@@ -25,13 +26,13 @@ from dmlgpu.array.promotion import (
     is_number,
     no_integer_holds,
     promoted,
-    type_for,
 )
 from dmlgpu.array.reductions import Reduced
+from dmlgpu.array.uploads import type_for
 from dmlgpu.desc.indexing import Window
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.desc.views import broadcast, broadcast_shapes, packed
-from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, NumberRangeError
 from dmlgpu.plan.values import of_class
 from dmlgpu.tensor import Tensor
 
@@ -230,7 +231,20 @@ def check_value(source: Any, shape: tuple[int, ...]) -> None:
 
 def given(device: Device, operands: Sequence[Any]) -> list[Any]:
     """Operands as tensors and Python numbers."""
-    return [x if isinstance(x, Tensor) or is_number(x) else device.tensor(x) for x in operands]
+    beside_floats = any(isinstance(x, Tensor) and x.dtype.kind == "f" for x in operands)
+    return [
+        x if isinstance(x, Tensor) or is_number(x) else _uploaded(device, x, beside_floats)
+        for x in operands
+    ]
+
+
+def _uploaded(device: Device, x: Any, beside_floats: bool) -> Tensor:
+    try:
+        return device.tensor(x)
+    except NumberRangeError:  # integers that have no type in common are floats beside floats
+        if not beside_floats:
+            raise
+        return device.tensor(x, FLOAT32)
 
 
 def assigned(device: Device, value: Any, dtype: DType) -> Any:

@@ -288,8 +288,9 @@ def cumulative_product(
 
 
 def device_of(*values: Any) -> Device:
-    """The one device of the tensors among some values, else the default one."""
-    devices = {id(value.device): value.device for value in values if isinstance(value, Tensor)}
+    """The one device of the devices and tensors among some values, else the default one."""
+    found = (value.device if isinstance(value, Tensor) else value for value in values)
+    devices = {id(device): device for device in found if isinstance(device, Device)}
     if len(devices) > 1:
         raise BindingError(
             "tensors of two devices are given; x.to_device(device) copies one to another"

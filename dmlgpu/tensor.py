@@ -17,13 +17,14 @@ from dmlgpu.arithmetic import Arithmetic, Conversions
 from dmlgpu.array.promotion import (
     BOOL,
     DType,
+    castable,
     check_computes,
     counting,
     data_type_of,
     dtype_of,
-    type_for,
     wide_sum,
 )
+from dmlgpu.array.uploads import type_for
 from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import AxisDirection
 from dmlgpu.desc.host import as_array, host_memory, strided_view
@@ -338,7 +339,7 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         """
         wanted = dtype_of("astype: dtype", dtype)
         _check_order("astype", order)
-        if casting != "unsafe" and not np.can_cast(self.dtype, wanted, casting):
+        if not castable("astype: casting", self.dtype, wanted, casting):
             raise InvalidTypeError(
                 f"astype: {self.dtype} is not cast to {wanted} by the rule {casting!r}"
             )

@@ -380,8 +380,55 @@ def test_they_stay_on_the_gpu(device: dml.Device, monkeypatch: pytest.MonkeyPatc
         *(np.average(x, 2), np.select([x > 0], [x]), np.rot90(x), np.digitize(x, line)),
     ):
         assert made.shape is not None
-    assert read == [1]  # digitize looks whether edges fall
+    assert read == [line.nbytes]  # digitize looks at its edges
     np.histogram(x)
-    assert sum(read) <= 16
+    assert sum(read) <= line.nbytes + 16
     assert x.tolist()
     assert sum(read) > x.nbytes
+
+
+def test_a_bin_has_the_weights_of_its_own_elements(device: dml.Device) -> None:
+    """Whatever others weigh, and as precisely as sums are elsewhere."""
+    for weights in ([np.nan, 1, 2, 4], [np.inf, 1, 2, 4], [1e30, 1, 2, 4]):
+        w = np.float32(weights)
+        got = np.bincount(device.tensor([0, 2, 1, 2]), weights=device.tensor(w)).numpy()
+        np.testing.assert_array_equal(got, np.float32([w[0], 2, 5]))
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 50, 20_000).astype(np.int32)
+    w = rng.random(20_000, np.float32)
+    got = np.bincount(device.tensor(x), weights=device.tensor(w), minlength=60).numpy()
+    np.testing.assert_allclose(got, np.bincount(x, w, 60), rtol=1e-6)
+    edges = np.linspace(0, 49, 8)
+    got = np.histogram(device.tensor(x), edges, weights=device.tensor(w))[0].numpy()
+    np.testing.assert_allclose(
+        got, np.histogram(x, edges, weights=w.astype(np.float64))[0], rtol=1e-6
+    )
+    assert np.bincount([], weights=device.tensor(np.zeros(0, np.float32))).tolist() == []
+
+
+def test_bins_in_tensors_are_those_in_arrays(device: dml.Device) -> None:
+    x = device.tensor([16777216.0, 3.0])
+    for bins in (np.int32([16777217]), np.float64([3.0000000001]), np.uint8([4, 2, 1])):
+        # float64 has no arithmetic on the GPU, but edges are compared as it is.
+        got = np.digitize(x, device.tensor(bins))
+        np.testing.assert_array_equal(got.numpy(), np.digitize(x.numpy(), bins))
+    with pytest.raises(dml.InvalidDescError, match="must rise or fall"):
+        np.digitize(x, device.tensor([1, 3, 2]))
+    counts, edges = np.histogram(x, device.tensor(3))
+    assert (counts.shape, edges.shape) == ((3,), (4,))
+
+
+def test_sets_keep_nan_and_order(device: dml.Device) -> None:
+    x, y = (device.tensor(np.float32([np.nan, n])) for n in (1, 2))
+    np.testing.assert_array_equal(np.setxor1d(x, y).numpy(), [1, 2, np.nan, np.nan])
+    left = np.setdiff1d(device.tensor([3, 1, 2]), device.tensor([2]), assume_unique=True)
+    assert left.tolist() == [3, 1]
+    narrow = device.tensor(np.uint8([44]))
+    assert np.isin(narrow, [np.uint8(1), 300]).tolist() == [False]
+
+
+def test_numbers_beyond_the_type_of_choices_are_refused(device: dml.Device) -> None:
+    x, mask = device.tensor(np.uint8([1, 2])), device.tensor([True, False])
+    for default in (-1, 300):
+        with pytest.raises(OverflowError, match="out of bounds for uint8"):
+            np.select([mask], [x], default)

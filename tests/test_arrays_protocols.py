@@ -167,7 +167,7 @@ def test_conditions_longer_than_the_axis(x: dml.Tensor) -> None:
 
 
 ODD: list[tuple[Any, type[Exception], str]] = [
-    (lambda v: np.roll(v, "a", 0), TypeError, "roll: shift is 'a'; it must be a sequence of int"),
+    (lambda v: np.roll(v, "a", 0), TypeError, "roll: shift is 'a'; it must be an integer or"),
     (lambda v: np.roll(v, (1, 2, 3), (0, 1)), ValueError, "3 shifts are given for 2 axes"),
     (lambda v: np.size(v, 5), IndexError, "size: axis 5 is out of bounds"),
     (lambda v: np.vsplit(v[0], 2), ValueError, "np.vsplit: the array has 1 dimensions"),
@@ -380,3 +380,47 @@ def test_the_order_of_elements_is_numpys_own(x: dml.Tensor) -> None:
             getattr(x, name)(order="F")
     with pytest.raises(TypeError, match="astype: float32 is not cast to int32 by the rule 'safe'"):
         x.astype(np.int32, casting="safe")
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint64", "int32", "float32"])
+@pytest.mark.parametrize("number", [5, 300, -1, 1.5, 2**40, True])
+def test_copyto_takes_numbers_as_numpy_does(device: dml.Device, dtype: str, number: Any) -> None:
+    x, wanted = device.tensor(np.zeros(2, dtype)), np.zeros(2, dtype)
+    try:
+        np.copyto(wanted, number)
+    except (OverflowError, TypeError) as error:
+        with pytest.raises(type(error)):
+            np.copyto(x, number)
+        return
+    np.copyto(x, number)
+    np.testing.assert_array_equal(x.numpy(), wanted)
+
+
+def test_copyto_leaves_what_is_not_selected(device: dml.Device) -> None:
+    x, where = device.tensor(np.int32([2**24 + 1, 5])), device.tensor([False, True])
+    np.copyto(x, device.tensor([1.5, 1.5]), casting="unsafe", where=where)
+    assert x.tolist() == [2**24 + 1, 1]
+
+
+def test_what_universal_functions_do_not_take_is_said(device: dml.Device) -> None:
+    x, out = device.tensor([7.0]), device.tensor([0.0])
+    for use, words in (
+        (lambda: np.divmod(x, x, out=(None, out)), "takes no argument out"),
+        (lambda: np.maximum.reduce(x, dtype=np.float32), "takes no argument dtype"),
+        (lambda: np.vecdot(x, x, axis=None), "axis is None"),
+        (lambda: x.astype(np.int32, casting="bogus"), "casting is 'bogus'"),
+        (lambda: np.copyto(x, 1, casting="bogus"), "casting is 'bogus'"),
+        (lambda: np.bincount([1], device.tensor([1.0]), minlength=1.5), "minlength is 1.5"),
+        (lambda: np.delete(x, 2**64 - 1), "is out of bounds"),
+        (lambda: np.roll(x, 1.5, 0), "must be an integer or a sequence of integers"),
+    ):
+        with pytest.raises(dml.DmlError, match=words):
+            use()
+    assert np.add.reduce(device.tensor([1, 2]), dtype=np.float32).dtype == np.float32
+
+
+def test_arrays_of_other_kinds_or_shapes_are_not_equal(device: dml.Device) -> None:
+    x = device.tensor([1, 2])
+    for other in ([2**70, 1], [[1, 2], [3]], ["a", "b"], [1, 2, 3]):
+        assert np.array_equal(x, other) is False
+    assert np.may_share_memory(x, x, 0)

@@ -227,8 +227,79 @@ def test_tensors_of_two_devices_do_not_mix(device: dml.Device) -> None:
             lambda: np.diff(x, prepend=y),
             lambda: np.fill_diagonal(x.reshape(1, 2), y),
             lambda: np.put_along_axis(x, np.array([0, 1]), y, 0),
+            lambda: np.select([x > 1], [x], y[0]),
+            lambda: np.full_like(x, y[0]),
+            lambda: np.array(y, like=x),
+            lambda: np.full(3, y[0], like=x),
             lambda: x + y,
         ):
             with pytest.raises(dml.BindingError, match=r"of two devices are given|another device"):
                 use()
         assert dnp.asarray(y, device=device).device is device
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ([np.int8(1), 300], np.int32([1, 300])),
+        ([np.uint8(1), -1], np.int32([1, -1])),
+        ([np.int8(1), 2**40], np.int64([1, 2**40])),
+        ([np.float16(1), 1e10], np.float32([1, 1e10])),
+        ([np.uint64(2**63 + 1), 5], np.uint64([2**63 + 1, 5])),
+        ([np.int64(2**62 + 1), 0.5], np.float32([2**62, 0.5])),
+        ([np.array(5, ">i4"), 1], np.int32([5, 1])),
+        ([np.array([1.0, 2.0], ">f4"), [1, 2]], np.float32([[1, 2], [1, 2]])),
+        (range(2**63, 2**63 + 2), np.uint64([2**63, 2**63 + 1])),
+        ([[], []], np.zeros((2, 0), np.float32)),
+    ],
+)
+def test_numbers_in_lists_are_held(device: dml.Device, given: Any, wanted: np.ndarray) -> None:
+    """Beside arrays as beside each other, in the machine's byte order."""
+    made = device.tensor(given)
+    assert made.dtype == wanted.dtype
+    np.testing.assert_array_equal(made.numpy(), wanted)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([np.uint64(2**63 + 1), -1], "no integer type holds all of"),
+        ([np.int64(1), 2**63], "no integer type holds all of"),
+        ([-(2**70), 1], "no integer type holds all of"),
+        ([np.timedelta64(3, "s"), 1], "has no DirectML type"),
+        (["a", 1], "must be numbers"),
+        ([None, np.int8(1)], "must be numbers"),
+    ],
+)
+def test_lists_that_no_type_holds(device: dml.Device, given: Any, words: str) -> None:
+    with pytest.raises(dml.DmlError, match=words):
+        device.tensor(given)
+
+
+def test_floats_hold_integers_of_every_size(device: dml.Device) -> None:
+    far = [2**63, -1]
+    x = device.tensor([1.0, 2.0])
+    wanted = np.float32([2**63, -1])
+    np.testing.assert_array_equal(device.tensor(far, np.float32).numpy(), wanted)
+    np.testing.assert_array_equal((x + far).numpy(), np.float32([2**63, 1]))
+    assert (x == far).tolist() == [False, False]
+    x[...] = far
+    np.testing.assert_array_equal(x.numpy(), wanted)
+    np.testing.assert_array_equal(device.tensor([-(2**70), 1], "float16").numpy(), [-np.inf, 1])
+    with pytest.raises(OverflowError, match="float32 does not hold all of"):
+        device.tensor([10**400, 1], np.float32)
+
+
+def test_arange_counts_in_the_type_of_its_arguments(device: dml.Device) -> None:
+    for wanted, *given in (
+        (np.uint64([2**63, 2**63 + 1]), 2**63, 2**63 + 2),
+        (np.int64([2**40]), 2**40, 2**40 + 1),
+        (np.float32([0, 0.5, 1]), 0, np.float32(1.5), np.float32(0.5)),
+        (np.int32([]), 0),
+    ):
+        made = dnp.arange(*given, device=device)
+        assert made.dtype == wanted.dtype
+        np.testing.assert_array_equal(made.numpy(), wanted)
+    x = device.tensor([1])
+    for made in (np.arange(10, step=4, like=x), np.arange(stop=10, step=4, like=x)):
+        assert made.tolist() == [0, 4, 8]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array as python_array
 from typing import Any
 
 import numpy as np
@@ -425,3 +426,10 @@ def test_square_roots_as_powers(device: dml.Device) -> None:
         assert np.array_equal(got, other, equal_nan=True)
         assert np.array_equal(np.signbit(got), np.signbit(other))
         assert exponent != 0.5 or got[:5].tolist() == [np.inf, np.inf, 0, 0, 2]
+
+
+def test_results_have_the_axes_of_whatever_was_given(device: dml.Device) -> None:
+    assert dml.element_wise_abs(range(3)).tolist() == [0, 1, 2]
+    assert dml.element_wise_abs(python_array("f", [1, -2, 3])).tolist() == [1, 2, 3]
+    assert dml.element_wise_add(device.tensor(1.0), range(2)).tolist() == [1, 2]
+    assert dml.element_wise_abs(-2).shape == ()

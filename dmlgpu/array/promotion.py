@@ -12,9 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dmlgpu.desc.host import as_array
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.errors import (
     InvalidTypeError,
@@ -28,6 +26,7 @@ BOOL = np.dtype(np.bool_)
 INT8, INT32, INT64 = np.dtype(np.int8), np.dtype(np.int32), np.dtype(np.int64)
 UINT8, UINT32, UINT64 = np.dtype(np.uint8), np.dtype(np.uint32), np.dtype(np.uint64)
 FLOAT16, FLOAT32, FLOAT64 = (np.dtype(t) for t in (np.float16, np.float32, np.float64))
+CASTING = ("no", "equiv", "safe", "same_kind", "unsafe")  # NumPy's rules, the strictest first
 DEFAULTS = {"b": BOOL, "i": INT32, "f": FLOAT32}
 DTYPES: tuple[DType, ...] = (BOOL, *(t.numpy for t in DataType if t.bits >= 8))
 # Of kinds; signed and unsigned integers are one to a Python number.
@@ -134,6 +133,13 @@ def compared(
     return FLOAT32, [float("inf") * (1 if n > 0 else -1) if n in wide else n for n in numbers]
 
 
+def castable(what: str, source: DType, target: DType, rule: Any) -> bool:
+    """Whether NumPy's rule of that name lets one type be cast to another."""
+    if rule not in CASTING:
+        raise InvalidTypeError(f"{what} is {shown(rule)}; it must be one of {', '.join(CASTING)}")
+    return bool(np.can_cast(source, target, rule))
+
+
 def can_cast(source: DType, target: DType) -> bool:
     """The standard's question: whether promotion gives the target for both."""
     if source == target:
@@ -158,82 +164,7 @@ def wide_sum(dtype: DType) -> DType:
     return UINT32 if dtype.kind == "u" and dtype.itemsize < 4 else dtype
 
 
-def host_array(what: str, value: Any, dtype: Any = None) -> npt.NDArray[Any]:
-    """Anything NumPy can view, in a type that tensors have.
-
-    Python numbers become float32, int32 (int64 where they need it) or bool; arrays keep their type.
-    """
-    wanted = None if dtype is None else dtype_of(f"{what}: dtype", dtype)
-    values, weak = as_array(what, value), is_python(value)
-    if weak and values.dtype == FLOAT64 and values.size and values.max() >= 2.0**63:
-        numbers = np.array(value, object)  # NumPy makes floats of integers on both sides of 2**63
-        if all(map(is_integer, numbers.flat)):
-            values = numbers if min(numbers.flat) < 0 else numbers.astype(UINT64)
-    if values.dtype.kind in "OSUV" and not weak:
-        raise InvalidTypeError(
-            f"{what} is {shown(value)}; it must be numbers, or convert with astype to one of "
-            + DataType.listed()
-        )
-    if values.dtype == object and weak:
-        raise NumberRangeError(f"{what}: no integer type holds all of {shown(value)}")
-    if wanted is None and values.dtype in (FLOAT64, INT64) and weak:
-        if values.dtype == FLOAT64:
-            wanted = FLOAT32
-        elif values.size == 0 or (values.min() >= -(2**31) and values.max() < 2**31):
-            wanted = INT32
-    if wanted is None and not weak and isinstance(value, (list, tuple)):
-        dtypes, python = _leaves(value)
-        wanted = promoted(dtypes, python) if dtypes and python else None
-    if wanted is None and values.dtype not in DTYPES:
-        swapped = values.dtype.newbyteorder("=")
-        if swapped not in DTYPES:
-            # Says which types there are.
-            DataType.from_numpy(values.dtype)
-        wanted = swapped
-    if wanted is None or wanted == values.dtype:
-        return values
-    if values.dtype.kind not in "biuf":
-        DataType.from_numpy(values.dtype)
-    if wanted.kind in "iu" and weak and values.size:
-        ends = (values.min().item(), values.max().item()) if values.dtype.kind in "iu" else ()
-        for number in ends or np.array(value, object).flat:
-            check_fits(number, wanted)
-    return host_cast(values, wanted)
-
-
-def _leaves(value: Any) -> tuple[list[DType], list[Any]]:
-    """The types of the arrays in lists, and the Python numbers there."""
-    if isinstance(value, (list, tuple)):
-        both = [_leaves(item) for item in value]
-        return [t for found, _ in both for t in found], [n for _, found in both for n in found]
-    return ([value.dtype], []) if hasattr(value, "dtype") else ([], [value])
-
-
-def host_cast(values: npt.NDArray[Any], dtype: DType) -> npt.NDArray[Any]:
-    """Values as another type holds them, by the rules of `astype`: floats saturate, NaN is 0."""
-    with np.errstate(all="ignore"):
-        if dtype.kind not in "iu" or values.dtype.kind != "f":
-            return values.astype(dtype)
-        info = np.iinfo(dtype)
-        below, above = values <= info.min, values >= float(info.max)
-        made = np.where(below | above | np.isnan(values), 0, values).astype(dtype)
-        made[below], made[above] = info.min, info.max
-        return made
-
-
-def type_for(value: Any, target: DType) -> DType | None:
-    """The type in which a value is uploaded that elements of a type are set to; None: its own."""
-    return target if is_python(value) else None
-
-
 def counting(positions: Any) -> Any:
     """Positions in a type that has the size of every axis: narrow integers are widened."""
     dtype = positions.dtype
     return positions.astype(INT32) if dtype.kind in "iu" and dtype.itemsize < 4 else positions
-
-
-def is_python(value: Any) -> bool:
-    """Whether a value is Python numbers alone, in lists or not, and no array of anyone's."""
-    if isinstance(value, (list, tuple, range)):
-        return all(map(is_python, value))
-    return isinstance(value, (bool, int, float)) and not isinstance(value, np.generic)

@@ -73,7 +73,9 @@ def as_indices(what: str, values: Any) -> tuple[Any, ...]:
     with contextlib.suppress(Exception):
         if not isinstance(values, str):
             return tuple(values)
-    raise InvalidTypeError(f"{what} is {shown(values)}; it must be a sequence of integers")
+    raise InvalidTypeError(
+        f"{what} is {shown(values)}; it must be an integer or a sequence of integers"
+    )
 
 
 def real(name: str, value: Any) -> float:

@@ -19,14 +19,16 @@ from dmlgpu.array.promotion import (
     FLOAT32,
     FLOAT64,
     DType,
+    check_fits,
     is_number,
     no_integer_holds,
     promoted,
 )
 from dmlgpu.desc import views
+from dmlgpu.desc.values import as_index
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
-from dmlgpu.numpy import manipulation, sorting, statistics
+from dmlgpu.numpy import manipulation, sorting
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.numpy.nan_functions import floats
 from dmlgpu.tensor import Tensor
@@ -190,9 +192,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     values = asarray(x, device=device_of(x, weights))
     if values.ndim != 1:
         raise InvalidDescError(f"np.bincount: x has {values.ndim} dimensions; it must have one")
-    if values.dtype.kind == "f":
+    if values.dtype.kind == "f" and (values.size or hasattr(x, "dtype")):
         raise InvalidTypeError(f"np.bincount: x is {values.dtype}; it must be integers")
-    if values.dtype == BOOL:
+    minlength = as_index("np.bincount: minlength", minlength)
+    if values.dtype.kind in "bf":
         values = values.astype(np.uint8)
     least, most = 0, -1
     if values.size:
@@ -209,7 +212,7 @@ def _counted(values: Tensor, edges: Any, weights: Any, last: str) -> Tensor:
     """
     device = values.device
     if weights is None:
-        ordered, sums = sorting.sort(values), None
+        ordered = sorting.sort(values)
     else:
         ordered, places = ordering.sorted_with_places(values, None, False)
         given = floats(asarray(weights, device=device)).reshape(-1)
@@ -217,11 +220,28 @@ def _counted(values: Tensor, edges: Any, weights: Any, last: str) -> Tensor:
             raise InvalidDescError(
                 f"{given.size} weights are given for {values.size} elements; there must be as many"
             )
-        sums = statistics.cumulative_sum(given.take(places, 0), include_initial=True)
     at = manipulation.concat(
         [_up_to(ordered, edges[:-1], "left"), _up_to(ordered, edges[-1:], last)]
     )
-    return manipulation.diff(at if sums is None else sums.take(at, 0))
+    counts = manipulation.diff(at)
+    return counts if weights is None else _sums(given.take(places, 0), at[:-1], counts)
+
+
+def _sums(x: Tensor, first: Tensor, counts: Tensor) -> Tensor:
+    """Sums of so many elements from some places on, each pairwise and of nothing but its own.
+
+    Sums of 1, 2, 4, ... neighbours are there for all places in turn, and a count is made of them.
+    """
+    made = x.device.full(first.shape, x.dtype, 0)
+    most = int(counts.max()) if counts.size else 0
+    for bit in range(most.bit_length()):
+        part = counts & (1 << bit)
+        here = x.device.elementwise("minimum", first, x.size - 1)
+        made = x.device.select(part, made + x.take(here, 0), made)
+        first = first + part
+        if most >> (bit + 1):
+            x = x[: -(1 << bit)] + x[1 << bit :]
+    return made
 
 
 def histogram(
@@ -239,7 +259,8 @@ def histogram(
     else:
         ends = [0.0, 1.0] if range is None else list(range)
     kind = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
-    edges = np.histogram_bin_edges(np.asarray(ends, kind), known if known.ndim else bins, range)
+    asked = known if known.ndim else known.item()
+    edges = np.histogram_bin_edges(np.asarray(ends, kind), asked, range)
     bounds = edges
     if known.ndim == 0 and range is None and edges.dtype.kind == "f":
         bounds = edges.copy()  # all elements lie between the ends, however these were rounded
@@ -297,18 +318,18 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     values, side = asarray(x, device=device), "left" if right else "right"
     if values.dtype == BOOL:
         values = values.astype(np.uint8)
-    edges = bins if isinstance(bins, Tensor) else np.asarray(bins)
+    edges = bins.numpy() if isinstance(bins, Tensor) else np.asarray(bins)
     if edges.ndim != 1 or edges.dtype.kind not in "biuf":
         raise InvalidDescError("np.digitize: bins must be real numbers in one dimension")
     falls = edges.size > 1 and bool(edges[0] > edges[-1])
-    rising, before = (edges[::-1] if falls else edges), 0
-    if not isinstance(rising, Tensor):
-        if np.any(rising[1:] < rising[:-1]):
-            raise InvalidDescError("np.digitize: bins must rise or fall, each by 0 or more")
-        near, is_there = _nearest(rising, values.dtype, up=not right)
-        rising = near[is_there]  # all elements are above bins that are not there, or none is
-        before = int(np.count_nonzero(~is_there)) if right else 0
-    at = sorting.searchsorted(asarray(rising, device=device), values, side=side) + before
+    rising = edges[::-1] if falls else edges
+    if np.any(rising[1:] < rising[:-1]):
+        raise InvalidDescError("np.digitize: bins must rise or fall, each by 0 or more")
+    near, is_there = _nearest(rising, values.dtype, up=not right)
+    # All elements are above bins that are not there, or none is.
+    before = int(np.count_nonzero(~is_there)) if right else 0
+    there = asarray(near[is_there], device=device)
+    at = sorting.searchsorted(there, values, side=side) + before
     return edges.size - at if falls else at
 
 
@@ -342,14 +363,14 @@ def union1d(ar1: Any, ar2: Any) -> Tensor:
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """What the first array has and the second has not, in order and each once."""
-    return _among(ar1, ar2, are=False)
+    return _among(ar1, ar2, are=False, as_they_are=assume_unique)
 
 
-def _among(ar1: Any, ar2: Any, *, are: bool) -> Tensor:
+def _among(ar1: Any, ar2: Any, *, are: bool, as_they_are: bool = False) -> Tensor:
     """Elements of the first array that are, or are not, in the second, in order and each once."""
     device = device_of(ar1, ar2)
     x, others = (asarray(each, device=device) for each in (ar1, ar2))
-    values = sorting.Runs(x, equal_nan=True).values()
+    values = x.reshape(-1) if as_they_are else sorting.Runs(x, equal_nan=True).values()
     return values.compress(isin(values, others, invert=not are), 0) if values.size else values
 
 
@@ -366,7 +387,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """What only one of two arrays has."""
     apart = [_among(ar1, ar2, are=False), _among(ar2, ar1, are=False)]
-    return sorting.Runs(manipulation.concat(apart), equal_nan=True).values()
+    return sorting.Runs(manipulation.concat(apart), equal_nan=False).values()  # NaN is in neither
 
 
 # Diagonals
@@ -423,10 +444,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
             f"np.select: {len(condlist)} conditions and {len(choicelist)} choices are given;"
             " there must be as many of both, and one at least"
         )
-    device = device_of(*condlist, *choicelist)
     given = (default, *choicelist)
+    device = device_of(*condlist, *given)
     arrays = {n: asarray(x, device=device) for n, x in enumerate(given) if not is_number(x)}
     common = promoted([x.dtype for x in arrays.values()], filter(is_number, given))
+    for number in filter(is_number, given):
+        check_fits(number, common)
     made, *choices = (
         arrays[n].astype(common, copy=False) if n in arrays else device.full((), common, x)
         for n, x in enumerate(given)

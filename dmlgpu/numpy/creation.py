@@ -20,10 +20,11 @@ from dmlgpu.array.promotion import (
     data_type_of,
     dtype_of,
     fits,
-    host_cast,
+    is_integer,
     is_number,
     kind_of,
 )
+from dmlgpu.array.uploads import host_cast
 from dmlgpu.desc.tensor import MAX_RANK
 from dmlgpu.desc.views import packed, shape_of
 from dmlgpu.device import Device
@@ -132,7 +133,7 @@ def full_like(
     """One number everywhere, in the shape and the type of x."""
     x = asarray(x)
     wanted = x.dtype if dtype is None else dtype
-    return full(x.shape, fill_value, dtype=wanted, device=device or x.device)
+    return full(x.shape, fill_value, dtype=wanted, device=device or device_of(x, fill_value))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Device | None = None) -> Tensor:
@@ -163,16 +164,21 @@ def arange(
     """Numbers from `start` to before `stop`; of int32 where all three are integers."""
     if stop is None:
         start, stop = 0, start
-    kinds = {kind_of(n) for n in (start, stop, step) if is_number(n)}
-    wanted = (FLOAT32 if "f" in kinds else INT32) if dtype is None else dtype_of("arange", dtype)
     try:
-        values = np.arange(start, stop, step)
+        # NumPy makes float64 of these, for its own steps are int64.
+        is_large = all(map(is_integer, (start, stop, step))) and stop > 2**63 > step > 0
+        steps_in: Any = UINT64 if is_large else None
+        values = np.arange(start, stop, step, dtype=steps_in)
     except (ZeroDivisionError, ValueError, TypeError) as error:
         raise InvalidDescError(f"arange: {error}") from None
-    if dtype is None and values.dtype.kind == "i" and values.size:
-        wanted = (
-            INT32 if fits(int(values.min()), INT32) and fits(int(values.max()), INT32) else INT64
-        )
+    if dtype is not None:
+        wanted = dtype_of("arange: dtype", dtype)
+    elif values.dtype.kind == "f":
+        wanted = FLOAT32
+    else:
+        ends = (int(values.min()), int(values.max())) if values.size else ()
+        held = (t for t in (INT32, INT64, UINT64) if all(fits(n, t) for n in ends))
+        wanted = next(held, UINT64)
     return _device(device).tensor(values.astype(wanted))
 
 

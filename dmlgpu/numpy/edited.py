@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlgpu.array.promotion import BOOL, type_for
+from dmlgpu.array.promotion import BOOL
+from dmlgpu.array.uploads import type_for
 from dmlgpu.desc import views
 from dmlgpu.errors import (
     InvalidDescError,
@@ -47,21 +48,30 @@ def _places(what: str, obj: Any, count: int, most: int) -> Places:
         return np.flatnonzero(given)
     if given.dtype.kind not in "iu" and not (given.size == 0 and isinstance(obj, (list, tuple))):
         raise InvalidIndexError(f"np.{what}: obj is {given.dtype}; it must be integers")
-    places = given.astype(np.int64)
-    wrong = places[(places < -count) | (places >= most)]
+    wrong = given[(given < -count) | (given >= most)]
     if wrong.size:
         raise InvalidIndexError(
             f"np.{what}: index {wrong[0]} is out of bounds for an axis of size {count}"
         )
+    places = given.astype(np.int64)
     return np.where(places < 0, places + count, places)
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
     """The array without what is at some places along an axis, or of all its elements."""
     x, at = _flat_or_along("delete", arr, axis)
+    gone = np.unique(_places("delete", obj, x.shape[at], x.shape[at]))
+    if gone.size and gone[-1] - gone[0] == gone.size - 1:  # side by side, so two windows are left
+        begin, end = slice(0, gone[0]), slice(gone[-1] + 1, None)
+        return manipulation.concat([x[_along(at, begin)], x[_along(at, end)]], axis=at)
     stays = np.ones(x.shape[at], bool)
-    stays[_places("delete", obj, x.shape[at], x.shape[at])] = False
+    stays[gone] = False
     return x.take(np.flatnonzero(stays), at)
+
+
+def _along(axis: int, places: Any) -> tuple[Any, ...]:
+    """What stands in brackets for places along an axis."""
+    return (*[slice(None)] * axis, places)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
@@ -82,18 +92,24 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     order = np.argsort(places, kind="stable")
     ahead = np.empty(places.size, np.int64)
     ahead[order] = places[order] + np.arange(places.size)
-    old = np.ones(count + places.size, bool)
-    old[ahead] = False
     shape = (*x.shape[:at], count + places.size, *x.shape[at + 1 :])
     made = x.device.full(shape, x.dtype, 0)
-    before = (slice(None),) * at
-    if count:
-        made[(*before, np.flatnonzero(old))] = x
     along = new.shape[at - x.ndim] if new.ndim >= x.ndim - at else 1
     if not places.size and along > 1:
         raise InvalidDescError(f"np.insert: no place is given for values of shape {new.shape}")
+    where: Any = ahead
+    if places.size and (np.diff(ahead) == 1).all():  # side by side, with windows on both sides
+        start = int(ahead[0])
+        where = slice(start, start + places.size)
+        for old, there in ((slice(0, start),) * 2, (slice(start, None), slice(where.stop, None))):
+            if x[_along(at, old)].size:
+                made[_along(at, there)] = x[_along(at, old)]
+    elif count:
+        stays = np.ones(count + places.size, bool)
+        stays[ahead] = False
+        made[_along(at, np.flatnonzero(stays))] = x
     if places.size:
-        made[(*before, ahead)] = new
+        made[_along(at, where)] = new
     return made
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlgpu.array.promotion import counting, type_for
+from dmlgpu.array.promotion import counting
+from dmlgpu.array.uploads import type_for
 from dmlgpu.desc import views
 from dmlgpu.desc.host import as_array
 from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError, UnsupportedError

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from dmlgpu.array.functions import FUNCTIONS
-from dmlgpu.array.promotion import host_array, promoted
+from dmlgpu.array.promotion import castable, is_number, promoted
+from dmlgpu.array.uploads import host_array, type_for
 from dmlgpu.desc import views
 from dmlgpu.desc.host import strided_view
 from dmlgpu.device import Device
@@ -24,6 +25,7 @@ from dmlgpu.errors import (
     InvalidDescError,
     InvalidIndexError,
     InvalidTypeError,
+    NumberRangeError,
     UnsupportedError,
 )
 from dmlgpu.functions import device_of
@@ -60,8 +62,8 @@ REDUCTIONS = {
 ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
 # The methods of universal functions that go along an axis, and what these may be told.
 ALONG: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
-    "reduce": (REDUCTIONS, ("dtype", "keepdims")),
-    "accumulate": (ACCUMULATIONS, ("dtype",)),
+    "reduce": (REDUCTIONS, ("keepdims",)),
+    "accumulate": (ACCUMULATIONS, ()),
 }
 
 
@@ -96,7 +98,8 @@ def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[s
         if k not in left_out and v is not None and v is not np._NoValue
     }
     out = named.get("out")
-    out = out[0] if isinstance(out, tuple) else out
+    if isinstance(out, tuple):
+        out = next((each for each in out if each is not None), None)
     if out is not None and not isinstance(out, Tensor):
         raise InvalidTypeError(
             f"{told}: out is {type(out).__name__}; a result on the GPU is written into a Tensor, "
@@ -109,6 +112,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[s
         for x in inputs
     ]
     methods, known = ALONG.get(method, ({}, ()))
+    known += ("dtype",) if name in ACCUMULATIONS else ()  # the others have that of the elements
     if out is not None and (name in methods or name in SEVERAL_STEPS):
         options["out"] = out
     if name in methods:
@@ -308,7 +312,7 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     device = device_of(a1, a2)
     try:
         x, y = (creation.asarray(a, device=device) for a in (a1, a2))
-    except InvalidTypeError:  # no numbers
+    except (InvalidDescError, InvalidTypeError, NumberRangeError):  # no array of such numbers
         return False
     if x.shape != y.shape:
         return False
@@ -318,7 +322,7 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return bool(same.all())
 
 
-def _shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+def _sharing(ask: Callable[..., bool], a: Any, b: Any, max_work: Any = None) -> bool:
     """Whether two tensors have an element of the same bytes; an array shares none with a tensor."""
     tensors = [x for x in (a, b) if isinstance(x, Tensor) and x.size]
     if len(tensors) < 2 or tensors[0].lease is not tensors[1].lease:
@@ -329,7 +333,7 @@ def _shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
         strided_view(room[x.offset : end], x.desc, writeable=False)
         for x, end in zip(tensors, ends, strict=True)
     )
-    return np.shares_memory(first, second, max_work)
+    return ask(first, second, max_work)
 
 
 def _sorted(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -363,12 +367,19 @@ def _partitioned(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, Tensor):
         raise InvalidTypeError("np.copyto: dst must be a Tensor; np.asarray(x) gives an array")
-    kind = src.dtype if hasattr(src, "dtype") else host_array("np.copyto: src", src).dtype
-    if not np.can_cast(kind, dst.dtype, casting):
+    if is_number(src):  # weakly typed: only its kind may be above that of the elements
+        kind = promoted([dst.dtype], [src])
+    else:
+        kind = src.dtype if hasattr(src, "dtype") else host_array("np.copyto: src", src).dtype
+    if not castable("np.copyto: casting", kind, dst.dtype, casting):
         raise InvalidTypeError(
             f"np.copyto: {kind} is not cast to {dst.dtype} by the rule {casting!r}"
         )
-    dst[...] = src if where is True else dst.device.select(where, src, dst).astype(dst.dtype)
+    if where is not True:
+        wanted = type_for(src, dst.dtype)
+        source = creation.asarray(src, dtype=wanted, device=device_of(dst, src))
+        src = dst.device.select(where, source.astype(dst.dtype, copy=False), dst)
+    dst[...] = src
 
 
 def _unique(
@@ -503,7 +514,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "isposinf": lambda x: creation.asarray(x) == float("inf"),
     "isreal": lambda x: creation.ones_like(creation.asarray(x), dtype=bool),
     "isrealobj": lambda x: True,
-    "may_share_memory": _shares_memory,
+    "may_share_memory": partial(_sharing, np.may_share_memory),
     "matrix_transpose": manipulation.matrix_transpose,
     "meshgrid": _meshgrid,
     "moveaxis": _named("a source destination", manipulation.moveaxis),
@@ -522,7 +533,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "searchsorted": _named("a v side sorter", sorting.searchsorted),
     "shape": lambda a: a.shape,
     "size": _size,
-    "shares_memory": _shares_memory,
+    "shares_memory": partial(_sharing, np.shares_memory),
     "sort": _sorted(sorting.sort),
     "split": _named("ary indices_or_sections axis", manipulation.split),
     "stack": _named("arrays axis", manipulation.stack),

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from dmlgpu.array.promotion import BOOL, INT32, dtype_of, wide_sum
 from dmlgpu.desc import views
+from dmlgpu.desc.values import as_index
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
@@ -133,6 +134,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     """Sums of products along an axis of equal size."""
     device = device_of(x1, x2)
     a, b = (asarray(x, device=device) for x in (x1, x2))
+    axis = as_index("vecdot: axis", axis)
     if a.ndim == b.ndim and axis >= 0:
         axis -= a.ndim
     if not a.ndim or not b.ndim or not -builtins.min(a.ndim, b.ndim) <= axis < 0:

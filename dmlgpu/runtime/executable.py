@@ -169,7 +169,9 @@ class Executable:
             named = field if field in self.inputs else self._out(field)
             where = f"{self.operator.name}: {named}"
             if region.context is not self.context:
-                raise BindingError(f"{where} belongs to another device; copy it through NumPy")
+                raise BindingError(
+                    f"{where} belongs to another device; x.to_device(device) copies it"
+                )
             if region.storage.note is not None:
                 check_intact(region.storage, where)
             _check_fits(where, region.desc, desc)
