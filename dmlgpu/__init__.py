@@ -44,6 +44,7 @@ from dmlgpu.errors import (
     InvalidDescError as InvalidDescError,
     InvalidIndexError as InvalidIndexError,
     InvalidTypeError as InvalidTypeError,
+    NumberRangeError as NumberRangeError,
     OutOfMemoryError as OutOfMemoryError,
     UnsupportedError as UnsupportedError,
 )

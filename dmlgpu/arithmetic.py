@@ -104,9 +104,11 @@ class Arithmetic:
     def __rdivmod__(self, other: Any) -> tuple[Tensor, Tensor]:
         return other // self, other % self
 
-    def __round__(self: Any, decimals: int = 0) -> Tensor:
-        rounded: Tensor = self.round(decimals)
-        return rounded
+    def __round__(self: Any, decimals: int | None = None) -> Any:
+        """An integer where there is one element, as of Python's numbers; else a tensor."""
+        if decimals is None and not self.ndim:
+            return round(self.item())
+        return self.round(decimals or 0)
 
     def __neg__(self) -> Tensor:
         return self._unary("negative")

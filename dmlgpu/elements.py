@@ -11,6 +11,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dmlgpu.arguments import is_fixed, key_of
 from dmlgpu.arithmetic import number_key
 from dmlgpu.array.chain import Chain, Constant, Ending, Place, Step, converted
@@ -18,6 +20,7 @@ from dmlgpu.array.functions import FUNCTIONS, computing_type
 from dmlgpu.array.promotion import (
     BOOL,
     FLOAT32,
+    FLOAT64,
     UINT64,
     DType,
     check_fits,
@@ -230,7 +233,11 @@ def check_value(source: Any, shape: tuple[int, ...]) -> None:
 
 
 def given(device: Device, operands: Sequence[Any]) -> list[Any]:
-    """Operands as tensors and Python numbers."""
+    """Operands as tensors and Python numbers, which float64 without dimensions is too."""
+    operands = [
+        float(x) if isinstance(x, np.ndarray) and not x.ndim and x.dtype == FLOAT64 else x
+        for x in operands
+    ]
     beside_floats = any(isinstance(x, Tensor) and x.dtype.kind == "f" for x in operands)
     return [
         x if isinstance(x, Tensor) or is_number(x) else _uploaded(device, x, beside_floats)
@@ -360,7 +367,9 @@ def _prepared(
     shape = broadcast_shapes(name, [x.shape for x in tensors])
     steps = [Step(made.text, data_type_of(made.dtype))]
     if out is not None:
-        if shape != out.shape:
+        if broadcast_shapes(name, [shape, out.shape]) == out.shape:
+            shape = out.shape  # which may be larger than that of the operands
+        else:
             raise InvalidDescError(
                 f"{name}: non-broadcastable output operand with shape {out.shape} doesn't match "
                 f"the broadcast shape {shape}"

@@ -47,7 +47,7 @@ from dmlgpu.runtime.region import Region
 if TYPE_CHECKING:
     from dmlgpu.device import Device
 
-SHOWN = 20  # most elements that repr prints
+SHOWN = 1000  # most elements that repr prints all of, as NumPy has it; else the ends of axes
 # Types that DirectML has no running sum for. Their names are not asked: NumPy imports what tells
 # them, which it cannot at the end of a program.
 WIDENED = tuple(np.dtype(t) for t in (np.bool_, np.int8, np.int16, np.uint8))
@@ -795,18 +795,32 @@ class Tensor(Region, Arithmetic, Conversions, Statistics):
         return f"Tensor({values}{facts}, device={self.device.adapter.name!r})"
 
     def _shown(self) -> str:
-        """The values of a small tensor, where reading them disturbs nothing and nobody waits."""
+        """The values, or those at the ends, where reading disturbs nothing and nobody waits."""
         device, lock = self.device, self.device.context.lock
-        if self.size > SHOWN or not lock.acquire(blocking=False):
+        if not lock.acquire(blocking=False):
             return ""
         try:
             if device.is_observed:
                 return ""
-            return np.array2string(self.numpy(), separator=", ", prefix="Tensor(") + ", "
+            whole, ends = self.size <= SHOWN, 3 if self.ndim < 4 else 1
+            values = self.numpy() if whole else self._at_ends(ends)
+            most = SHOWN if whole else 0
+            told = np.array2string(
+                values, separator=", ", prefix="Tensor(", threshold=most, edgeitems=ends
+            )
+            return f"{told}, "
         except Exception:  # a closed or lost device, a type NumPy lacks: repr never raises
             return ""
         finally:
             lock.release()
+
+    def _at_ends(self, count: int) -> npt.NDArray[Any]:
+        """So many steps at both ends of every axis, and one between them that stands for all."""
+        steps = [
+            np.arange(n) if n <= 2 * count else np.r_[: count + 1, n - count : n]
+            for n in self.shape
+        ]
+        return self[np.ix_(*steps)].numpy()
 
 
 def _integers(what: str, indices: Any) -> Any:

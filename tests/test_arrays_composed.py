@@ -432,3 +432,34 @@ def test_numbers_beyond_the_type_of_choices_are_refused(device: dml.Device) -> N
     for default in (-1, 300):
         with pytest.raises(OverflowError, match="out of bounds for uint8"):
             np.select([mask], [x], default)
+
+
+def test_many_copies_and_many_parts(device: dml.Device) -> None:
+    x = np.float32([[1, 2, 3], [4, 5, 6]])
+    tensor = device.tensor(x)
+    for counts in (1, 0, 3, (2, 1), (1, 2), (3, 1, 2), (2, 2, 2, 2), (2, 1, 2, 1, 2, 2, 1, 2)):
+        np.testing.assert_array_equal(np.tile(tensor, counts).numpy(), np.tile(x, counts))
+    copies = np.tile(tensor, (2, 1))
+    copies[0] = 9
+    assert copies.tolist() == [[9, 9, 9], [4, 5, 6], [1, 2, 3], [4, 5, 6]]
+    many = np.tile(device.tensor([1, 2, 3]), 10_000)
+    assert many.shape == (30_000,)
+    assert int(many.sum()) == 60_000
+    with pytest.raises(dml.DmlError, match="at most"):
+        np.tile(tensor, (1 << 28, 64))
+    for parts in (31, 33, 100, 101):
+        rows = [device.tensor(np.arange(n, n + 3, dtype=np.int16)) for n in range(parts)]
+        wanted = [row.numpy() for row in rows]
+        np.testing.assert_array_equal(np.stack(rows).numpy(), np.stack(wanted))
+        np.testing.assert_array_equal(np.stack(rows, 1).numpy(), np.stack(wanted, 1))
+        np.testing.assert_array_equal(np.concatenate(rows).numpy(), np.concatenate(wanted))
+
+
+def test_running_extremes(device: dml.Device) -> None:
+    rng = np.random.default_rng(1)
+    for shape, axis in (((1,), 0), ((7,), 0), ((5, 64), 1), ((33, 3), 0), ((3, 5, 4), -2)):
+        x = rng.standard_normal(shape).astype(np.float32)
+        x.flat[x.size // 2] = np.nan
+        for function in (np.maximum, np.minimum):
+            got = function.accumulate(device.tensor(x), axis)
+            np.testing.assert_array_equal(got.numpy(), function.accumulate(x, axis))

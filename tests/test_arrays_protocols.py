@@ -424,3 +424,63 @@ def test_arrays_of_other_kinds_or_shapes_are_not_equal(device: dml.Device) -> No
     for other in ([2**70, 1], [[1, 2], [3]], ["a", "b"], [1, 2, 3]):
         assert np.array_equal(x, other) is False
     assert np.may_share_memory(x, x, 0)
+
+
+def test_float64_numbers_count_as_pythons(device: dml.Device) -> None:
+    """Alone, without dimensions in an array, and in lists; arrays keep their type."""
+    x, two = device.tensor([1.0, 2.0]), np.float64(2)
+    zero_d = np.array(2.0)
+    for use in (
+        lambda n: x * n,
+        lambda n: n * x,
+        lambda n: x**n,
+        lambda n: np.where(x > 1, x, n),
+        lambda n: np.clip(x, 0, n),
+    ):
+        for number in (two, zero_d):
+            made = use(number)
+            assert made.dtype == np.float32
+            np.testing.assert_array_equal(made.numpy(), use(2.0).numpy())
+    assert np.append(x, two).dtype == np.float32
+    assert (x * [two, 3.0]).tolist() == [2, 6]
+    assert device.tensor(two).dtype == np.float32
+    assert device.tensor(zero_d).dtype == device.tensor(np.array([2.0])).dtype == np.float64
+
+
+def test_tensors_without_dimensions_are_arguments(device: dml.Device) -> None:
+    x, i = device.tensor([1.0, 3.0, 2.0]), device.tensor([1, 2])
+    assert np.linspace(x.min(), x.max(), 3).tolist() == [1, 2, 3]
+    assert np.linspace(x.min(), 3, 2, retstep=True)[1] == 2
+    assert dnp.linspace(x[0], x[1], 2, device=device).tolist() == [1, 3]
+    assert np.histogram(x, 2, (x.min(), x.max()))[0].tolist() == [1, 2]
+    assert np.histogram(x, i[1])[0].tolist() == [1, 2]
+    assert np.full((2, 1), x.max(), dtype=np.float32).tolist() == [[3], [3]]
+    assert round(x.mean()) == 2
+    assert isinstance(round(x.mean()), int)
+    assert round(x.mean(), 1).tolist() == 2
+    assert np.can_cast(x, np.float64)
+    assert not np.can_cast(x, np.int8)
+
+
+def test_results_are_broadcast_into_out(device: dml.Device) -> None:
+    x, out = device.tensor([1, 2, 3]), device.tensor(np.zeros((2, 3), np.int32))
+    assert np.add(x, 1, out=out) is out
+    assert out.tolist() == [[2, 3, 4]] * 2
+    with pytest.raises(dml.DmlError, match="non-broadcastable output"):
+        np.add(out, 1, out=x)
+
+
+def test_arrays_of_float64_are_compared_with(device: dml.Device) -> None:
+    x = device.tensor(np.float32([0.1, 2, np.nan]))
+    exact = x.numpy().astype(np.float64)
+    assert np.allclose(x, np.array([0.1, 2, np.nan]), equal_nan=True)
+    assert np.isclose(np.array([0.2, 2, 3]), x).tolist() == [False, True, False]
+    assert np.array_equal(x, exact, equal_nan=True)
+    assert not np.array_equal(x, exact)
+    assert not np.array_equal(x[:2], np.array([0.1, 2]))  # no float32 is 0.1
+
+
+def test_what_is_no_number_is_broadcast_beside_tensors(device: dml.Device) -> None:
+    x, none = np.broadcast_arrays(device.tensor([1, 2]), None)
+    assert x.tolist() == [1, 2]
+    assert none.tolist() == [None, None]

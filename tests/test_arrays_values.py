@@ -211,7 +211,10 @@ def test_lists_of_tensors_and_numbers_have_the_tensors_type(device: dml.Device) 
         ([[one, one], [1, 2]], np.int32),
         ([one, 0.5], np.float32),
         ([np.int8(3), 2], np.int8),
-        ([np.float64(1), 2], np.float64),
+        ([np.float64(1), 2], np.float32),
+        ([half, np.float64(1)], np.float16),
+        (np.float64(1), np.float32),
+        (np.array([1.0, 2.0]), np.float64),
     ):
         assert device.tensor(given).dtype == wanted
 

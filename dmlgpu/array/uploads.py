@@ -20,6 +20,7 @@ from dmlgpu.array.promotion import (
     dtype_of,
     fits,
     is_integer,
+    is_number,
     promoted,
 )
 from dmlgpu.desc.host import as_array
@@ -32,8 +33,9 @@ LARGEST_HALF = float(np.finfo(np.float16).max)
 def host_array(what: str, value: Any, dtype: Any = None) -> npt.NDArray[Any]:
     """Anything NumPy can view, in a type that tensors have.
 
-    Python numbers become float32, int32 (a wider one where they need it) or bool; arrays keep
-    their type, and numbers beside them in lists take it where it holds them.
+    Python numbers, which NumPy's float64 are too, become float32, int32 (a wider one where they
+    need it) or bool; arrays keep their type, and numbers beside them in lists take it where it
+    holds them.
     """
     wanted = None if dtype is None else dtype_of(f"{what}: dtype", dtype)
     values = as_array(what, value)
@@ -60,8 +62,8 @@ def _of_numbers(
 ) -> npt.NDArray[Any]:
     """A number or lists of numbers and arrays, each element as the type has it."""
     leaves = _leaves(value)
-    arrays = [x for x in leaves if not _is_plain(x)]
-    numbers = [x for x in leaves if _is_plain(x)] if arrays else leaves
+    arrays = [x for x in leaves if not is_number(x)]
+    numbers = [x for x in leaves if is_number(x)] if arrays else leaves
     dtypes = [_dtype_of_leaf(what, value, x) for x in arrays]
     integers = [n for n in numbers if is_integer(n)]
     ends = (min(integers), max(integers)) if integers else ()
@@ -112,11 +114,6 @@ def _leaves(value: Any) -> list[Any]:
     return [leaf for item in value for leaf in _leaves(item)]
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether a value is a number of Python's own, not one of NumPy's."""
-    return isinstance(value, (bool, int, float)) and not isinstance(value, np.generic)
-
-
 def _dtype_of_leaf(what: str, value: Any, leaf: Any) -> DType:
     """The type of an array in a list, in this machine's byte order."""
     given = getattr(leaf, "dtype", None)
@@ -144,4 +141,4 @@ def type_for(value: Any, target: DType) -> DType | None:
 
 def is_python(value: Any) -> bool:
     """Whether a value is Python numbers alone, in lists or not, and no array of anyone's."""
-    return isinstance(value, range) or all(map(_is_plain, _leaves(value)))
+    return isinstance(value, range) or all(map(is_number, _leaves(value)))

@@ -248,7 +248,9 @@ def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[Tensor, Tensor]:
     """Counts of elements in bins, or the sums of their weights, and the edges of the bins."""
-    x = asarray(a, device=device_of(a, weights)).reshape(-1)
+    x = asarray(a, device=device_of(a, bins, weights)).reshape(-1)
+    if range is not None:
+        range = tuple(end.item() if isinstance(end, Tensor) else end for end in range)
     if isinstance(bins, str):
         raise UnsupportedError(f"np.histogram: bins is {bins!r}; it must be a number or edges here")
     if x.dtype == BOOL:
@@ -331,6 +333,22 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     there = asarray(near[is_there], device=device)
     at = sorting.searchsorted(there, values, side=side) + before
     return edges.size - at if falls else at
+
+
+def running(name: str, a: Any, axis: int) -> Tensor:
+    """What a function of two makes of each element and all before it: 1, 2, 4, ... at once.
+
+    The function must not mind that an element is seen several times, as extremes do not.
+    """
+    x = asarray(a)
+    at = views.axis_of(f"{name}.accumulate", axis, x.ndim)
+    before, step = (slice(None),) * at, 1
+    while step < x.shape[at]:
+        first, behind, ahead = slice(step), slice(-step), slice(step, None)
+        made = x.device.elementwise(name, x[(*before, behind)], x[(*before, ahead)])
+        x = manipulation.concat([x[(*before, first)], made], axis=at)
+        step *= 2
+    return x.copy() if step == 1 else x
 
 
 # Sets

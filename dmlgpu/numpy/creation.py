@@ -195,7 +195,8 @@ def linspace(
     """`num` numbers from `start` to `stop` at equal distances, rounded once; integers down."""
     wanted = FLOAT32 if dtype is None else dtype_of("linspace: dtype", dtype)
     try:
-        values = np.linspace(start, stop, operator.index(num), endpoint=endpoint)
+        first, last = (x.item() if isinstance(x, Tensor) else x for x in (start, stop))
+        values = np.linspace(first, last, operator.index(num), endpoint=endpoint)
     except (ValueError, TypeError) as error:
         raise InvalidDescError(f"linspace: {error}") from None
     if wanted.kind in "iu":

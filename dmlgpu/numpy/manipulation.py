@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import isqrt, prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from dmlgpu.plan.values import converted
 from dmlgpu.tensor import Tensor
 
 Axis = int | Sequence[int]
+MANY = 32  # arrays of one shape from which on they are put together in groups
 WORD = 4  # bytes that shaders store at least
 
 
@@ -100,6 +102,11 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Tensor:
             raise InvalidDescError(
                 f"concat: shapes {first} and {x.shape} differ in another axis than {axis}"
             )
+    if len(given) > MANY and len({x.shape for x in given}) == 1:
+        # Each place is an operator of its own: those of groups serve all groups.
+        size = isqrt(len(given))
+        groups = [given[n : n + size] for n in range(0, len(given), size)]
+        return concat([concat(group, axis=axis) for group in groups], axis=axis)
     dtype = promoted([x.dtype for x in given])
     shape = tuple(
         sum(x.shape[axis] for x in given) if a == axis else n for a, n in enumerate(first)
@@ -272,14 +279,13 @@ def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
     rank = max(tensor.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
     made = tensor.reshape((1,) * (rank - tensor.ndim) + tensor.shape)
-    if all(times == 1 for times in counts):
-        return made.copy()
-    for axis, times in enumerate(counts):
-        if times == 0:
-            made = made[(*(slice(None),) * axis, slice(0))]
-        elif times > 1:
-            made = concat([made] * times, axis=axis)
-    return made
+    for axis, times in reversed(list(enumerate(counts))):
+        if times != 1:  # seen along an axis before, of which all steps have the same elements
+            before, after = prod(made.shape[:axis]), prod(made.shape[axis:])
+            seen = made.reshape((before, 1, after)).broadcast_to((before, times, after))
+            size = times * made.shape[axis]
+            made = seen.reshape((*made.shape[:axis], size, *made.shape[axis + 1 :]))
+    return made.copy() if made.size and made.storage is tensor.storage else made
 
 
 def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Tensor:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from dmlgpu.array.functions import FUNCTIONS
-from dmlgpu.array.promotion import castable, is_number, promoted
-from dmlgpu.array.uploads import host_array, type_for
+from dmlgpu.array.promotion import FLOAT32, castable, is_number, promoted
+from dmlgpu.array.uploads import host_array, host_cast, type_for
 from dmlgpu.desc import views
 from dmlgpu.desc.host import strided_view
 from dmlgpu.device import Device
@@ -29,8 +29,7 @@ from dmlgpu.errors import (
     UnsupportedError,
 )
 from dmlgpu.functions import device_of
-from dmlgpu.numpy import creation, indexing, manipulation, sorting, statistics, types
-from dmlgpu.numpy.composed import COMPOSED
+from dmlgpu.numpy import composed, creation, indexing, manipulation, sorting, statistics, types
 from dmlgpu.numpy.edited import EDITED
 from dmlgpu.numpy.like import CREATION
 from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS, floats
@@ -106,15 +105,12 @@ def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[s
             "and np.asarray(x) brings one back"
         )
     name = UFUNCS.get(ufunc.__name__, ufunc.__name__)
-    # NumPy makes arrays of its numbers to compare them; as numbers they are weakly typed.
-    inputs = [
-        float(x) if isinstance(x, np.ndarray) and not x.ndim and x.dtype == np.float64 else x
-        for x in inputs
-    ]
     methods, known = ALONG.get(method, ({}, ()))
     known += ("dtype",) if name in ACCUMULATIONS else ()  # the others have that of the elements
     if out is not None and (name in methods or name in SEVERAL_STEPS):
         options["out"] = out
+    if method == "accumulate" and name in ("maximum", "minimum") and not options:
+        return composed.running(name, inputs[0], named.get("axis", 0))
     if name in methods:
         return _method(told, inputs[0], methods[name], (named.get("axis", 0),), options, known)
     several = SEVERAL_STEPS.get(name)
@@ -309,7 +305,11 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    device = device_of(a1, a2)
+    device, given = device_of(a1, a2), (a1, a2)
+    a1, a2 = map(_rounded, given)
+    pairs = ((x, y) for x, y in zip((a1, a2), given, strict=True) if x is not y)
+    if any(np.any((x != y) & (x == x)) for x, y in pairs):
+        return False  # no float32 is equal
     try:
         x, y = (creation.asarray(a, device=device) for a in (a1, a2))
     except (InvalidDescError, InvalidTypeError, NumberRangeError):  # no array of such numbers
@@ -365,8 +365,10 @@ def _partitioned(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    if not isinstance(dst, Tensor):
-        raise InvalidTypeError("np.copyto: dst must be a Tensor; np.asarray(x) gives an array")
+    if not isinstance(dst, Tensor):  # an array in host memory, as in a[...] = tensor
+        src, where = (x.numpy() if isinstance(x, Tensor) else x for x in (src, where))
+        np.copyto(dst, src, casting, where)
+        return
     if is_number(src):  # weakly typed: only its kind may be above that of the elements
         kind = promoted([dst.dtype], [src])
     else:
@@ -380,6 +382,32 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
         source = creation.asarray(src, dtype=wanted, device=device_of(dst, src))
         src = dst.device.select(where, source.astype(dst.dtype, copy=False), dst)
     dst[...] = src
+
+
+def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """Tensors as tensors; what is no array of numbers, such as None, as NumPy's arrays."""
+    device = device_of(*args)
+    given = [x if isinstance(x, Tensor) else np.asarray(x) for x in args]
+    given = [creation.asarray(x, device=device) if x.dtype.kind in "biuf" else x for x in given]
+    shape = np.broadcast_shapes(*(x.shape for x in given))
+    return tuple(
+        x.broadcast_to(shape) if isinstance(x, Tensor) else np.broadcast_to(x, shape) for x in given
+    )
+
+
+def _linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    device = device_of(start, stop)
+    first, last = (x.item() if isinstance(x, Tensor) else x for x in (start, stop))
+    made = creation.linspace(first, last, num, dtype=dtype, device=device, endpoint=endpoint)
+    return (made, (last - first) / max(1, num - bool(endpoint))) if retstep else made
 
 
 def _unique(
@@ -401,12 +429,19 @@ def _unique(
     return (runs.values(), *more) if more else runs.values()
 
 
+def _rounded(x: Any) -> Any:
+    """An array of float64 in float32, in which tensors are computed with; others as they are."""
+    is_array = not isinstance(x, Tensor) and getattr(x, "dtype", None) == np.float64
+    return host_cast(np.asarray(x), FLOAT32) if is_array else x
+
+
 def _isclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
     device = device_of(a, b)
     run = device.elementwise
-    x, y = (creation.asarray(v, device=device) for v in (a, b))
+    # What is close is close after rounding, too.
+    x, y = (creation.asarray(v, device=device) for v in map(_rounded, (a, b)))
     x, y = (v.astype(np.uint8) if v.dtype.kind == "b" else v for v in (x, y))
     common = promoted([x.dtype, y.dtype])
     scale = y
@@ -481,8 +516,9 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "argsort": _sorted(sorting.argsort),
     "around": _of_method("round"),
     "array_equal": _array_equal,
-    "broadcast_arrays": lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*args)),
+    "broadcast_arrays": _broadcast_arrays,
     "broadcast_to": lambda array, shape, subok=False: manipulation.broadcast_to(array, shape),
+    "can_cast": lambda from_, to, casting="safe": np.can_cast(from_.dtype, to, casting),
     "clip": _clip,
     "column_stack": _column_stack,
     "compress": _named("condition a axis", indexing.compress),
@@ -515,6 +551,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "isreal": lambda x: creation.ones_like(creation.asarray(x), dtype=bool),
     "isrealobj": lambda x: True,
     "may_share_memory": partial(_sharing, np.may_share_memory),
+    "linspace": _linspace,
     "matrix_transpose": manipulation.matrix_transpose,
     "meshgrid": _meshgrid,
     "moveaxis": _named("a source destination", manipulation.moveaxis),
@@ -555,7 +592,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "vstack": _stacked(2, 0),
     "where": statistics.where,
     "zeros_like": _like(creation.zeros_like),
-    **COMPOSED,
+    **composed.COMPOSED,
     **EDITED,
     **NAN_FUNCTIONS,
 }
