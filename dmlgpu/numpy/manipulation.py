@@ -285,7 +285,8 @@ def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
             seen = made.reshape((before, 1, after)).broadcast_to((before, times, after))
             size = times * made.shape[axis]
             made = seen.reshape((*made.shape[:axis], size, *made.shape[axis + 1 :]))
-    return made.copy() if made.size and made.storage is tensor.storage else made
+    is_view = made.size and (made.storage is tensor.storage or made.desc.overlaps_itself)
+    return made.copy() if is_view else made
 
 
 def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Tensor:
