@@ -283,9 +283,9 @@ def formula(name: str, given: Sequence[Any]) -> Formula:
     dtype = computing_type(name, common)
     if name == "pow" and dtype.kind in "iu" and is_number(given[1]) and given[1] < 0:
         raise InvalidDescError("Integers to negative integer powers are not allowed")
-    if name == "pow" and is_number(given[1]) and dtype.kind == "f" and given[0].dtype == dtype:
+    if name == "pow" and is_number(given[1]) and given[0].dtype == dtype:
         exact = EXACT_POWERS.get(given[1])
-        if exact is not None:
+        if exact is not None and (dtype.kind == "f" or given[1] in (1, 2)):
             return formula(exact, given[:1])
     names, constants = _named(given, numbers, dtype)
     text = _with_operands(made.expression(dtype), names)
