@@ -297,8 +297,8 @@ def test_arrays_on_a_device_that_is_not_the_default(x: dml.Tensor) -> None:
 def test_arguments_that_tensors_do_not_take_are_named(device: dml.Device) -> None:
     x = device.tensor(np.ones((2, 3), np.float32))
     assert np.reshape(x, (3, 2), order="C").shape == (3, 2)
-    with pytest.raises(TypeError, match=r"^np\.sum: a tensor takes no argument initial$"):
-        np.sum(x, initial=1)
+    with pytest.raises(TypeError, match=r"^np\.var: a tensor takes no argument where$"):
+        np.var(x, where=x > 1)
     with pytest.raises(TypeError, match=r"reshape: order is 'F'; a tensor has no other than 'C'$"):
         np.reshape(x, (3, 2), order="F")
 
@@ -484,3 +484,28 @@ def test_what_is_no_number_is_broadcast_beside_tensors(device: dml.Device) -> No
     x, none = np.broadcast_arrays(device.tensor([1, 2]), None)
     assert x.tolist() == [1, 2]
     assert none.tolist() == [None, None]
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all", "mean"])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "bool"])
+def test_reductions_of_selected_elements(device: dml.Device, dtype: str, name: str) -> None:
+    rng = np.random.default_rng(0)
+    x, mask = rng.integers(0, 5, (4, 5)).astype(dtype), rng.random((4, 5)) < 0.5
+    mask[0] = mask[:, 0] = True
+    first: dict[str, Any] = {"initial": 2} if name in ("sum", "prod", "max", "min") else {}
+    function = getattr(np, name)
+    for axis in (None, 0, 1, (0, 1)):
+        row = {"where": mask[1], "keepdims": True, **first}
+        for given in ({"where": mask, **first}, row, first):
+            if given is row and axis == 0:
+                continue  # of some columns nothing is selected
+            on_gpu = {k: device.tensor(v) if k == "where" else v for k, v in given.items()}
+            wanted = function(x, axis=axis, **given)
+            got = function(device.tensor(x), axis=axis, **on_gpu)
+            np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-6)
+    tensor = device.tensor(np.float32([1, 2, 3]))
+    assert np.add.reduce(tensor, where=np.array([True, False, True])).item() == 4
+    assert np.maximum.reduce(tensor, initial=9).item() == 9
+    assert np.max(tensor[:0], initial=4).item() == 4
+    with pytest.raises(dml.InvalidDescError, match="initial is needed"):
+        np.max(tensor, where=tensor > 1)

@@ -29,7 +29,16 @@ from dmlgpu.errors import (
     UnsupportedError,
 )
 from dmlgpu.functions import device_of
-from dmlgpu.numpy import composed, creation, indexing, manipulation, sorting, statistics, types
+from dmlgpu.numpy import (
+    composed,
+    creation,
+    indexing,
+    manipulation,
+    selected,
+    sorting,
+    statistics,
+    types,
+)
 from dmlgpu.numpy.edited import EDITED
 from dmlgpu.numpy.like import CREATION
 from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS, floats
@@ -61,7 +70,7 @@ REDUCTIONS = {
 ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
 # The methods of universal functions that go along an axis, and what these may be told.
 ALONG: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
-    "reduce": (REDUCTIONS, ("keepdims",)),
+    "reduce": (REDUCTIONS, ("keepdims", "where", "initial")),
     "accumulate": (ACCUMULATIONS, ()),
 }
 
@@ -135,6 +144,8 @@ def _method(
     if wrong:
         raise InvalidTypeError(f"{told}: a tensor takes no argument {', '.join(wrong)}")
     tensor = creation.asarray(x)
+    if name in selected.REDUCTIONS:
+        return selected.reduced(name, tensor, *args, **options)
     made: Tensor = getattr(tensor, name)(*args, **options)
     return made
 
@@ -165,6 +176,8 @@ def _of_method(name: str) -> Callable[..., Any]:
         given = {k: v for k, v in named.items() if v is not None}
         if "ddof" in given:
             given["correction"] = given.pop("ddof")
+        if name in selected.REDUCTIONS and not {"where", "initial"}.isdisjoint(given):
+            return selected.reduced(name, tensor, *args, **given)
         first = [given.pop("shape")] if "shape" in given else []
         return getattr(tensor, name)(*first, *args, **given)
 
