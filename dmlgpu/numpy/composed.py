@@ -1,4 +1,4 @@
-"""NumPy's functions that are a few steps of others: order statistics, counts, sets, diagonals.
+"""NumPy's functions that are a few steps of others: averages, counts, sets, diagonals.
 
 They are reached as `np.median(x)`. Where a shape depends on values, as the length of `np.bincount`
 does, those values are read back: a few numbers, never a whole array.
@@ -7,8 +7,6 @@ does, those values are read back: a few numbers, never a whole array.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,7 @@ from dmlgpu.desc import views
 from dmlgpu.desc.values import as_index
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
-from dmlgpu.numpy import manipulation, sorting
+from dmlgpu.numpy import groups, indexing, manipulation, sorting
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.numpy.nan_functions import floats
 from dmlgpu.tensor import Tensor
@@ -49,7 +47,7 @@ def _on_axis(line: Tensor, axis: int, rank: int) -> Tensor:
     return line.reshape([-1 if d == axis else 1 for d in range(rank)])
 
 
-# Averages and order statistics
+# Averages
 
 
 def ptp(a: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -92,98 +90,6 @@ def average(
     return (made, scale) if returned else made
 
 
-def _lines(name: str, x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, tuple[int, ...]]:
-    """The elements along axes as the last dimension, and the shape of one result of each line."""
-    reduced = sorted(range(x.ndim) if axis is None else views.axes_of(name, axis, x.ndim))
-    kept = [d for d in range(x.ndim) if d not in reduced]
-    shape = tuple(1 if d in reduced else n for d, n in enumerate(x.shape))
-    lines = manipulation.permute_dims(x, (*kept, *reduced)) if x.ndim else x
-    lines = lines.reshape((*(x.shape[d] for d in kept), prod(x.shape[d] for d in reduced)))
-    return lines, shape if keepdims else tuple(x.shape[d] for d in kept)
-
-
-METHODS = ("linear", "lower", "higher", "midpoint", "nearest")  # NumPy has others, too
-
-
-def _at_share(method: str, ordered: Tensor, share: float) -> Tensor:
-    """What the share of a line in order is below, as NumPy's method of that name has it."""
-    at = share * (ordered.shape[-1] - 1)
-    low, high = int(np.floor(at)), int(np.ceil(at))
-    if method in ("lower", "higher", "nearest"):
-        return ordered[..., {"lower": low, "higher": high}.get(method, int(np.rint(at)))]
-    first = ordered[..., low]
-    if low == high:
-        return first
-    last = ordered[..., high]
-    part = 0.5 if method == "midpoint" else at - low
-    apart = last - first  # from the nearer of the two, as NumPy reckons
-    return first + apart * part if part < 0.5 else last - apart * (1 - part)
-
-
-def _in_the_middle(ordered: Tensor, share: float) -> Tensor:
-    """The element in the middle of a line in order, or the mean of the two there."""
-    count = ordered.shape[-1]
-    first, last = ordered[..., (count - 1) // 2], ordered[..., count // 2]
-    return first if count % 2 else (first + last) / 2
-
-
-def _in_order(
-    told: str,
-    a: Any,
-    shares: Any,
-    axis: Axis,
-    keepdims: bool,
-    find: Callable[[Tensor, float], Tensor],
-) -> Tensor:
-    """What is found in the order of each line for each share; NaN where the line has one."""
-    x = floats(a)
-    lines, shape = _lines(told, x, axis, keepdims)
-    if not lines.shape[-1]:
-        if told != "median":  # which is an average, and of nothing NaN
-            raise InvalidDescError(f"np.{told}: there is no element to be found along the axes")
-        return x.device.full(shape, x.dtype, float("nan"))
-    ordered = sorting.sort(lines)
-    last = ordered[..., -1]  # NaN, where there is one: it is above everything
-    is_nan = x.device.elementwise("isnan", last)
-    made = [x.device.select(is_nan, last, find(ordered, float(n))) for n in shares.reshape(-1)]
-    made = [one.astype(x.dtype, copy=False).reshape(shape) for one in made]
-    if shares.ndim == 0:
-        return made[0]
-    if not made:
-        return Tensor.without_elements(x.device, (*shares.shape, *shape), x.dtype)
-    return manipulation.stack(made).reshape((*shares.shape, *shape))
-
-
-def _quantile(told: str, per: int) -> Callable[..., Tensor]:
-    """The function of shares of which `per` are all."""
-
-    def function(
-        a: Any,
-        q: Any,
-        axis: Axis = None,
-        overwrite_input: bool = False,
-        method: str = "linear",
-        keepdims: bool = False,
-    ) -> Tensor:
-        if method not in METHODS:
-            raise UnsupportedError(
-                f"np.{told}: method is {method!r}; on the GPU it is one of {METHODS}"
-            )
-        shares = np.asarray(q, np.float64) / per
-        if not np.all((shares >= 0) & (shares <= 1)):
-            raise InvalidDescError(f"np.{told}: q must be from 0 to {per}")
-        return _in_order(told, a, shares, axis, keepdims, partial(_at_share, method))
-
-    return function
-
-
-def median(
-    a: Any, axis: Axis = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Tensor:
-    """The element in the middle of each line in order, or the mean of the two there."""
-    return _in_order("median", a, np.float64(0.5), axis, keepdims, _in_the_middle)
-
-
 # Counts
 
 
@@ -224,24 +130,9 @@ def _counted(values: Tensor, edges: Any, weights: Any, last: str) -> Tensor:
         [_up_to(ordered, edges[:-1], "left"), _up_to(ordered, edges[-1:], last)]
     )
     counts = manipulation.diff(at)
-    return counts if weights is None else _sums(given.take(places, 0), at[:-1], counts)
-
-
-def _sums(x: Tensor, first: Tensor, counts: Tensor) -> Tensor:
-    """Sums of so many elements from some places on, each pairwise and of nothing but its own.
-
-    Sums of 1, 2, 4, ... neighbours are there for all places in turn, and a count is made of them.
-    """
-    made = x.device.full(first.shape, x.dtype, 0)
-    most = int(counts.max()) if counts.size else 0
-    for bit in range(most.bit_length()):
-        part = counts & (1 << bit)
-        here = x.device.elementwise("minimum", first, x.size - 1)
-        made = x.device.select(part, made + x.take(here, 0), made)
-        first = first + part
-        if most >> (bit + 1):
-            x = x[: -(1 << bit)] + x[1 << bit :]
-    return made
+    if weights is None:
+        return counts
+    return groups.grouped("add", given.take(places, 0), at[:-1], counts)
 
 
 def histogram(
@@ -556,6 +447,31 @@ def interp(
     return made.reshape(at.shape)
 
 
+def polyval(p: Any, x: Any) -> Tensor:
+    """The polynomial with coefficients `p`, of the highest power first, at `x`."""
+    device = device_of(p, x)
+    factors, at = (asarray(each, device=device) for each in (p, x))
+    if factors.ndim != 1:
+        raise InvalidDescError(f"np.polyval: p has {factors.ndim} dimensions; it must have one")
+    made = device.full(at.shape, promoted([factors.dtype, at.dtype]), 0)
+    for n in range(factors.size):
+        made = made * at + factors[n]
+    return made
+
+
+def lexsort(keys: Any, axis: int = -1) -> Tensor:
+    """The places that put elements in the order of the last key, then of those before it."""
+    device = device_of(*keys)
+    columns = [asarray(key, device=device) for key in keys]
+    if not columns:
+        raise InvalidDescError("np.lexsort: keys is empty; at least one is needed")
+    made = sorting.argsort(columns[0], axis=axis)
+    for key in columns[1:]:
+        then = sorting.argsort(indexing.take_along_axis(key, made, axis=axis), axis=axis)
+        made = indexing.take_along_axis(made, then, axis=axis)
+    return made
+
+
 def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     """Two arrays one behind the other; without an axis both are flattened."""
     return manipulation.concat([arr, values], axis=axis)
@@ -565,7 +481,7 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(append, average, bincount, diag, diagonal, digitize, histogram, interp, intersect1d),
-        *(isin, median, nan_to_num, ptp, rot90, select, setdiff1d),
+        *(isin, lexsort, nan_to_num, polyval, ptp, rot90, select, setdiff1d),
         *(setxor1d, trace, trapezoid, union1d),
     )
-} | {"percentile": _quantile("percentile", 100), "quantile": _quantile("quantile", 1)}
+}

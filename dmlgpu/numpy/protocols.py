@@ -32,6 +32,7 @@ from dmlgpu.functions import device_of
 from dmlgpu.numpy import (
     composed,
     creation,
+    groups,
     indexing,
     manipulation,
     selected,
@@ -42,7 +43,9 @@ from dmlgpu.numpy import (
 from dmlgpu.numpy.edited import EDITED
 from dmlgpu.numpy.like import CREATION
 from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS, floats
+from dmlgpu.numpy.quantiles import QUANTILES
 from dmlgpu.numpy.waiting import WAITING
+from dmlgpu.numpy.windows import WINDOWS, sliding_window_view
 from dmlgpu.tensor import Tensor
 
 # NumPy's universal functions whose names are not the standard's.
@@ -118,6 +121,10 @@ def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[s
     known += ("dtype",) if name in ACCUMULATIONS else ()  # the others have that of the elements
     if out is not None and (name in methods or name in SEVERAL_STEPS):
         options["out"] = out
+    if method == "at" and name in groups.AT:
+        return groups.at(name, *inputs)
+    if method == "outer" and name in FUNCTIONS and not options:
+        return _outer_of(name, *inputs)
     if method == "accumulate" and name in ("maximum", "minimum") and not options:
         return composed.running(name, inputs[0], named.get("axis", 0))
     if name in methods:
@@ -130,6 +137,13 @@ def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[s
     if several:
         return several(*inputs, **({"axis": named["axis"]} if "axis" in named else {}))
     return device_of(*inputs, out).elementwise(name, *inputs, out=out)
+
+
+def _outer_of(name: str, a: Any, b: Any) -> Tensor:
+    """A function of each element of one array with each of another."""
+    device = device_of(a, b)
+    x, y = (creation.asarray(each, device=device) for each in (a, b))
+    return device.elementwise(name, x.reshape((*x.shape, *(1,) * y.ndim)), y)
 
 
 def _method(
@@ -606,8 +620,10 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "where": statistics.where,
     "zeros_like": _like(creation.zeros_like),
     **composed.COMPOSED,
+    **WINDOWS,
     **EDITED,
     **NAN_FUNCTIONS,
+    **QUANTILES,
 }
 
 
@@ -615,6 +631,8 @@ def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any], dev
     """`np.sum(x)`, `np.concatenate([x, y])` and their like, on the device of one of the tensors."""
     name = func.__name__
     known = FUNCTIONS_OF_NUMPY.get(name) if func is getattr(np, name, None) else None
+    if func is np.lib.stride_tricks.sliding_window_view:
+        known = sliding_window_view
     if known is None and name in CREATION:
         known = partial(CREATION[name], device)
     module = getattr(func, "__module__", "numpy") or "numpy"

@@ -1,0 +1,106 @@
+"""Groups of rows, windows over neighbours, and what else NumPy's programs make of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlgpu as dml
+
+pytestmark = pytest.mark.gpu
+window_view = np.lib.stride_tricks.sliding_window_view
+
+
+def alike(got: Any, wanted: Any) -> None:
+    wanted = np.asarray(wanted)
+    assert got.shape == wanted.shape
+    np.testing.assert_allclose(got.numpy(), wanted, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "minimum"])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int64", "uint8"])
+def test_rows_are_changed_as_often_as_they_are_named(
+    device: dml.Device, dtype: str, name: str
+) -> None:
+    rng, function = np.random.default_rng(0), getattr(np, name)
+    for shape, count in (((7,), 30), ((5, 3), 17), ((1,), 1), ((4,), 0), ((3, 2, 2), 100)):
+        x = rng.integers(0, 9, shape).astype(dtype)
+        index = rng.integers(-shape[0], shape[0], count)
+        values = rng.integers(1, 3, (count, *shape[1:])).astype(dtype)
+        for given in (values, values[:1] if count else values, 2):
+            wanted, got = x.copy(), device.tensor(x)
+            function.at(wanted, index, given)
+            on_gpu = device.tensor(given) if isinstance(given, np.ndarray) else given
+            function.at(got, device.tensor(index), on_gpu)
+            alike(got, wanted)
+
+
+def test_what_at_does_not_take_is_said(device: dml.Device) -> None:
+    x = device.tensor([1, 2, 3])
+    for use, words in (
+        (lambda: np.add.at(x, [3], 1), "out of bounds"),
+        (lambda: np.add.at(x, [0.5], 1), "integers along its first axis"),
+        (lambda: np.add.at(np.zeros(3), device.tensor([0]), 1), "must be a Tensor"),
+        (lambda: np.add.at(x, [0, 1], device.tensor([1, 2, 3])), "broadcast"),
+    ):
+        with pytest.raises(dml.DmlError, match=words):
+            use()
+    assert x.tolist() == [1, 2, 3]
+
+
+def test_windows_are_views(device: dml.Device) -> None:
+    x = np.arange(63, dtype=np.float32).reshape(7, 9)
+    tensor = device.tensor(x)
+    alike(window_view(tensor, (2, 3)), window_view(x, (2, 3)))
+    alike(window_view(tensor, 4, axis=1).mean(-1), window_view(x, 4, axis=1).mean(-1))
+    alike(window_view(tensor.T, (2, 2)).max((-2, -1)), window_view(x.T, (2, 2)).max((-2, -1)))
+    with pytest.raises(dml.InvalidDescError, match="larger than axis 0 of 7"):
+        window_view(tensor, (8, 1))
+    with pytest.raises(dml.InvalidDescError, match="as many"):
+        window_view(tensor, 3)
+    with pytest.raises(dml.InvalidDescError, match="read-only"):
+        window_view(tensor, (2, 2))[0, 0] = 1
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("sizes", [(9, 3), (9, 4), (3, 9), (4, 9), (6, 6), (1, 1), (1, 5)])
+def test_lines_slide_along_each_other(
+    device: dml.Device, sizes: tuple[int, int], mode: Any
+) -> None:
+    rng = np.random.default_rng(sum(sizes))
+    for dtype in (np.float32, np.int32):
+        a, v = (rng.integers(-9, 9, n).astype(dtype) for n in sizes)
+        x, y = device.tensor(a), device.tensor(v)
+        alike(np.convolve(x, y, mode), np.convolve(a, v, mode))
+        alike(np.correlate(x, v, mode), np.correlate(a, v, mode))
+    with pytest.raises(dml.InvalidDescError, match="both must be lines"):
+        np.convolve(x[:0], y)
+
+
+def test_order_statistics_without_nan(device: dml.Device) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((8, 11)).astype(np.float32)
+    x[rng.random(x.shape) < 0.3] = np.nan
+    tensor = device.tensor(x)
+    for axis in (None, 0, 1, (0, 1)):
+        alike(np.nanmedian(tensor, axis=axis), np.nanmedian(x, axis=axis))
+        shares = [0.1, 0.5, 0.93]
+        alike(np.nanquantile(tensor, shares, axis=axis), np.nanquantile(x, shares, axis=axis))
+        got = np.nanpercentile(tensor, 30, axis=axis, keepdims=True)
+        alike(got, np.nanpercentile(x, 30, axis=axis, keepdims=True))
+    alike(np.nanmedian(tensor[:1, :1] * np.nan), np.nan)
+    alike(np.nanmedian(device.tensor([3, 1, 2])), 2)
+
+
+def test_several_keys_polynomials_and_pairs(device: dml.Device) -> None:
+    rng = np.random.default_rng(4)
+    keys = rng.integers(0, 3, (3, 40)).astype(np.int32)
+    alike(np.lexsort(tuple(map(device.tensor, keys))), np.lexsort(keys))
+    alike(np.lexsort(device.tensor(keys)), np.lexsort(keys))
+    p, x = np.float32([2, -1, 0.5]), rng.random((3, 4), np.float32)
+    alike(np.polyval(p, device.tensor(x)), np.polyval(p, x))
+    for function in (np.add, np.maximum, np.less):
+        got = function.outer(device.tensor(keys), device.tensor(p))
+        np.testing.assert_array_equal(got.numpy(), function.outer(keys, p))
