@@ -115,12 +115,13 @@ class Ended:
     reduced: Reduced
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise UnsupportedError(
-            f"fuse: {self.reduced.name} must be the last step; {name} follows it"
-        )
+        self._followed()
 
     def _followed(self, *_: object) -> NoReturn:
-        raise UnsupportedError(f"fuse: {self.reduced.name} must be the last step; more follows it")
+        raise UnsupportedError(
+            f"fuse: {self.reduced.name} must be the last step, and more follows it; a function that"
+            " needs its result takes it as an argument"
+        )
 
     # Python looks for these on the class, not by __getattr__.
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _followed

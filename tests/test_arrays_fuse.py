@@ -321,7 +321,7 @@ def test_what_cannot_be_traced_says_so(device: dml.Device, wrong: Any) -> None:
     [lambda a: a.sum() + 1, lambda a: 1 - a.sum(), lambda a: a if a.sum() > 0 else -a],
 )
 def test_nothing_follows_a_reduction(device: dml.Device, function: Any) -> None:
-    with pytest.raises(dml.UnsupportedError, match=r"^fuse: sum must be the last step; more f"):
+    with pytest.raises(dml.UnsupportedError, match=r"^fuse: sum must be the last step, and more f"):
         dml.fuse(function)(device.tensor(np.ones((2, 3), np.float32)))
 
 

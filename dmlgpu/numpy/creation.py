@@ -83,7 +83,11 @@ def full(
     shape: Shape, fill_value: Any, *, dtype: Any = None, device: Device | None = None
 ) -> Tensor:
     """One number everywhere."""
-    sizes = shape_of("full", (shape,))
+    return _full("full", shape, fill_value, dtype, device)
+
+
+def _full(name: str, shape: Shape, fill_value: Any, dtype: Any, device: Device | None) -> Tensor:
+    sizes = shape_of(name, (shape,))
     if not is_number(fill_value):
         source = asarray(fill_value, dtype, device=device)
         return source.broadcast_to(sizes).copy()
@@ -92,7 +96,7 @@ def full(
         if wanted == INT32:
             wanted = next((t for t in (INT32, INT64) if fits(fill_value, t)), UINT64)
     else:
-        wanted = dtype_of("full: dtype", dtype)
+        wanted = dtype_of(f"{name}: dtype", dtype)
     return _filled(sizes, wanted, fill_value, _device(device))
 
 
@@ -103,12 +107,12 @@ def _filled(sizes: tuple[int, ...], dtype: DType, value: Any, device: Device) ->
 
 def zeros(shape: Shape, *, dtype: Any = None, device: Device | None = None) -> Tensor:
     """Zeros, of float32 unless said."""
-    return full(shape, 0, dtype=FLOAT32 if dtype is None else dtype, device=device)
+    return _full("zeros", shape, 0, FLOAT32 if dtype is None else dtype, device)
 
 
 def ones(shape: Shape, *, dtype: Any = None, device: Device | None = None) -> Tensor:
     """Ones, of float32 unless said."""
-    return full(shape, 1, dtype=FLOAT32 if dtype is None else dtype, device=device)
+    return _full("ones", shape, 1, FLOAT32 if dtype is None else dtype, device)
 
 
 def empty(shape: Shape, *, dtype: Any = None, device: Device | None = None) -> Tensor:
