@@ -402,8 +402,7 @@ def _viewed(x: Tensor, view: TensorDesc | None) -> Tensor:
 
 def check_castable(name: str, source: DType, target: DType) -> None:
     """NumPy's rule for writing a result into an array of another type: the kind must not drop."""
-    rank = {"b": 0, "u": 1, "i": 2, "f": 3}
-    if rank[source.kind] > rank[target.kind]:
+    if not np.can_cast(source, target, "same_kind"):
         raise InvalidTypeError(
             f"Cannot cast ufunc '{name}' output from dtype('{source}') to dtype('{target}') with "
             "casting rule 'same_kind'"
