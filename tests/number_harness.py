@@ -59,7 +59,7 @@ def assemble(text: str) -> str:
 def load(kind: str, at: int) -> str:
     if kind in WIDE:
         return f"vec2<u32>(inputs[at + {at}u], inputs[at + {at + 1}u])"
-    return f"bitcast<{kind}>(inputs[at + {at}u])" if kind != "bool" else f"inputs[at + {at}u] != 0u"
+    return f"bitcast<{kind}>(inputs[at + {at}u])"
 
 
 def words(kind: str) -> int:

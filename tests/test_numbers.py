@@ -124,14 +124,11 @@ def test_count_ones(runner: Runner, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["f32", *INTEGERS])
-def test_comparisons_and_choice(runner: Runner, kind: str) -> None:
+def test_comparisons(runner: Runner, kind: str) -> None:
     a, b = pairs(kind)
     found = runner.several([kind, kind], {f"{kind}_{name}": "bool" for name in COMPARE}, a, b)
     for name, function in COMPARE.items():
         np.testing.assert_array_equal(found[f"{kind}_{name}"], function(a, b), name)
-    cond = np.arange(len(a)) % 3 == 0
-    chosen = runner(f"{kind}_select", [kind, kind, "bool"], kind, a, b, cond)
-    np.testing.assert_array_equal(bits_of(chosen), bits_of(np.where(cond, b, a)))
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -142,12 +139,10 @@ def test_constants(runner: Runner, kind: str) -> None:
     assert found["constant"].tolist() == [0, 1]
 
 
-def test_f64_truth_equality_and_choice(runner: Runner) -> None:
+def test_f64_truth_and_equality(runner: Runner) -> None:
     a, b = pairs("f64", 500)
     np.testing.assert_array_equal(runner("f64_eq", ["f64", "f64"], "bool", a, b), a == b)
     np.testing.assert_array_equal(runner("f64_is_true", ["f64"], "bool", a), a != 0)
-    chosen = runner("f64_select", ["f64", "f64", "bool"], "f64", a, b, a == a)
-    np.testing.assert_array_equal(bits_of(chosen), bits_of(np.where(a == a, b, a)))
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul"])

@@ -160,7 +160,7 @@ ROWS = (
 OPERATORS: tuple[Operator[Any], ...] = records(
     (
         *ROWS,
-        Row(ActivationParameterizedReluDesc, "T_select(T_mul(slope, x), x, T_le(T_zero(), x))"),
+        Row(ActivationParameterizedReluDesc, "select(T_mul(slope, x), x, T_le(T_zero(), x))"),
     )
 )
 FUSABLE = {row.desc: row for row in ROWS if "Swish" not in row.desc.__name__}

@@ -33,7 +33,6 @@ fn f32_eq(a: f32, b: f32) -> bool { return f32_ordered(a, b) && f32_rank(a) == f
 fn f32_lt(a: f32, b: f32) -> bool { return f32_ordered(a, b) && f32_rank(a) < f32_rank(b); }
 fn f32_le(a: f32, b: f32) -> bool { return f32_ordered(a, b) && f32_rank(a) <= f32_rank(b); }
 fn f32_is_true(a: f32) -> bool { return f32_magnitude(a) != 0u; }
-fn f32_select(a: f32, b: f32, cond: bool) -> f32 { return select(a, b, cond); }
 
 fn f32_nan() -> f32 { return f32_of_bits(0x7fc00000u); }
 fn f32_infinity() -> f32 { return f32_of_bits(0x7f800000u); }

@@ -10,7 +10,6 @@ fn f64_is_true(a: vec2<u32>) -> bool { return (a.x | (a.y & 0x7fffffffu)) != 0u;
 fn f64_eq(a: vec2<u32>, b: vec2<u32>) -> bool {
   return (all(a == b) && !f64_is_nan(a)) || !(f64_is_true(a) || f64_is_true(b));
 }
-fn f64_select(a: vec2<u32>, b: vec2<u32>, cond: bool) -> vec2<u32> { return select(a, b, cond); }
 // The float nearest to x * 2^(exponent - 1086), ties to even, where x has bit 63 set.
 fn f64_nearest(x: vec2<u32>, exponent: u32) -> vec2<u32> {
   let whole = u64_shr(vec2<u32>(x.x, x.y & 0x7fffffffu), 11u);

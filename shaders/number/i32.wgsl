@@ -27,7 +27,6 @@ fn i32_eq(a: i32, b: i32) -> bool { return a == b; }
 fn i32_lt(a: i32, b: i32) -> bool { return a < b; }
 fn i32_le(a: i32, b: i32) -> bool { return a <= b; }
 fn i32_is_true(a: i32) -> bool { return a != 0; }
-fn i32_select(a: i32, b: i32, cond: bool) -> i32 { return select(a, b, cond); }
 fn i32_and(a: i32, b: i32) -> i32 { return a & b; }
 fn i32_or(a: i32, b: i32) -> i32 { return a | b; }
 fn i32_xor(a: i32, b: i32) -> i32 { return a ^ b; }

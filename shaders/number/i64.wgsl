@@ -35,7 +35,6 @@ fn i64_lt(a: vec2<u32>, b: vec2<u32>) -> bool {
 }
 fn i64_le(a: vec2<u32>, b: vec2<u32>) -> bool { return !i64_lt(b, a); }
 fn i64_is_true(a: vec2<u32>) -> bool { return (a.x | a.y) != 0u; }
-fn i64_select(a: vec2<u32>, b: vec2<u32>, cond: bool) -> vec2<u32> { return select(a, b, cond); }
 fn i64_and(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return a & b; }
 fn i64_or(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return a | b; }
 fn i64_xor(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return a ^ b; }

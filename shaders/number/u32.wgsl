@@ -16,7 +16,6 @@ fn u32_eq(a: u32, b: u32) -> bool { return a == b; }
 fn u32_lt(a: u32, b: u32) -> bool { return a < b; }
 fn u32_le(a: u32, b: u32) -> bool { return a <= b; }
 fn u32_is_true(a: u32) -> bool { return a != 0u; }
-fn u32_select(a: u32, b: u32, cond: bool) -> u32 { return select(a, b, cond); }
 fn u32_and(a: u32, b: u32) -> u32 { return a & b; }
 fn u32_or(a: u32, b: u32) -> u32 { return a | b; }
 fn u32_xor(a: u32, b: u32) -> u32 { return a ^ b; }

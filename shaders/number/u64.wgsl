@@ -74,7 +74,6 @@ fn u64_eq(a: vec2<u32>, b: vec2<u32>) -> bool { return all(a == b); }
 fn u64_lt(a: vec2<u32>, b: vec2<u32>) -> bool { return a.y < b.y || (a.y == b.y && a.x < b.x); }
 fn u64_le(a: vec2<u32>, b: vec2<u32>) -> bool { return !u64_lt(b, a); }
 fn u64_is_true(a: vec2<u32>) -> bool { return (a.x | a.y) != 0u; }
-fn u64_select(a: vec2<u32>, b: vec2<u32>, cond: bool) -> vec2<u32> { return select(a, b, cond); }
 fn u64_and(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return a & b; }
 fn u64_or(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return a | b; }
 fn u64_xor(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return a ^ b; }
