@@ -22,7 +22,7 @@ from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Operator, Work
 from dmlgpu.plan.reduce import InTurn, Reduction
 from dmlgpu.plan.reduce.accumulators import average
-from dmlgpu.plan.values import Expression, Operand, Parameter, class_of, of_class
+from dmlgpu.plan.values import Expression, Operand, Parameter, class_of, limited, of_class, truth
 
 OUTPUT = "output"
 
@@ -229,14 +229,9 @@ def converted(text: str, source: DType, target: DType) -> str:
         return text
     have, want = data_type_of(source), data_type_of(target)
     if target == BOOL:
-        return f"select(0u, 1u, {class_of(have)}_is_true({text}))"
+        return truth(f"{class_of(have)}_is_true({text})")
     if class_of(have) == class_of(want):
         # Of one class of values: a narrower type wraps when the value is written or rounded.
         return text
     made = of_class(text, have, want)
-    if source.kind != "f" or target.kind == "f" or target.itemsize > 2:
-        return made
-    bits = want.bits
-    if target.kind == "i":
-        return f"clamp({made}, {-(2 ** (bits - 1))}i, {2 ** (bits - 1) - 1}i)"
-    return f"min({made}, {2**bits - 1}u)"
+    return limited(want, made) if source.kind == "f" and target.kind != "f" else made

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dmlgpu.array.promotion import BOOL, FLOAT32, INT8, DType, check_computes, data_type_of
 from dmlgpu.errors import InvalidTypeError
-from dmlgpu.plan.values import class_of
+from dmlgpu.plan.values import class_of, keeping_nan, truth
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,31 +45,22 @@ def _of_class(text: str, kind: str) -> str:
     return re.sub(r"\bT_(?=\w)", f"{kind}_", text)
 
 
-def _truth(condition: str) -> str:
-    return f"select(0u, 1u, {condition})"
-
-
 def _float(text: str, arity: int = 1) -> Function:
     """A function of floats; integers are converted to float32."""
     return Function(text, arity, "f")
 
 
 def _compare(condition: str) -> Function:
-    return Function(_truth(condition), 2, "biuf", is_truth=True, compares=True)
+    return Function(truth(condition), 2, "biuf", is_truth=True, compares=True)
 
 
 def _logical(condition: str, arity: int) -> Function:
-    return Function(_truth(condition), arity, "biuf", is_truth=True)
+    return Function(truth(condition), arity, "biuf", is_truth=True)
 
 
 def _whole(name: str) -> Function:
     """A way of rounding: integers are whole already."""
     return Function({"f32": f"math_{name}(a)", "*": "a"}, 1, "biuf")
-
-
-def _larger(first: str) -> str:
-    """NaN in either operand is the result."""
-    return f"select(select({first}, b, f32_is_nan(b)), a, f32_is_nan(a))"
 
 
 def _number(first: str) -> str:
@@ -106,8 +97,8 @@ SHIFT_RIGHT = {
     "i64": "i64_shr(a, select(b.x, 63u, b.y != 0u || b.x > 63u))",
     "u64": f"select(u64_shr(a, b.x), {NONE64}, b.y != 0u || b.x >= BITS)",
 }
-MAXIMUM = {"f32": _larger("f32_max(a, b)"), "*": "T_max(a, b)"}
-MINIMUM = {"f32": _larger("f32_min(a, b)"), "*": "T_min(a, b)"}
+MAXIMUM = {"f32": keeping_nan("f32_max(a, b)"), "*": "T_max(a, b)"}
+MINIMUM = {"f32": keeping_nan("f32_min(a, b)"), "*": "T_min(a, b)"}
 CLIPPED = (
     "select(f32_min(f32_max(a, b), c), f32_nan(), f32_is_nan(a) || f32_is_nan(b) || f32_is_nan(c))"
 )
@@ -147,10 +138,10 @@ FUNCTIONS: dict[str, Function] = {
         "select(select(select(0.0, 1.0, f32_lt(0.0, a)), b, f32_eq(a, 0.0)), a, f32_is_nan(a))", 2
     ),
     "isfinite": Function(
-        {"f32": _truth("f32_magnitude(a) < 0x7f800000u"), "*": "1u"}, 1, "biuf", is_truth=True
+        {"f32": truth("f32_magnitude(a) < 0x7f800000u"), "*": "1u"}, 1, "biuf", is_truth=True
     ),
-    "isinf": Function({"f32": _truth("math_is_inf(a)"), "*": "0u"}, 1, "biuf", is_truth=True),
-    "isnan": Function({"f32": _truth("math_is_nan(a)"), "*": "0u"}, 1, "biuf", is_truth=True),
+    "isinf": Function({"f32": truth("math_is_inf(a)"), "*": "0u"}, 1, "biuf", is_truth=True),
+    "isnan": Function({"f32": truth("math_is_nan(a)"), "*": "0u"}, 1, "biuf", is_truth=True),
     "less": _compare("T_lt(a, b)"),
     "less_equal": _compare("T_le(a, b)"),
     "logical_and": _logical("T_is_true(a) && T_is_true(b)", 2),
@@ -173,7 +164,7 @@ FUNCTIONS: dict[str, Function] = {
     "round": _whole("round_even"),
     "sign": Function({"f32": "select(f32_sign(a), a, f32_is_nan(a))", "*": "T_sign(a)"}),
     "signbit": Function(
-        {"f32": _truth("math_signbit(a)"), "*": _truth("T_lt(a, T_zero())")},
+        {"f32": truth("math_signbit(a)"), "*": truth("T_lt(a, T_zero())")},
         1,
         "iuf",
         is_truth=True,

@@ -13,7 +13,7 @@ from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.mapped import coordinate
 from dmlgpu.plan.sort import Sort, key_rule
-from dmlgpu.plan.values import Expression, Operand, Parameter
+from dmlgpu.plan.values import Expression, Operand, Parameter, truth
 
 
 class SortDesc(Internal, name="sort"):
@@ -121,7 +121,7 @@ class RunsDesc(Internal, name="runs"):
         )
         step = Parameter("p_step", DataType.UINT32, self.line.effective_strides[0])
         made = Operand.of("begins", self.begins, raw=True)
-        text = Expression(f"select(0u, 1u, c == 0u || {differs})", steps)
+        text = Expression(truth(f"c == 0u || {differs}"), steps)
         lookups = {"line": Operand.of("line", self.line, raw=True)}
         return ElementWise({"c": coordinate(self.line.sizes, 0)}, ((made, text),), (step,), lookups)
 

@@ -14,6 +14,7 @@ from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.ops.element_wise_binary import Binary
 from dmlgpu.ops.elements import Row, records, row, truth_like_first
 from dmlgpu.plan.operator import Operator
+from dmlgpu.plan.values import truth
 
 
 class Comparison(Binary):
@@ -49,32 +50,28 @@ class ElementWiseIsInfinityDesc(Test):
 def infinity(d: ElementWiseIsInfinityDesc) -> str:
     """The test of a mode, on bits: drivers may take comparisons with infinities away."""
     signs = ("", " && !math_signbit(x)", " && math_signbit(x)")
-    return f"select(0u, 1u, math_is_inf(x){signs[d.infinity_mode]})"
-
-
-def _truth(condition: str) -> str:
-    return f"select(0u, 1u, {condition})"
+    return truth(f"math_is_inf(x){signs[d.infinity_mode]}")
 
 
 compared = partial(row, Comparison, "ELEMENT_WISE_LOGICAL_")
 tested = partial(row, Test, "ELEMENT_WISE_")
 OPERATORS: tuple[Operator[Any], ...] = records(
     (
-        compared("AND", "whether both are not zero.", _truth("a != 0u && b != 0u")),
-        compared("OR", "whether one of them is not zero.", _truth("a != 0u || b != 0u")),
-        compared("XOR", "whether just one of them is not zero.", _truth("(a != 0u) != (b != 0u)")),
-        tested("LOGICAL_NOT", "whether an element is zero.", _truth("x == 0u")),
+        compared("AND", "whether both are not zero.", truth("a != 0u && b != 0u")),
+        compared("OR", "whether one of them is not zero.", truth("a != 0u || b != 0u")),
+        compared("XOR", "whether just one of them is not zero.", truth("(a != 0u) != (b != 0u)")),
+        tested("LOGICAL_NOT", "whether an element is zero.", truth("x == 0u")),
         compared(
-            "EQUALS", "a == b; NaN equals nothing.", _truth("T_eq(a, b)"), infer=truth_like_first
+            "EQUALS", "a == b; NaN equals nothing.", truth("T_eq(a, b)"), infer=truth_like_first
         ),
-        compared("GREATER_THAN", "a > b.", _truth("T_lt(b, a)"), infer=truth_like_first),
-        compared("LESS_THAN", "a < b.", _truth("T_lt(a, b)"), infer=truth_like_first),
-        compared("GREATER_THAN_OR_EQUAL", "a >= b.", _truth("T_le(b, a)"), infer=truth_like_first),
-        compared("LESS_THAN_OR_EQUAL", "a <= b.", _truth("T_le(a, b)"), infer=truth_like_first),
+        compared("GREATER_THAN", "a > b.", truth("T_lt(b, a)"), infer=truth_like_first),
+        compared("LESS_THAN", "a < b.", truth("T_lt(a, b)"), infer=truth_like_first),
+        compared("GREATER_THAN_OR_EQUAL", "a >= b.", truth("T_le(b, a)"), infer=truth_like_first),
+        compared("LESS_THAN_OR_EQUAL", "a <= b.", truth("T_le(a, b)"), infer=truth_like_first),
         tested(
             "IS_NAN",
             "whether an element is not a number.",
-            _truth("math_is_nan(x)"),
+            truth("math_is_nan(x)"),
             infer=truth_like_first,
         ),
         Row(ElementWiseIsInfinityDesc, infinity, infer=truth_like_first),

@@ -12,11 +12,11 @@ from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.element_wise_binary import Binary, binary
 from dmlgpu.ops.element_wise_unary import Plain, plain
-from dmlgpu.ops.elements import Row, like_first, limited, records, truth_like_first
+from dmlgpu.ops.elements import Row, like_first, records, truth_like_first
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.move import Move
 from dmlgpu.plan.operator import Given, Operator, Together, Work
-from dmlgpu.plan.values import Expression, Operand, Parameter, class_of, of_class
+from dmlgpu.plan.values import Expression, Operand, Parameter, class_of, limited, of_class
 
 
 class ElementWiseIfDesc(Description):

@@ -23,7 +23,7 @@ from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Given, Operator, no_level_rules, no_rules
-from dmlgpu.plan.values import Expression, Operand, Parameter, class_of
+from dmlgpu.plan.values import Expression, Operand, Parameter, class_of, limited
 
 # One text for all types, one for each class of values, or a choice by the description.
 Text = str | Mapping[str, str] | Callable[[Any], str]
@@ -147,13 +147,3 @@ def scaled(data_type: DataType, by: ScaleBias) -> tuple[str, tuple[Parameter, ..
 def saturated(data_type: DataType, value: str) -> str:
     """A FLOAT32 expression as an integer type: truncated toward zero, saturated, NaN as 0."""
     return limited(data_type, f"{class_of(data_type)}_from_f32({value})")
-
-
-def limited(data_type: DataType, value: str) -> str:
-    """An integer expression that ends at the limits of an integer type below 32 bits."""
-    if data_type.bits > 16:
-        return value
-    if data_type.name.startswith("INT"):
-        high = 2 ** (data_type.bits - 1)
-        return f"clamp({value}, {-high}i, {high - 1}i)"
-    return f"min({value}, {2**data_type.bits - 1}u)"

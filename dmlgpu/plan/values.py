@@ -79,6 +79,26 @@ def wgsl_type(data_type: DataType) -> str:
     return WGSL_TYPES.get(CLASSES[data_type], "vec2<u32>")
 
 
+def truth(condition: str) -> str:
+    """WGSL of a condition as a number: 1 where it holds, else 0."""
+    return f"select(0u, 1u, {condition})"
+
+
+def limited(data_type: DataType, value: str) -> str:
+    """An integer expression that ends at the limits of an integer type below 32 bits."""
+    if data_type.bits > 16:
+        return value
+    if data_type.name.startswith("INT"):
+        high = 2 ** (data_type.bits - 1)
+        return f"clamp({value}, {-high}i, {high - 1}i)"
+    return f"min({value}, {2**data_type.bits - 1}u)"
+
+
+def keeping_nan(first: str) -> str:
+    """WGSL that makes a float of `a` and `b`, but gives NaN where one of them is."""
+    return f"select(select({first}, b, f32_is_nan(b)), a, f32_is_nan(a))"
+
+
 @dataclass(frozen=True, slots=True)
 class Operand:
     """A tensor of element-wise work, read as its own data type or as raw bits of the same width."""

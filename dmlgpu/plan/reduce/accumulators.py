@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmlgpu.desc.tensor import DataType
-from dmlgpu.plan.values import class_of, resolve, wgsl_type
+from dmlgpu.plan.values import class_of, keeping_nan, resolve, wgsl_type
 
 NOWHERE = "0xffffffffu"
 NEAR = 16  # neighbours whose places are part of a key
@@ -208,7 +208,7 @@ def extreme(data_type: DataType, largest: bool, keeps_nan: bool = False) -> Accu
     """The largest or the smallest element; `keeps_nan` says that NaN is more than any number."""
     combine = "T_max(a, b)" if largest else "T_min(a, b)"
     if keeps_nan and class_of(data_type) == "f32":
-        combine = f"select(select({combine}, b, f32_is_nan(b)), a, f32_is_nan(a))"
+        combine = keeping_nan(combine)
     return plain(data_type, "x", combine, _limit(data_type, not largest), is_idempotent=True)
 
 
