@@ -151,6 +151,7 @@ def reduction(
 
 def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) -> Tensor:
     """A tensor with one number everywhere."""
+    check_fits(value, dtype)
     if 0 in shape:
         return Tensor.without_elements(device, shape, dtype)
     constant = Constant.of(value, dtype)
@@ -204,8 +205,7 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
         else:
             check_fits(source, target.dtype)
             text = "k0"
-            value = source if target.dtype.kind != "b" else bool(source)
-            constants = (Constant.of(value, target.dtype),)
+            constants = (Constant.of(source, target.dtype),)
         chain = Chain(
             name="assign",
             sources=sources,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dmlgpu.array.picks import Extract, Flag, Locate, Put, Take
-from dmlgpu.array.promotion import BOOL, INT32, INT64, DType, check_fits, data_type_of
+from dmlgpu.array.promotion import BOOL, INT32, INT64, DType, data_type_of
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.indexing import Arrays, Window, coordinates, is_mask, lie_together, positions
 from dmlgpu.desc.tensor import DataType, packed_strides
@@ -201,8 +201,7 @@ def _as_tensor(device: Device, source: Any, dtype: DType) -> Tensor:
     """A value in the type of the tensor that it is assigned to."""
     if isinstance(source, Tensor):
         return source.astype(dtype, copy=False)
-    check_fits(source, dtype)
-    return device.full((), dtype, bool(source) if dtype == BOOL else source)
+    return device.full((), dtype, source)
 
 
 def _columns(device: Device, x: Tensor, index: Arrays) -> tuple[list[Column], tuple[int, ...]]:

@@ -325,6 +325,15 @@ def test_choices_and_curves(device: dml.Device, number: int) -> None:
     same(*both(device, function, *arrays))
 
 
+@pytest.mark.parametrize("number", [300, -1])
+def test_a_default_that_the_choices_cannot_hold(device: dml.Device, number: int) -> None:
+    """It is refused, as dnp.where refuses it; NumPy's select takes its lowest bits."""
+    x = device.tensor(np.array([1, 2], np.uint8))
+    mask = x > 1
+    with pytest.raises(OverflowError, match=f"integer {number} out of bounds for uint8"):
+        np.select([mask], [x], number)
+
+
 def test_partitions_by_place(device: dml.Device) -> None:
     x = device.tensor(PLAIN)
     places = np.argpartition(x, (1, 2), axis=0)

@@ -36,9 +36,10 @@ class Constant:
 
     @classmethod
     def of(cls, value: bool | int | float, dtype: DType) -> Constant:
-        """A Python number as a type holds it."""
+        """A Python number as a type holds it; bool holds whether it is not 0."""
         data_type = data_type_of(dtype)
-        return cls(data_type, Parameter("", data_type, value).words)
+        held = bool(value) if dtype == BOOL else value
+        return cls(data_type, Parameter("", data_type, held).words)
 
     def parameter(self, name: str) -> Parameter:
         """The same number as an expression names it."""

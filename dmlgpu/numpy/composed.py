@@ -17,7 +17,6 @@ from dmlgpu.array.promotion import (
     FLOAT32,
     FLOAT64,
     DType,
-    check_fits,
     is_number,
     no_integer_holds,
     promoted,
@@ -357,8 +356,6 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     device = device_of(*condlist, *given)
     arrays = {n: asarray(x, device=device) for n, x in enumerate(given) if not is_number(x)}
     common = promoted([x.dtype for x in arrays.values()], filter(is_number, given))
-    for number in filter(is_number, given):
-        check_fits(number, common)
     made, *choices = (
         arrays[n].astype(common, copy=False) if n in arrays else device.full((), common, x)
         for n, x in enumerate(given)

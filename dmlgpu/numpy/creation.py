@@ -16,7 +16,6 @@ from dmlgpu.array.promotion import (
     INT64,
     UINT64,
     DType,
-    check_fits,
     data_type_of,
     dtype_of,
     fits,
@@ -97,12 +96,7 @@ def _full(name: str, shape: Shape, fill_value: Any, dtype: Any, device: Device |
             wanted = next((t for t in (INT32, INT64) if fits(fill_value, t)), UINT64)
     else:
         wanted = dtype_of(f"{name}: dtype", dtype)
-    return _filled(sizes, wanted, fill_value, _device(device))
-
-
-def _filled(sizes: tuple[int, ...], dtype: DType, value: Any, device: Device) -> Tensor:
-    check_fits(value, dtype)
-    return device.full(sizes, dtype, bool(value) if dtype == BOOL else value)
+    return _device(device).full(sizes, wanted, fill_value)
 
 
 def zeros(shape: Shape, *, dtype: Any = None, device: Device | None = None) -> Tensor:
