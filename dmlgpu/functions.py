@@ -32,7 +32,6 @@ from dmlgpu.tensor import Tensor
 Array: TypeAlias = Tensor | npt.ArrayLike
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
-empty = Parameter.empty
 
 _default: list[Device] = []
 # A signal handler or finalizer may use the default device while it is being opened, in the same
@@ -62,6 +61,17 @@ def default_device() -> Device:
             return others[0]
         _default[:] = [made]
         return made
+
+
+def device_of(*values: Any) -> Device:
+    """The one device of the devices and tensors among some values, else the default one."""
+    found = (value.device if isinstance(value, Tensor) else value for value in values)
+    devices = {id(device): device for device in found if isinstance(device, Device)}
+    if len(devices) > 1:
+        raise BindingError(
+            "tensors of two devices are given; x.to_device(device) copies one to another"
+        )
+    return next(iter(devices.values())) if devices else default_device()
 
 
 def set_default_device(device: Device | None) -> None:
@@ -149,8 +159,7 @@ def operator_function(read: Callable[Given, Asked[Made]]) -> Callable[Given, Mad
         if known is None:
             asked = read(*args, **named)
             flat = [x for t in asked.inputs for x in (t if isinstance(t, (list, tuple)) else (t,))]
-            first = next((x.device for x in flat if isinstance(x, Tensor)), None)
-            device = first or default_device()
+            device = device_of(*flat)
             known, inputs = device.found(asked.name, asked.inputs, asked.attributes)
             same = tensors and list(map(id, tensors)) == list(map(id, inputs))
             if same and is_plain(others):
@@ -287,17 +296,6 @@ def cumulative_product(
     )
 
 
-def device_of(*values: Any) -> Device:
-    """The one device of the devices and tensors among some values, else the default one."""
-    found = (value.device if isinstance(value, Tensor) else value for value in values)
-    devices = {id(device): device for device in found if isinstance(device, Device)}
-    if len(devices) > 1:
-        raise BindingError(
-            "tensors of two devices are given; x.to_device(device) copies one to another"
-        )
-    return next(iter(devices.values())) if devices else default_device()
-
-
 @operator_function
 def cast(x: Array, dtype: DataType | npt.DTypeLike) -> Asked[Tensor]:
     """CAST: the same numbers in another data type.
@@ -307,74 +305,6 @@ def cast(x: Array, dtype: DataType | npt.DTypeLike) -> Asked[Tensor]:
     """
     data_type = dtype if isinstance(dtype, DataType) else DataType.from_numpy(dtype)
     return Asked("CAST", x, output_data_type=data_type)
-
-
-def function_names() -> tuple[str, ...]:
-    """The functions of all operators that are built, synonyms included."""
-    synonyms = (name for name, meant in SYNONYMS.items() if meant in BY_NAME)
-    return tuple(name.lower() for name in (*BY_NAME, *synonyms))
-
-
-def function_named(name: str) -> Callable[..., Any] | None:
-    """The function of an operator: `element_wise_add(a, b)`.
-
-    Tensors come first, in the description's order, then attributes by DirectML's names. Functions
-    whose arguments are not what a record says by itself are written in this module.
-    """
-    operator = BY_NAME.get(SYNONYMS.get(name.upper(), name.upper()))
-    if operator is None or name != name.lower():
-        return None
-    written: Callable[..., Any] | None = globals().get(name)
-    if getattr(written, "__module__", "") == __name__:
-        return written
-    attributes = [field for field in operator.fields if not field.is_tensor]
-
-    def read(*args: Any, **named: Any) -> Asked[Any]:
-        try:
-            bound = told.bind(*args, **named)
-        except TypeError as error:
-            raise InvalidTypeError(f"{operator.name}: {error}") from None
-        given = bound.arguments
-        tensors = [given.pop(n, None) for n in shorts]
-        for i, field in enumerate(operator.inputs):
-            if field.is_array and isinstance(tensors[i], (list, tuple)):
-                own = device_of(*tensors[i])
-                tensors[i] = [x if isinstance(x, Tensor) else own.tensor(x) for x in tensors[i]]
-        while tensors and tensors[-1] is None:
-            tensors.pop()
-        return Asked(operator.name, *tensors, **given)
-
-    shorts = [field.argument for field in operator.inputs]
-    parameters = [
-        Parameter(short, Parameter.POSITIONAL_OR_KEYWORD, default=None if f.optional else empty)
-        for short, f in zip(shorts, operator.inputs, strict=True)
-    ]
-    optional = any(p.default is not empty for p in parameters)
-    for field in attributes:
-        default = getattr(operator.desc, field.name, empty)
-        kind = Parameter.KEYWORD_ONLY if optional else Parameter.POSITIONAL_OR_KEYWORD
-        optional = optional or default is not empty
-        kind = Parameter.KEYWORD_ONLY if optional and default is empty else kind
-        parameters.append(Parameter(field.name, kind, default=default))
-    parameters.append(Parameter("output_data_type", Parameter.KEYWORD_ONLY, default=None))
-    parameters.append(Parameter("output_sizes", Parameter.KEYWORD_ONLY, default=None))
-    parameters.sort(key=lambda p: p.kind)
-    told = Signature(parameters)
-    read.__name__ = read.__qualname__ = name
-    read.__doc__ = _documented(operator)
-    read.__module__ = "dmlgpu"
-    vars(read)["__signature__"] = told
-    return operator_function(read)
-
-
-def _documented(operator: Operator[Any]) -> str:
-    """What the description says, with all arguments of the function in the place of its fields."""
-    text = cleandoc(operator.desc.__doc__ or "").replace("_OPERATOR_DESC", "", 1)
-    head, *parts = re.split(r"\n(?=(?:Fields|Rules|Example):$)", text, flags=re.M)
-    told = field_texts(operator.desc)
-    given = [f"    {f.argument}: {told[f.name]}" for f in operator.fields if f.direction != "out"]
-    rest = (part for part in parts if not part.startswith("Fields:"))
-    return "\n".join([head.rstrip(), "", "Arguments:", *given, "", *rest]).rstrip()
 
 
 @operator_function
@@ -459,3 +389,68 @@ def scatter_nd(
     """
     counts = _counts(input_dimension_count, indices_dimension_count)
     return Asked("SCATTER_ND", x, indices, updates, **counts)
+
+
+def function_names() -> tuple[str, ...]:
+    """The functions of all operators that are built, synonyms included."""
+    synonyms = (name for name, meant in SYNONYMS.items() if meant in BY_NAME)
+    return tuple(name.lower() for name in (*BY_NAME, *synonyms))
+
+
+def function_named(name: str) -> Callable[..., Any] | None:
+    """The function of an operator: `element_wise_add(a, b)`.
+
+    Tensors come first, in the description's order, then attributes by DirectML's names. Functions
+    whose arguments are not what a record says by itself are written in this module.
+    """
+    operator = BY_NAME.get(SYNONYMS.get(name.upper(), name.upper()))
+    if operator is None or name != name.lower():
+        return None
+    written: Callable[..., Any] | None = globals().get(name)
+    if getattr(written, "__module__", "") == __name__:
+        return written
+    attributes = [field for field in operator.fields if not field.is_tensor]
+
+    def read(*args: Any, **named: Any) -> Asked[Any]:
+        try:
+            bound = told.bind(*args, **named)
+        except TypeError as error:
+            raise InvalidTypeError(f"{operator.name}: {error}") from None
+        given = bound.arguments
+        tensors = [given.pop(n, None) for n in shorts]
+        while tensors and tensors[-1] is None:
+            tensors.pop()
+        return Asked(operator.name, *tensors, **given)
+
+    empty = Parameter.empty
+    shorts = [field.argument for field in operator.inputs]
+    parameters = [
+        Parameter(short, Parameter.POSITIONAL_OR_KEYWORD, default=None if f.optional else empty)
+        for short, f in zip(shorts, operator.inputs, strict=True)
+    ]
+    optional = any(p.default is not empty for p in parameters)
+    for field in attributes:
+        default = getattr(operator.desc, field.name, empty)
+        kind = Parameter.KEYWORD_ONLY if optional else Parameter.POSITIONAL_OR_KEYWORD
+        optional = optional or default is not empty
+        kind = Parameter.KEYWORD_ONLY if optional and default is empty else kind
+        parameters.append(Parameter(field.name, kind, default=default))
+    parameters.append(Parameter("output_data_type", Parameter.KEYWORD_ONLY, default=None))
+    parameters.append(Parameter("output_sizes", Parameter.KEYWORD_ONLY, default=None))
+    parameters.sort(key=lambda p: p.kind)
+    told = Signature(parameters)
+    read.__name__ = read.__qualname__ = name
+    read.__doc__ = _documented(operator)
+    read.__module__ = "dmlgpu"
+    vars(read)["__signature__"] = told
+    return operator_function(read)
+
+
+def _documented(operator: Operator[Any]) -> str:
+    """What the description says, with all arguments of the function in the place of its fields."""
+    text = cleandoc(operator.desc.__doc__ or "").replace("_OPERATOR_DESC", "", 1)
+    head, *parts = re.split(r"\n(?=(?:Fields|Rules|Example):$)", text, flags=re.M)
+    told = field_texts(operator.desc)
+    given = [f"    {f.argument}: {told[f.name]}" for f in operator.fields if f.direction != "out"]
+    rest = (part for part in parts if not part.startswith("Fields:"))
+    return "\n".join([head.rstrip(), "", "Arguments:", *given, "", *rest]).rstrip()

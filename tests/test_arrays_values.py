@@ -235,6 +235,9 @@ def test_tensors_of_two_devices_do_not_mix(device: dml.Device) -> None:
             lambda: np.array(y, like=x),
             lambda: np.full(3, y[0], like=x),
             lambda: x + y,
+            lambda: dml.element_wise_add(x, y),
+            lambda: dml.join([x, y], axis=0),
+            lambda: dml.join([[1.0], y, x], axis=0),
         ):
             with pytest.raises(dml.BindingError, match=r"of two devices are given|another device"):
                 use()
