@@ -1,4 +1,4 @@
-"""The operators of tensors, by the functions they mean, and tensors as Python numbers."""
+"""Tensors in formulas: operators by the functions they mean, and elements as Python numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from dmlgpu.array.promotion import is_number
+from dmlgpu.array.promotion import DType, is_integer, is_number
 from dmlgpu.desc.host import host_memory
-from dmlgpu.desc.values import exact
+from dmlgpu.desc.values import as_index, exact
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dmlgpu.tensor import Tensor
 
 NUMBERS = frozenset({bool, int, float})
+MOST_DECIMALS = 60  # beyond the ends of float32, behind which nothing changes
 Operator: TypeAlias = "Callable[[Any, Any], Tensor]"
 
 
@@ -37,7 +38,7 @@ def _forms(name: str) -> tuple[Operator, Operator, Operator]:
 
 
 class Arithmetic:
-    """Python's operators, each by the function that it means.
+    """Python's operators, each by the function that it means, and what rounds and limits elements.
 
     The class has no state; a Tensor brings the device that runs the functions.
     """
@@ -48,6 +49,13 @@ class Arithmetic:
         device: Device
 
         key: Key
+
+        @property
+        def dtype(self) -> DType:
+            """A tensor's own."""
+
+        def copy(self) -> Tensor:
+            """A tensor's own."""
 
     def _unary(self, name: str) -> Tensor:
         known = self.device.remembered.get((name, self.key[2]))
@@ -126,6 +134,47 @@ class Arithmetic:
         raise UnsupportedError("@ is not built yet: it waits for matrix products (GEMM)")
 
     __matmul__ = __rmatmul__ = __imatmul__ = _product
+
+    def clip(self, min: Any = None, max: Any = None) -> Tensor:
+        """Elements below `min` become `min`, those above `max` become `max`."""
+        if self.dtype.kind in "iu":  # Python numbers beyond which there are no elements
+            info = np.iinfo(self.dtype)
+            min = None if is_integer(min) and min <= info.min else min
+            max = None if is_integer(max) and max >= info.max else max
+        if min is None and max is None:
+            return self.copy()
+        if max is None:
+            return self.device.elementwise("maximum", self, min)
+        if min is None:
+            return self.device.elementwise("minimum", self, max)
+        return self.device.elementwise("clip", self, min, max)
+
+    def round(self, decimals: int = 0) -> Tensor:
+        """The nearest whole numbers, halves to the even one, or so many decimals.
+
+        Fewer than none are tens, hundreds and so on, of integers as well.
+        """
+        each = self.device.elementwise
+        decimals = max(-MOST_DECIMALS, min(as_index("round: decimals", decimals), MOST_DECIMALS))
+        if decimals == 0 or self.dtype.kind == "b" or (decimals > 0 and self.dtype.kind != "f"):
+            return each("round", self)
+        if self.dtype.kind != "f":
+            return self._to_multiples(10**-decimals)
+        # A power of ten below 1 is not exact, so that a division takes its place.
+        there, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+        unit = 10.0 ** abs(decimals)
+        return each(back, each("round", each(there, self, unit)), unit)
+
+    def _to_multiples(self, unit: int) -> Tensor:
+        """Integers rounded to multiples of an even number, halves to even multiples."""
+        each = self.device.elementwise
+        if unit > np.iinfo(self.dtype).max:
+            return each("multiply", self, 0)
+        below = each("floor_divide", self, unit)
+        # The half itself goes up where the multiple below is an odd one.
+        most = each("subtract", unit // 2, each("bitwise_and", below, 1))
+        above = each("greater", each("remainder", self, unit), most)
+        return each("multiply", each("add", below, above), unit)
 
 
 class Conversions:

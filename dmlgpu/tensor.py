@@ -40,7 +40,7 @@ from dmlgpu.errors import (
     shown,
 )
 from dmlgpu.gpu.memory import Lease
-from dmlgpu.reductions import Axis, Statistics
+from dmlgpu.reductions import Axis, Reductions
 from dmlgpu.runtime.context import Context
 from dmlgpu.runtime.region import Region
 
@@ -53,7 +53,7 @@ SHOWN = 1000  # most elements that repr prints all of, as NumPy has it; else the
 WIDENED = tuple(np.dtype(t) for t in (np.bool_, np.int8, np.int16, np.uint8))
 
 
-class Tensor(Region, Arithmetic, Conversions, Statistics):
+class Tensor(Region, Arithmetic, Conversions, Reductions):
     """A tensor on a device. Made by a Device or an operator, not by hand.
 
     Shapes, types, indices, axes and operators follow NumPy and the array API standard; there are
@@ -847,4 +847,4 @@ def _adopt(owner: type, *others: type) -> None:
             method.__qualname__ = f"{owner.__qualname__}.{name}"
 
 
-_adopt(Tensor, Arithmetic, Conversions, Statistics)
+_adopt(Tensor, Arithmetic, Conversions, Reductions)
