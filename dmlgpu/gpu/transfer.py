@@ -11,21 +11,12 @@ from weakref import ref
 import numpy as np
 
 from dmlgpu.errors import DeviceError
+from dmlgpu.gpu.copying import Bytes, copied
 from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Storage
 from dmlgpu.gpu.objects import Buffer, Pipeline, can_be_copied
-from dmlgpu.gpu.private import (
-    READ,
-    THREADED,
-    WRITE,
-    Bytes,
-    Copying,
-    HostMap,
-    is_idle,
-    seen,
-    wait_for_queue,
-)
+from dmlgpu.gpu.private import READ, WRITE, HostMap, is_idle, seen, wait_for_queue
 from dmlgpu.gpu.recording import READ as READ_NAME
 from dmlgpu.gpu.recording import Call, Recording
 
@@ -327,15 +318,3 @@ class Transfers:
             self._idle[usage].append(staging)
         else:
             staging.destroy()
-
-
-def copied(target: Bytes, source: Bytes) -> None:
-    """Copies bytes within host memory."""
-    if target.nbytes < THREADED:
-        target[...] = source
-        return
-    copying = Copying()
-    try:
-        copying.copy(target, source)
-    finally:
-        copying.end()
