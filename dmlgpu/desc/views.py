@@ -156,6 +156,11 @@ def padded(desc: TensorDesc, rank: int) -> TensorDesc:
     return relaid(desc, (1,) * missing + desc.sizes, (0,) * missing + desc.effective_strides)
 
 
+def replaced(values: tuple[int, ...], at: int, value: int) -> tuple[int, ...]:
+    """Sizes, strides or places with another one along an axis."""
+    return (*values[:at], value, *values[at + 1 :])
+
+
 def broadcast_shapes(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """NumPy's rule; sizes of 0 take part in it."""
     rank = max(map(len, shapes), default=0)

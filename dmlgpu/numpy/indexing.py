@@ -60,17 +60,17 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int | None = -1) -> Tensor
         tensor, axis = tensor.reshape(-1), 0
     given, place = _along("take_along_axis", tensor, indices, axis)
     size = tensor.shape[place]
-    shapes = [_with(given.shape, place, 1), _with(tensor.shape, place, 1)]
+    shapes = [views.replaced(given.shape, place, 1), views.replaced(tensor.shape, place, 1)]
     try:
         lines = views.broadcast_shapes("take_along_axis", shapes)
     except InvalidDescError as error:
         raise InvalidIndexError(str(error)) from None
-    shape = _with(lines, place, given.shape[place])
+    shape = views.replaced(lines, place, given.shape[place])
     if 0 in shape:
         return Tensor.without_elements(tensor.device, shape, tensor.dtype)
     if not size:
         raise InvalidIndexError(f"take_along_axis: axis {place} has size 0; there is no index")
-    source = tensor.broadcast_to(_with(lines, place, size))
+    source = tensor.broadcast_to(views.replaced(lines, place, size))
     made: Tensor = tensor.device.run(
         "GATHER_ELEMENTS", source, np.broadcast_to(given, shape), axis=place
     )
@@ -85,7 +85,7 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
         put_along_axis(x.reshape(-1, copy=False), indices, values, 0)
         return
     given, place = _along("put_along_axis", x, indices, axis)
-    shape = _with(x.shape, place, given.shape[place])
+    shape = views.replaced(x.shape, place, given.shape[place])
     if any(n not in (1, m) for n, m in zip(given.shape, shape, strict=True)):
         raise InvalidIndexError(
             f"put_along_axis: indices of shape {given.shape} cannot be broadcast to {shape}"
@@ -170,7 +170,3 @@ def _along(what: str, x: Tensor, indices: Any, axis: int) -> tuple[Any, int]:
             "same number of dimensions"
         )
     return given.astype(np.int32) if given.dtype.itemsize < 4 else given, place
-
-
-def _with(sizes: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
-    return (*sizes[:axis], size, *sizes[axis + 1 :])

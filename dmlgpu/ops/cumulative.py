@@ -12,8 +12,8 @@ from typing import Any
 from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.enumerations import AxisDirection
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.elements import like_first
+from dmlgpu.ops.rules import check_axis
 from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.scan import AxisScan
 
@@ -73,12 +73,7 @@ class CumulativeProductDesc(Cumulative):
 
 def check(d: Cumulative) -> None:
     """The rule that the catalogue does not say."""
-    rank = d.input_tensor.rank
-    if d.axis >= rank:
-        raise InvalidDescError(
-            f"{entry_of(type(d)).name}: axis is {d.axis}; with tensors of {rank} dimensions it "
-            f"must be in [0, {rank})"
-        )
+    check_axis(entry_of(type(d)).name, d.axis, d.input_tensor.rank)
 
 
 def work(fold: str, flag: str, d: Cumulative) -> AxisScan:

@@ -13,8 +13,7 @@ from typing import Any
 from dmlgpu.desc.description import Description, Int, Output, Scalar, entry_of
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.ops.movement import check_sizes, require
-from dmlgpu.ops.padding import check_value_type
+from dmlgpu.ops.rules import check_sizes, check_value_type, require
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.mapped import bits_of, coordinate
 from dmlgpu.plan.operator import Given, Operator

@@ -14,7 +14,7 @@ from typing import Any
 from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc, packed_strides
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.ops.movement import check_sizes, require
+from dmlgpu.ops.rules import check_sizes, require
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.framed import Axis, Framed
 from dmlgpu.plan.loops import Dim, fold

@@ -12,7 +12,7 @@ from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
 from dmlgpu.desc.views import padded
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.ops.movement import check_sizes
+from dmlgpu.ops.rules import check_sizes
 from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim

@@ -11,9 +11,9 @@ from typing import Any
 
 from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
-from dmlgpu.desc.views import padded
+from dmlgpu.desc.views import padded, replaced
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.ops.movement import check_axis, check_sizes, put, require
+from dmlgpu.ops.rules import check_axis, check_sizes, require
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
@@ -224,7 +224,7 @@ def check_gather_elements(d: GatherElementsDesc) -> None:
     operator = "GATHER_ELEMENTS"
     check_axis(operator, d.axis, d.input_tensor.rank)
     count = d.indices_tensor.sizes[d.axis]
-    wanted = put(d.input_tensor.sizes, d.axis, count)
+    wanted = replaced(d.input_tensor.sizes, d.axis, count)
     check_sizes(operator, "indices_tensor", d.indices_tensor, wanted)
     check_sizes(operator, "output_tensor", d.output_tensor, d.indices_tensor.sizes)
 
@@ -240,7 +240,7 @@ def work_gather_elements(d: GatherElementsDesc) -> Picked:
     steps = zip(
         output.sizes,
         output.effective_strides,
-        put(source.effective_strides, d.axis, 0),
+        replaced(source.effective_strides, d.axis, 0),
         indices.effective_strides,
         strict=True,
     )
@@ -258,7 +258,7 @@ def _on(values: TensorDesc) -> int | None:
 def check_one_hot(d: OneHotDesc) -> None:
     """The rules of ONE_HOT that the catalogue does not say."""
     check_axis("ONE_HOT", d.axis, d.output_tensor.rank)
-    lines = put(d.output_tensor.sizes, d.axis, 1)
+    lines = replaced(d.output_tensor.sizes, d.axis, 1)
     check_sizes("ONE_HOT", "indices_tensor", d.indices_tensor, lines)
     if _on(d.values_tensor) is None:
         raise InvalidDescError(
@@ -277,7 +277,7 @@ def work_one_hot(d: OneHotDesc) -> ElementWise:
     """Every element compares its coordinate with the index of its line."""
     indices, values, output = d.indices_tensor, d.values_tensor, d.output_tensor
     sizes, raw = output.sizes, RAW[output.data_type.bits]
-    lines = TensorDesc(indices.data_type, sizes, put(indices.effective_strides, d.axis, 0))
+    lines = TensorDesc(indices.data_type, sizes, replaced(indices.effective_strides, d.axis, 0))
     everywhere = TensorDesc(values.data_type, sizes, (0,) * output.rank)
     inputs = {
         "index": Operand("indices_tensor", lines, RAW[indices.data_type.bits]),

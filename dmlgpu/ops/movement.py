@@ -13,15 +13,17 @@ from dmlgpu.desc.description import Description, Int, Output, entry_of
 from dmlgpu.desc.enumerations import DepthSpaceOrder
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.desc.values import sequence
+from dmlgpu.desc.views import replaced
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.elements import like_first
+from dmlgpu.ops.rules import check_axis, check_sizes, per_dimension, require
 from dmlgpu.ops.slice import check_window
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.framed import framed
 from dmlgpu.plan.loops import Dim, fold
 from dmlgpu.plan.mapped import Rule, coordinate, mapped
 from dmlgpu.plan.move import Move
-from dmlgpu.plan.operator import Given, Operator, Together, Work, per_dimension
+from dmlgpu.plan.operator import Given, Operator, Together, Work
 from dmlgpu.plan.values import Expression, Operand, Parameter
 
 
@@ -254,34 +256,6 @@ class ReverseSubsequencesDesc(Description):
     axis: int
 
 
-def require(given: Given, *names: str) -> None:
-    """Refuses fields that are missing and that nothing else says."""
-    for name in names:
-        if getattr(given, name, None) is None:
-            raise InvalidDescError(f"{given.operator}: {name} is missing")
-
-
-def check_axis(operator: str, axis: int, rank: int) -> None:
-    """The rule of axes."""
-    if axis >= rank:
-        raise InvalidDescError(
-            f"{operator}: axis is {axis}; the tensors have {rank} dimensions, and it must be below"
-        )
-
-
-def check_sizes(operator: str, name: str, tensor: TensorDesc, wanted: tuple[int, ...]) -> None:
-    """The rule that the other fields say a tensor's sizes."""
-    if tensor.sizes != wanted:
-        raise InvalidDescError(
-            f"{operator}: {name} has sizes {tensor.sizes}; the other fields give {wanted}"
-        )
-
-
-def put(sizes: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
-    """Sizes with another one along an axis."""
-    return (*sizes[:axis], size, *sizes[axis + 1 :])
-
-
 def _check_pieces(
     operator: str, whole: tuple[str, TensorDesc], field: str, pieces: tuple[TensorDesc, ...], d: Any
 ) -> None:
@@ -289,7 +263,7 @@ def _check_pieces(
     name, tensor = whole
     check_axis(operator, d.axis, tensor.rank)
     for i, piece in enumerate(pieces):
-        wanted = put(tensor.sizes, d.axis, piece.sizes[d.axis])
+        wanted = replaced(tensor.sizes, d.axis, piece.sizes[d.axis])
         if piece.sizes != wanted:
             raise InvalidDescError(
                 f"{operator}: {field}[{i}] has sizes {piece.sizes}; {name} has {tensor.sizes}, and "
@@ -321,7 +295,7 @@ def infer_join(given: Given) -> dict[str, TensorDesc]:
     first = given.input_tensors[0]
     axis = min(given.axis, first.rank - 1)  # check names the fault
     total = sum(t.sizes[axis] if axis < t.rank else 0 for t in given.input_tensors)
-    return {"output_tensor": TensorDesc(first.data_type, put(first.sizes, axis, total))}
+    return {"output_tensor": TensorDesc(first.data_type, replaced(first.sizes, axis, total))}
 
 
 def infer_split(given: Given) -> dict[str, tuple[TensorDesc, ...]]:
@@ -330,7 +304,9 @@ def infer_split(given: Given) -> dict[str, tuple[TensorDesc, ...]]:
     source: TensorDesc = given.input_tensor
     axis = min(given.axis, source.rank - 1)
     sizes = sequence("SPLIT: output_sizes", given.output_sizes, "integers")
-    pieces = tuple(TensorDesc(source.data_type, put(source.sizes, axis, size)) for size in sizes)
+    pieces = tuple(
+        TensorDesc(source.data_type, replaced(source.sizes, axis, size)) for size in sizes
+    )
     if not pieces:
         raise InvalidDescError("SPLIT: output_sizes is empty; there is at least one piece")
     return {"output_tensors": pieces}
@@ -535,7 +511,7 @@ def check_reverse(d: ReverseSubsequencesDesc) -> None:
     operator = "REVERSE_SUBSEQUENCES"
     check_axis(operator, d.axis, d.input_tensor.rank)
     check_sizes(operator, "output_tensor", d.output_tensor, d.input_tensor.sizes)
-    lengths = put(d.input_tensor.sizes, d.axis, 1)
+    lengths = replaced(d.input_tensor.sizes, d.axis, 1)
     check_sizes(operator, "sequence_lengths_tensor", d.sequence_lengths_tensor, lengths)
 
 
@@ -543,11 +519,13 @@ def work_reverse(d: ReverseSubsequencesDesc) -> ElementWise:
     """Every element looks up its counterpart from the other end of its sequence."""
     source, lengths, sizes = d.input_tensor, d.sequence_lengths_tensor, d.output_tensor.sizes
     strides = source.effective_strides
-    everywhere = TensorDesc(lengths.data_type, sizes, put(lengths.effective_strides, d.axis, 0))
+    everywhere = TensorDesc(
+        lengths.data_type, sizes, replaced(lengths.effective_strides, d.axis, 0)
+    )
     inputs = {
         "n": Operand("sequence_lengths_tensor", everywhere, lengths.data_type),
         "k": coordinate(sizes, d.axis),
-        "base": Operand.place(sizes, put(strides, d.axis, 0)),
+        "base": Operand.place(sizes, replaced(strides, d.axis, 0)),
     }
     parameters = (
         Parameter("p_size", DataType.UINT32, sizes[d.axis]),

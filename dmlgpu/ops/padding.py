@@ -14,13 +14,13 @@ from dmlgpu.desc.enumerations import InterpolationMode, PaddingMode, Size2D
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError, UnsupportedError
-from dmlgpu.ops.movement import check_sizes, require
+from dmlgpu.ops.rules import check_sizes, check_value_type, per_dimension, require
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.framed import Framed, framed
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.mapped import Rule, bits_of, coordinate
 from dmlgpu.plan.move import Move
-from dmlgpu.plan.operator import Given, Operator, Work, per_dimension
+from dmlgpu.plan.operator import Given, Operator, Work
 from dmlgpu.plan.values import Expression, Operand, Parameter, converted
 
 
@@ -120,14 +120,6 @@ class Upsample2dDesc(Description):
 
 
 AnyPadding = PaddingDesc | Padding1Desc
-
-
-def check_value_type(operator: str, name: str, given: DataType, wanted: DataType) -> None:
-    """The rule of scalar unions: they are read as the tensor's data type."""
-    if given is not wanted:
-        raise InvalidDescError(
-            f"{operator}: {name} is {given.name}; it must be that of the tensor, {wanted.name}"
-        )
 
 
 def check_padding(d: AnyPadding) -> None:

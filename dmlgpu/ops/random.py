@@ -11,7 +11,7 @@ from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.enumerations import RandomGeneratorType
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.ops.movement import require
+from dmlgpu.ops.rules import require
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Given, Operator, Together, Work
 from dmlgpu.plan.random import Philox

@@ -13,6 +13,7 @@ from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.enumerations import AxisDirection, ReduceFunction
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
+from dmlgpu.ops.rules import check_axes
 from dmlgpu.plan.operator import Given, Operator
 from dmlgpu.plan.reduce import Reduction
 from dmlgpu.plan.reduce.accumulators import (
@@ -94,20 +95,6 @@ def check(d: AnyDesc) -> None:
                 f"{name}: output_tensor is {made.name}; input_tensor is {given.name}, and the two "
                 "must be equal"
             )
-
-
-def check_axes(name: str, axes: tuple[int, ...], rank: int) -> None:
-    """Axes are distinct, at least one, and the tensor's."""
-    if not axes:
-        raise InvalidDescError(f"{name}: axes is empty; at least one axis is needed")
-    for axis in axes:
-        if axis >= rank:
-            raise InvalidDescError(
-                f"{name}: axes has {axis}; with tensors of {rank} dimensions each must be in "
-                f"[0, {rank})"
-            )
-    if len(set(axes)) != len(axes):
-        raise InvalidDescError(f"{name}: axes {axes} has an axis twice")
 
 
 def _reduced(sizes: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -10,12 +10,12 @@ from typing import Any
 
 from dmlgpu.desc.description import Description, Output
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.desc.views import padded
+from dmlgpu.desc.views import padded, replaced
 from dmlgpu.ops.elements import like_first
 from dmlgpu.ops.gather_nd import check_tuples
 from dmlgpu.ops.gather_nd import index_values as index_values_nd
 from dmlgpu.ops.index import index_values
-from dmlgpu.ops.movement import check_axis, check_sizes, put
+from dmlgpu.ops.rules import check_axis, check_sizes
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.operator import Given, Operator
 from dmlgpu.plan.scatter import Scatter, table_of
@@ -102,7 +102,7 @@ def check_scatter(d: ScatterDesc) -> None:
     """The rules of SCATTER_ELEMENTS that the catalogue does not say."""
     operator, sizes = "SCATTER_ELEMENTS", d.input_tensor.sizes
     check_axis(operator, d.axis, d.input_tensor.rank)
-    wanted = put(sizes, d.axis, d.indices_tensor.sizes[d.axis])
+    wanted = replaced(sizes, d.axis, d.indices_tensor.sizes[d.axis])
     check_sizes(operator, "indices_tensor", d.indices_tensor, wanted)
     check_sizes(operator, "updates_tensor", d.updates_tensor, wanted)
     check_sizes(operator, "output_tensor", d.output_tensor, sizes)
@@ -115,7 +115,7 @@ def work_scatter(d: ScatterDesc) -> Scatter:
     strides = output.effective_strides
     steps = zip(
         updates.sizes,
-        put(strides, d.axis, 0),
+        replaced(strides, d.axis, 0),
         updates.effective_strides,
         indices.effective_strides,
         strict=True,
@@ -127,7 +127,7 @@ def work_scatter(d: ScatterDesc) -> Scatter:
         output=output,
         positions=tuple(Dim(*step) for step in steps),
         kept=(),
-        table_steps=put(table, d.axis, 0),
+        table_steps=replaced(table, d.axis, 0),
         index_step=1,
         sizes=(output.sizes[d.axis],),
         strides=(strides[d.axis],),

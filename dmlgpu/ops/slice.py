@@ -11,9 +11,10 @@ from typing import Any
 from dmlgpu.desc.description import Description, Int, Output, entry_of
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.errors import InvalidDescError
+from dmlgpu.ops.rules import per_dimension
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import Move
-from dmlgpu.plan.operator import Given, Operator, per_dimension
+from dmlgpu.plan.operator import Given, Operator
 
 __all__ = ["Slice1Desc", "SliceDesc"]
 

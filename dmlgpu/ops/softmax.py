@@ -12,7 +12,7 @@ from dmlgpu.desc.description import Description, Output, entry_of, from_catalogu
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.ops.elements import halved, like_first
-from dmlgpu.ops.reduction import check_axes
+from dmlgpu.ops.rules import check_axes
 from dmlgpu.plan.operator import Given, Operator
 from dmlgpu.plan.reduce.accumulators import log_sum_exp, place_of_extreme, plain
 from dmlgpu.plan.reduce.normalize import ByLine

@@ -11,8 +11,9 @@ from typing import Any
 from dmlgpu.desc.description import Description, Output, entry_of
 from dmlgpu.desc.enumerations import AxisDirection
 from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.desc.views import replaced
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.ops.movement import check_axis, check_sizes, put, require
+from dmlgpu.ops.rules import check_axis, check_sizes, require
 from dmlgpu.plan.operator import Given, Operator
 from dmlgpu.plan.sort import Sort
 
@@ -81,7 +82,7 @@ def check(d: TopKDesc) -> None:
             f"must be in [1, {sizes[d.axis]}]"
         )
     for field, tensor in d.outputs().items():
-        check_sizes(name, field, tensor, put(sizes, d.axis, d.k))
+        check_sizes(name, field, tensor, replaced(sizes, d.axis, d.k))
 
 
 def infer(given: Given) -> dict[str, TensorDesc]:
@@ -90,7 +91,7 @@ def infer(given: Given) -> dict[str, TensorDesc]:
     if given.k < 1:
         raise InvalidDescError(f"{given.operator}: k is {given.k}; it must be at least 1")
     source: TensorDesc = given.input_tensor
-    sizes = put(source.sizes, min(given.axis, source.rank - 1), given.k)
+    sizes = replaced(source.sizes, min(given.axis, source.rank - 1), given.k)
     return {
         "output_value_tensor": TensorDesc(source.data_type, sizes),
         "output_index_tensor": TensorDesc(DataType.UINT32, sizes),

@@ -322,11 +322,3 @@ def _check_same(facts: Entry, tensors: Mapping[str, TensorDesc]) -> None:
                     told = f"{name} has sizes {mine}; {first} has {theirs}"
                 end = "" if of == "rank" else ", and the two must be equal"
                 raise InvalidDescError(f"{facts.name}: {told}{end}")
-
-
-def per_dimension(operator: str, name: str, values: tuple[int, ...], rank: int) -> None:
-    """The rule of array fields: one entry for each dimension."""
-    if len(values) != rank:
-        raise InvalidDescError(
-            f"{operator}: {name} has {len(values)} entries; the tensors have {rank} dimensions"
-        )

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd, lcm
 
+from dmlgpu.desc.views import replaced
 from dmlgpu.plan.dispatch import Plan
 
 UNIT_BYTES = 16  # bytes: a binding starts on a multiple of it, and should end on one
@@ -100,14 +101,14 @@ def _cut(
         chunk = -(-sizes[at] // (least * granule)) * granule
         for first in range(0, sizes[at], chunk):
             steps = min(chunk, sizes[at] - first)
-            yield _put(nowhere, at, first), _put(sizes, at, steps)
+            yield replaced(nowhere, at, first), replaced(sizes, at, steps)
         return
     if most or granule > 1:
         raise _NoWayError
-    inner = list(_cut(_put(sizes, at, 1), walks, room, loops, alignment, at + 1))
+    inner = list(_cut(replaced(sizes, at, 1), walks, room, loops, alignment, at + 1))
     for first in range(sizes[at]):
         for place, cut in inner:
-            yield _put(place, at, first), cut
+            yield replaced(place, at, first), cut
 
 
 def _steps_that_fit(walk: Walk, sizes: tuple[int, ...], room: int, at: int) -> int:
@@ -116,10 +117,6 @@ def _steps_that_fit(walk: Walk, sizes: tuple[int, ...], room: int, at: int) -> i
     if left < 0:
         return 0
     return 1 + 8 * left // (abs(walk.steps[at]) * walk.bits) if walk.steps[at] else sizes[at]
-
-
-def _put(values: tuple[int, ...], at: int, value: int) -> tuple[int, ...]:
-    return (*values[:at], value, *values[at + 1 :])
 
 
 def part_of(first: tuple[int, ...], sizes: tuple[int, ...], walks: Sequence[Walk]) -> Part:
