@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dmlgpu.plan.dispatch import funnel
+from dmlgpu.plan.dispatch import funnel, of_eight
 from dmlgpu.plan.rows import Rows, quotient
 from dmlgpu.plan.values import Operand
 from dmlgpu.plan.words import (
@@ -416,11 +416,10 @@ def places(
     lines = [f"  var {rest} = {index};"]
     lines += [f"  var {name} = {base};" for name, base, _ in walks]
     for d in reversed(range(rank)):
-        where = f"[{d // 4}][{d % 4}]"
         scale = f" * {last}u" if d == rank - 1 and last > 1 else ""
         step = f"{rest}{scale}"
         if d:
-            size = f"params.{sizes}{where}"
+            size = of_eight(sizes, d)
             size = f"({size} / {last}u)" if scale else size
             step = f"{rest}_{d}"
             by_size = f"{rest} / {size}"
@@ -429,5 +428,5 @@ def places(
             lines.append(f"  let {step}_ = {by_size};")
             lines.append(f"  let {step} = ({rest} - {step}_ * {size}){scale};")
             lines.append(f"  {rest} = {step}_;")
-        lines += [f"  {name} += {step} * params.{strides}{where};" for name, _, strides in walks]
+        lines += [f"  {name} += {step} * {of_eight(strides, d)};" for name, _, strides in walks]
     return lines

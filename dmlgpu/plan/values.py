@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.plan.dispatch import Value, eight
+from dmlgpu.plan.dispatch import Value, eight, of_eight
 
 CLASSES = {
     DataType.FLOAT16: "f32",
@@ -295,7 +295,7 @@ def _parameter(parameter: Parameter, word: int) -> str:
     """WGSL that reads a parameter from the uniform buffer."""
 
     def at(n: int) -> str:
-        return f"params.values{n // 8}[{n % 8 // 4}][{n % 4}]"
+        return of_eight(f"values{n // 8}", n % 8)
 
     kind = class_of(parameter.data_type)
     if kind == "u32":

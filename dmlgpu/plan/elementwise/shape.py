@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from dmlgpu.plan.dispatch import Adapter
+from dmlgpu.plan.dispatch import Adapter, of_eight
 from dmlgpu.plan.elementwise import across, short_rows
 from dmlgpu.plan.elementwise.spans import Spans
 from dmlgpu.plan.reading import Loop, Reading, folded, in_groups
@@ -148,8 +148,7 @@ def _stores(made: Sequence[Operand], group: int) -> tuple[str, ...]:
 
 def stride(loops: Sequence[Loop]) -> str:
     """WGSL of the step between neighbours."""
-    inner = len(loops) - 1
-    return f"params.strides{{}}[{inner // 4}][{inner % 4}]"
+    return of_eight("strides{}", len(loops) - 1)
 
 
 def _in_groups(

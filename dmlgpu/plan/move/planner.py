@@ -39,8 +39,8 @@ class Move:
     loops: tuple[Dim, ...]
     base: int = 0  # element of the source where the loops start
     gather: Gather | None = None
-    source_field: str = "input_tensor"
-    output_field: str = "output_tensor"
+    source_field: str = SOURCE
+    output_field: str = OUTPUT
     out_base: int | None = None  # element of the output where a part of it starts; None: all of it
 
     @classmethod
@@ -48,8 +48,8 @@ class Move:
         cls,
         source: TensorDesc,
         output: TensorDesc,
-        source_field: str = "input_tensor",
-        output_field: str = "output_tensor",
+        source_field: str = SOURCE,
+        output_field: str = OUTPUT,
     ) -> Move:
         """Every element where it belongs in the output's layout."""
         steps = zip(output.sizes, output.effective_strides, source.effective_strides, strict=True)
@@ -172,7 +172,7 @@ def _plan(layout: Layout, largest: int) -> Plan:
         plans = []
         for part in parts:
             moved = sum(n * d.source for n, d in zip(part.first, dims, strict=False))
-            start = part.starts.get("input_tensor", base + moved)
+            start = part.starts.get(SOURCE, base + moved)
             cut = resized(dims, part.sizes[: len(dims)])
             plans.append(dispatch(replace(layout, dims=cut, base=start)))
         made = joined(plans, [part.spans for part in parts])
@@ -257,13 +257,13 @@ def _parts(
     sizes = [d.size for d in dims]
     out = tuple(d.out for d in dims)
     if not gather:
-        source = Walk("input_tensor", bits, base, tuple(d.source for d in dims), based=True)
-        return split(sizes, [Walk("output_tensor", bits, 0, out, False), source], most, len(dims))
+        source = Walk(SOURCE, bits, base, tuple(d.source for d in dims), based=True)
+        return split(sizes, [Walk(OUTPUT, bits, 0, out, False), source], most, len(dims))
     sizes.append(len(gather.sizes))  # a loop over the coordinates of a tuple, never cut
     steps = (*(d.tuple_ for d in dims), gather.index_step)
     walks = [
-        Walk("output_tensor", bits, 0, (*out, 0), based=False),
-        Walk("indices_tensor", gather.bits, 0, steps, based=False),
+        Walk(OUTPUT, bits, 0, (*out, 0), based=False),
+        Walk(INDICES, gather.bits, 0, steps, based=False),
     ]
     return split(sizes, walks, most, len(dims))
 
