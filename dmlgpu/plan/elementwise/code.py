@@ -48,7 +48,7 @@ class Kernel:
         """The kernel on tensors whose first elements are at `starts`."""
         shape = self.shape
         loops, tile = shape.loops, shape.tile
-        kernel, count, slots, wg_size = "elementwise/elements", shape.groups, {}, WG_SIZE
+        kernel, count, wg_size = "elementwise/elements", shape.groups, WG_SIZE
         groups = shape.shares * -(-shape.share // (WG_SIZE * shape.each))
         if shape.is_spanned:
             groups = shape.spans.workgroups
@@ -56,7 +56,7 @@ class Kernel:
             groups, wg_size = loops[0].size, self.line.workgroup(loops[-1].size // shape.group)
         # Row: add a transposed operand float32 bandwidth: 0.98 of a copy; moves without tiles 0.12.
         if tile:
-            kernel, slots = "elementwise/tiles", {"turned": "move/turned"}
+            kernel = "elementwise/tiles"
             wg_size = tile.invocations
             count = groups = prod(tile.counts(loops))
         params: dict[str, Value] = {
@@ -94,7 +94,7 @@ class Kernel:
             groups,
             params,
             bindings,
-            {**float_slots(every, shape.exact_floats), **slots},
+            float_slots(every, shape.exact_floats),
             {"WG_SIZE": wg_size},
             code="\n".join([*param_lines(params), *self._code()]),
         )
