@@ -17,7 +17,7 @@ from benchmarks.data import Data
 from benchmarks.problem import Array, Problem
 from benchmarks.rivals import Numpy
 from benchmarks.workload import room
-from dmlgpu.measure.roofline import Kernel, copy_kernel
+from dmlgpu.measure.roofline import BareKernel, copy_kernel
 from dmlgpu.measure.timing import Call, Pace, Timed, time_gpu
 
 GATHER = """
@@ -119,7 +119,7 @@ class Limits:
         """How often a problem and its limit are to be measured side by side."""
         return 3 if self._is_cpu else 1
 
-    def _limit(self, kernel: Kernel, tensors: Iterable[dml.Tensor]) -> Limit:
+    def _limit(self, kernel: BareKernel, tensors: Iterable[dml.Tensor]) -> Limit:
         """A limit that keeps a kernel and its tensors, or only the best of three times."""
         time = partial(self._seconds, kernel, tuple(tensors))
         if self._is_cpu:
@@ -131,7 +131,7 @@ class Limits:
         """Times a call as limits are timed."""
         return self._clock(self._device, call, self._pace)
 
-    def _seconds(self, kernel: Kernel, _kept: tuple[dml.Tensor, ...]) -> float:
+    def _seconds(self, kernel: BareKernel, _kept: tuple[dml.Tensor, ...]) -> float:
         return self.time(kernel).seconds
 
     def _copy(self, nbytes: int) -> Limit:
@@ -168,7 +168,7 @@ class Limits:
             found = []
             for words in (1, 4):
                 code = gather_code(piece, words)
-                kernel = Kernel(self._device, "bare gather", code, made_bytes // (4 * words))
+                kernel = BareKernel(self._device, "bare gather", code, made_bytes // (4 * words))
                 kernel.bind(
                     (x.buffer, _up(source.nbytes)),
                     (made.buffer, made_bytes),

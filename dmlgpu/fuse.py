@@ -23,7 +23,7 @@ from dmlgpu.errors import InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.tensor import Tensor
 
-KEPT = 256  # traces that one function keeps
+MOST_TRACES = 256  # traces that one function keeps
 _NAME = re.compile(r"\b([xk])(\d+)\b")
 _VALUE = re.compile(r"\b([xt])(\d+)\b")
 
@@ -327,7 +327,7 @@ class Fused:
                 "one of these, for the trace is kept by it"
             ) from None
         if not known:
-            if len(self._kernels) >= KEPT:
+            if len(self._kernels) >= MOST_TRACES:
                 self._kernels.clear()
             made = drawn(self._function, device, values, named)
             gpu = device.context.gpu

@@ -176,7 +176,7 @@ def _zeros(steps: Sequence[Step]) -> tuple[Parameter, ...]:
 
 
 # An exclusive or of a value of each class with a word that is 0.
-KEPT = {
+GUARDED = {
     "f32": "bitcast<f32>(bitcast<u32>({}) ^ {})",
     "i32": "({} ^ bitcast<i32>({}))",
     "u32": "({} ^ {})",
@@ -202,7 +202,7 @@ def _rounded(steps: Sequence[Step]) -> str:
             wrapped = step.text
             if step.data_type is not DataType.FLOAT32:
                 wrapped = f"{name}_wrap({step.text})"
-            value = KEPT[class_of(step.data_type)].format(wrapped, zero)
+            value = GUARDED[class_of(step.data_type)].format(wrapped, zero)
         lines.append(f"let t{i} = {value};")
     return " ".join(lines)
 

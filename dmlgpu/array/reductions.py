@@ -31,7 +31,7 @@ def _place(data_type: DataType, largest: bool) -> Accumulator:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class Reducer:
     """One function of lines of elements."""
 
     accumulator: Callable[[DataType], Accumulator]
@@ -49,18 +49,18 @@ def _spread(finish: str) -> Callable[[DataType], Accumulator]:
     return lambda kind: accumulators.total(kind, finish=finish)
 
 
-FUNCTIONS: dict[str, Function] = {
-    "all": Function(_extreme(False), True, lambda _: BOOL, lambda _: BOOL),
-    "any": Function(_extreme(True), False, lambda _: BOOL, lambda _: BOOL),
-    "argmax": Function(lambda kind: _place(kind, True), None, _same, lambda _: INT32),
-    "argmin": Function(lambda kind: _place(kind, False), None, _same, lambda _: INT32),
-    "max": Function(_extreme(True), None),
-    "mean": Function(accumulators.average, NAN, floating, floating),
-    "min": Function(_extreme(False), None),
-    "prod": Function(accumulators.product, 1, wide_sum, wide_sum),
-    "std": Function(_spread("math_sqrt(f32_div(a, divisor))"), NAN, lambda _: FLOAT32, floating),
-    "sum": Function(accumulators.total, 0, wide_sum, wide_sum),
-    "var": Function(_spread("f32_div(a, divisor)"), NAN, lambda _: FLOAT32, floating),
+FUNCTIONS: dict[str, Reducer] = {
+    "all": Reducer(_extreme(False), True, lambda _: BOOL, lambda _: BOOL),
+    "any": Reducer(_extreme(True), False, lambda _: BOOL, lambda _: BOOL),
+    "argmax": Reducer(lambda kind: _place(kind, True), None, _same, lambda _: INT32),
+    "argmin": Reducer(lambda kind: _place(kind, False), None, _same, lambda _: INT32),
+    "max": Reducer(_extreme(True), None),
+    "mean": Reducer(accumulators.average, NAN, floating, floating),
+    "min": Reducer(_extreme(False), None),
+    "prod": Reducer(accumulators.product, 1, wide_sum, wide_sum),
+    "std": Reducer(_spread("math_sqrt(f32_div(a, divisor))"), NAN, lambda _: FLOAT32, floating),
+    "sum": Reducer(accumulators.total, 0, wide_sum, wide_sum),
+    "var": Reducer(_spread("f32_div(a, divisor)"), NAN, lambda _: FLOAT32, floating),
 }
 
 

@@ -16,7 +16,7 @@ from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.desc.values import UINT32_MAX, as_index, as_indices, integers
 from dmlgpu.errors import AxisError, InvalidDescError, shown
 
-KEPT = 1024  # descriptions each function remembers: making one costs more than a call
+REMEMBERED = 1024  # descriptions each function remembers: making one costs more than a call
 
 
 def axis_of(what: str, axis: Any, rank: int) -> int:
@@ -61,13 +61,13 @@ def filled(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     return sizes
 
 
-@lru_cache(KEPT)
+@lru_cache(REMEMBERED)
 def packed(data_type: DataType, sizes: tuple[int, ...]) -> TensorDesc:
     """The description of a tensor without gaps."""
     return TensorDesc(data_type, sizes)
 
 
-@lru_cache(KEPT)
+@lru_cache(REMEMBERED)
 def relaid(desc: TensorDesc, sizes: tuple[int, ...], strides: tuple[int, ...]) -> TensorDesc:
     """The bytes of `desc` under other sizes and strides; packed ones are not spelled out."""
     fields: dict[str, Any] = {

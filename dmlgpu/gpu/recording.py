@@ -34,7 +34,7 @@ from dmlgpu.gpu.private import submit_once
 BATCH_LIMIT = 256  # dispatches and copies recorded before they are submitted
 BATCH_BYTES = 64 << 20  # bytes touched by recorded work before it is submitted, at first
 MOST_BYTES = {True: BATCH_BYTES, False: 16 << 30}  # later, by whether the adapter is a CPU
-READ = "read"  # the name of a copy to the host
+READ_BACK = "read"  # the name of a copy to the host
 
 
 @dataclass(slots=True, eq=False)
@@ -289,9 +289,10 @@ class Recording:
                     if not storage.note:
                         raise
                     why = f"{call.name}, which was to fill it, used a buffer that was destroyed"
+                    why = storage.note if call.name == READ_BACK else why
                     self._spoiled = True
                     for target in call.targets:
                         target.special = True
-                        target.note = target.note or (storage.note if call.name == READ else why)
+                        target.note = target.note or why
                     return True
         return False

@@ -17,8 +17,7 @@ from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Storage
 from dmlgpu.gpu.objects import Buffer, Pipeline, can_be_copied
 from dmlgpu.gpu.private import READ, WRITE, HostMap, is_idle, seen, wait_for_queue
-from dmlgpu.gpu.recording import READ as READ_NAME
-from dmlgpu.gpu.recording import Call, Recording
+from dmlgpu.gpu.recording import READ_BACK, Call, Recording
 
 CHUNK = 32 << 20  # bytes of one staging buffer
 TURNS = 3  # staging buffers each way
@@ -87,7 +86,7 @@ class Transfers:
         rounded = -(-size // 4) * 4
         staging = Storage(self._take(DOWN, rounded), rounded)
         copy = (buffer, offset, staging.buffer, 0, rounded)
-        call = Call(READ_NAME, (), used, size, (staging,), copies=(copy,), timed=False)
+        call = Call(READ_BACK, (), used, size, (staging,), copies=(copy,), timed=False)
         return Reading(staging, call)
 
     def fetch(self, reading: Reading, target: Bytes) -> None:
@@ -296,7 +295,7 @@ class Transfers:
         """Submits a copy at once, behind everything recorded so far."""
         copies = ((source, at, target, to, size),)
         used = () if storage is None else (storage,)
-        self._recording.run(Call(READ_NAME, (), used, size, copies=copies, timed=False))
+        self._recording.run(Call(READ_BACK, (), used, size, copies=copies, timed=False))
         if storage is not None:
             check(storage, "the tensor")
 

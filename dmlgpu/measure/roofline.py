@@ -26,7 +26,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n
 """
 
 
-class Kernel:
+class BareKernel:
     """A WGSL kernel over whole buffers, called like an operator."""
 
     def __init__(self, device: Device, name: str, code: str, outputs: int) -> None:
@@ -55,12 +55,12 @@ class Kernel:
         return self._pipeline, self._group
 
 
-def copy_kernel(device: Device, nbytes: int) -> tuple[Kernel, list[Tensor]]:
+def copy_kernel(device: Device, nbytes: int) -> tuple[BareKernel, list[Tensor]]:
     """A kernel that copies `nbytes`, one vec4<u32> per invocation, and the tensors it uses."""
     nbytes = -(-nbytes // 16) * 16
     desc = TensorDesc(DataType.UINT8, (nbytes,))
     tensors = [device.empty(desc), device.empty(desc)]
-    kernel = Kernel(device, "copy", COPY, nbytes // 16)
+    kernel = BareKernel(device, "copy", COPY, nbytes // 16)
     kernel.bind(*((tensor.buffer, nbytes) for tensor in tensors))
     return kernel, tensors
 

@@ -17,7 +17,7 @@ from dmlgpu.runtime.executable import Executable
 
 SIZE = 256  # bytes from one report to the next: bindings may start there on every adapter
 PLACES = 256
-KEPT = 1000  # complaints that wait to be raised; of more, the first ones
+MOST_COMPLAINTS = 1000  # complaints that wait to be raised; of more, the first ones
 
 Words = npt.NDArray[np.uint32]
 
@@ -64,7 +64,7 @@ class Reports:
         # Not the same memory with zeros written over it: code that interrupts this may use it now.
         self._lease = None
         self._pending = []
-        self._found.extend(islice(found, max(0, KEPT - len(self._found))))
+        self._found.extend(islice(found, max(0, MOST_COMPLAINTS - len(self._found))))
 
     def raise_first(self) -> None:
         """Reads what is pending, and raises the first complaint; the others stay for later."""
