@@ -739,7 +739,7 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     ) -> Tensor:
         """A scan in the type that is asked for, or in one that there is a scan for."""
         views.axis_of(operator, axis, self.ndim)
-        wanted = self.dtype if dtype is None else dtype_of("cumsum: dtype", dtype)
+        wanted = self.dtype if dtype is None else dtype_of(f"{operator}: dtype", dtype)
         check_computes(operator, wanted)
         source = self.astype(wanted, copy=False)
         if wanted in WIDENED:

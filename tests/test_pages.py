@@ -116,6 +116,15 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_modules_and_shaders_that_are_named_exist(page: Path) -> None:
+    """By their path in the checkout, in the package or among the shaders; `x` stands for any."""
+    named = re.findall(r"`([\w/]+/(\w+)\.(?:py|wgsl))`", BLOCK.sub("", TEXT[page]))
+    roots = (ROOT, ROOT / "dmlgpu", ROOT / "shaders")
+    paths = [path for path, stem in named if stem != "x"]
+    assert [path for path in paths if not any((root / path).is_file() for root in roots)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_lists_in_lists_are_indented_by_four(page: Path) -> None:
     """Two blanks make a list in a list for some readers of Markdown and not for mkdocs."""
     assert re.findall(r"^ {1,3}(?:[-*]|\d\.) .*$", BLOCK.sub("", TEXT[page]), re.M) == []

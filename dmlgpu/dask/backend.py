@@ -148,7 +148,7 @@ def register() -> None:
     # Dask's other way to rechunk, which it prefers in clusters, writes NumPy's arrays to files.
     config.update_defaults({"array": {"rechunk": {"method": "tasks"}}})
     to_dmlgpu_dispatch.register((np.ndarray, Tensor), to_tensor)
-    array_creation_dispatch.register_backend("dmlgpu", DmlgpuBackendEntrypoint())
+    array_creation_dispatch.register_backend(NAME, DmlgpuBackendEntrypoint())
 
 
 def _created(name: str, *args: Any, dtype: Any = None, **named: Any) -> da.Array:

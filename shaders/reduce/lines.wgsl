@@ -1,7 +1,7 @@
-// Reductions: a workgroup reduces segments of lines, LANES invocations to a line, and each of them
-// COLUMNS lines side by side. The parameters, the bindings, the accumulator and `reduce_segment`
-// are written by dmlgpu/plan/reduce/code.py, because they depend on the function, the types and the
-// layout.
+// Reductions: a workgroup reduces segments of lines, some invocations to a line, and each of them
+// one line or several side by side. The parameters, the bindings, the accumulator and
+// `reduce_segment` are written by dmlgpu/plan/reduce/code.py, because they depend on the function,
+// the types and the layout.
 #import scan/invocation
 override WG_SIZE: u32 = 256;
 

@@ -24,7 +24,6 @@ from dmlgpu.plan.scan.lines import (
 from dmlgpu.plan.scan.run_groups import Group, run_group
 
 # Numbers that the shaders share, or that drivers and devices set.
-# Numbers that the shaders share, or that drivers and devices set.
 ROUNDS = 4  # 16-byte units of a lane, as in scan/runs.wgsl, rows, groups and tile_sum
 BATCHES = 4  # of steps, in one turn of the loop in scan/columns.wgsl
 TICKETS = (1 << 20) - 256  # of one call, as in publish.wgsl; a grid may be a few more
