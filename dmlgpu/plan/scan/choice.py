@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dmlgpu.plan.dispatch import Adapter
 from dmlgpu.plan.loops import count
@@ -21,7 +22,6 @@ from dmlgpu.plan.scan.lines import (
     is_run,
     walks,
 )
-from dmlgpu.plan.scan.run_groups import Group, run_group
 
 # Numbers that the shaders share, or that drivers and devices set.
 ROUNDS = 4  # 16-byte units of a lane, as in scan/runs.wgsl, rows, groups and tile_sum
@@ -41,6 +41,8 @@ TILE_WIDTHS = (16, 8)  # units across tiles in frames; of equal ones the first
 FRAME_WIDTHS = (8, 16, 32, 64)  # lanes of subgroups that walk in frames
 UNITS_ACROSS = 256  # of all tiles, from which each just waits for the one above
 GROUP_WG = 256
+RUN_WGS = (64, 96, 128, 160, 192, 224, 256)
+FILLED = 0.85  # of a workgroup's units: of runs, fewer invocations are better than fuller ones
 FEW_LINES = 256  # fewer lines do not fill a GPU with a workgroup each
 HELD_TILES = 1024  # up to which a workgroup keeps a tile until its turn, and reads none ahead
 WORTH_BOXES = 1 << 20  # bytes of a tensor from which it pays to read and write by whole sectors
@@ -236,10 +238,31 @@ def suits_boxes(scan: Scan, adapter: Adapter, largest: int) -> bool:
     return scan.axis_size * scan.bits < SECTORS and not is_dense(scan)
 
 
+class Group(NamedTuple):
+    """A workgroup of a run."""
+
+    wg_size: int
+    lines: int
+
+
 def group_of(scan: Scan, adapter: Adapter) -> Group | None:
-    """The lines of a run that a workgroup takes; None where it has no room for one."""
+    """The smallest workgroup that lines of a run fill well, or else the fullest.
+
+    Elements of a workgroup's first unit may not be its own. None where no workgroup has room for a
+    line.
+    """
     before = 0 if scan.axis_size % scan.per_unit == 0 else scan.per_unit - 1
-    return run_group(scan.axis_size, scan.per_unit, adapter, rounds=ROUNDS, before=before)
+    found: list[tuple[float, Group]] = []
+    for wg_size in RUN_WGS:
+        if wg_size % adapter.subgroup_max:
+            continue
+        room = wg_size * ROUNDS * scan.per_unit
+        lines = (room - before) // scan.axis_size
+        if lines:
+            found.append((lines * scan.axis_size / room, Group(wg_size, lines)))
+            if found[-1][0] >= FILLED:
+                return found[-1][1]
+    return max(found)[1] if found else None
 
 
 def walked_columns(scan: Scan, adapter: Adapter) -> Columns | None:
