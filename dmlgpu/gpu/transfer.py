@@ -119,8 +119,7 @@ class Transfers:
 
     def read(self, buffer: Buffer, offset: int, target: Bytes) -> None:
         """Fills `target` (bytes) from a buffer, after everything recorded so far."""
-        with self._gpu.doing(f"reading back {target.nbytes} bytes"):
-            self._read(Storage(buffer, buffer.size), offset, target)
+        self.read_storage(Storage(buffer, buffer.size), offset, target)
 
     def read_storage(self, storage: Storage, offset: int, target: Bytes) -> None:
         """`read` for a buffer that its owner may destroy meanwhile."""

@@ -7,7 +7,6 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from dmlgpu.array.functions import FUNCTIONS
-from dmlgpu.array.promotion import is_number
 from dmlgpu.errors import InvalidTypeError
 from dmlgpu.functions import device_of
 from dmlgpu.tensor import Tensor
@@ -42,7 +41,7 @@ def clip(x: Array, /, min: Any = None, max: Any = None) -> Tensor:
 
 def _in_kind(x: Tensor, bound: Any) -> Any:
     """A bound; a Python number of a higher kind than x's is for the caller to convert."""
-    if is_number(bound) and isinstance(bound, float) and x.dtype.kind in "iu":
+    if isinstance(bound, float) and x.dtype.kind in "iu":
         raise InvalidTypeError(f"clip: bound {bound} is a float; x is {x.dtype}")
     return bound
 

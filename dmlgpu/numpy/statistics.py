@@ -122,7 +122,7 @@ def _cumulative(x: Tensor, name: str, axis: int | None, dtype: Any, initial: boo
         axis = 0
     place = views.axis_of(name, axis, x.ndim)
     wanted = wide_sum(x.dtype) if dtype is None else dtype_of(f"{name}: dtype", dtype)
-    made: Tensor = getattr(x, name)(place, wanted).astype(wanted, copy=False)
+    made: Tensor = getattr(x, name)(place, wanted)
     if not initial:
         return made
     shape = tuple(1 if a == place else n for a, n in enumerate(x.shape))

@@ -96,14 +96,3 @@ def eight(values: Sequence[int], fill: int = 0) -> tuple[int, ...]:
 def of_eight(array: str, d: int) -> str:
     """WGSL of entry `d` of a parameter that has eight."""
     return f"params.{array}[{d // 4}][{d % 4}]"
-
-
-def funnel(low: str, high: str, shift: str, *, wide: bool = False) -> str:
-    """WGSL of the word that begins `shift` bits into the first of two neighbours.
-
-    Shifted to the left in two steps, since a shift by 32 is none; with 64-bit integers it is one
-    instruction.
-    """
-    if wide:
-        return f"u32(((u64({high}) << 32u) | u64({low})) >> {shift})"
-    return f"({low} >> {shift}) | (({high} << 1u) << (31u - {shift}))"

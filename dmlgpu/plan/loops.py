@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import prod
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,7 @@ def extent(dims: tuple[Dim, ...]) -> int:
 
 def count(dims: tuple[Dim, ...]) -> int:
     """Output elements written."""
-    total = 1
-    for d in dims:
-        total *= d.size
-    return total
+    return prod(d.size for d in dims)
 
 
 def resized(dims: tuple[Dim, ...], sizes: tuple[int, ...]) -> tuple[Dim, ...]:

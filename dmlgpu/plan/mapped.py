@@ -49,25 +49,25 @@ def mapped(
     parameters = [Parameter("p_otherwise", raw, otherwise)]
     steps, conditions, at = [], [], ["base"]
     for d, rule in rules.items():
+        texts = (rule.source, rule.before, rule.inside)
+        where, before, inside = (text.replace("$", str(d)) for text in texts)
         inputs[f"c{d}"] = coordinate(sizes, d, rule.start)
-        steps.append(rule.before)
-        at.append(f"({rule.source}) * p_step$".replace("$", str(d)))
-        steps[-1] = steps[-1].replace("$", str(d))
-        if rule.inside:
-            conditions.append(f"({rule.inside})".replace("$", str(d)))
+        steps.append(before)
+        at.append(f"({where}) * p_step{d}")
+        if inside:
+            conditions.append(f"({inside})")
         parameters.append(Parameter(f"p_step{d}", DataType.UINT32, strides[d]))
         parameters += [
             Parameter(f"p_{name}{d}", DataType.UINT32, value) for name, value in rule.values.items()
         ]
-    where = " + ".join(at)
-    text = Expression(f"x_at({where})", " ".join(steps))
+    result = f"x_at({' + '.join(at)})"
     if conditions:
         # Read wherever it is, since loads under a condition would wait for one another.
-        inside = " && ".join(conditions)
-        text = Expression(f"select(p_otherwise, x_at({where}), {inside})", " ".join(steps))
+        result = f"select(p_otherwise, {result}, {' && '.join(conditions)})"
     made = Operand.of(*output, raw=True)
     lookups = {"x": Operand.of(*source, raw=True)}
-    return ElementWise(inputs, ((made, text),), tuple(parameters), lookups)
+    expression = Expression(result, " ".join(steps))
+    return ElementWise(inputs, ((made, expression),), tuple(parameters), lookups)
 
 
 def coordinate(sizes: tuple[int, ...], dimension: int, start: int = 0) -> Operand:

@@ -10,13 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dmlgpu.plan.dispatch import funnel, of_eight
+from dmlgpu.plan.dispatch import of_eight
 from dmlgpu.plan.rows import Rows, quotient
 from dmlgpu.plan.values import Operand
 from dmlgpu.plan.words import (
     UNIT_BITS,
     bits_at,
     encoded,
+    funnel,
     held_bits,
     value_in,
     word_at,

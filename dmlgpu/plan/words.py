@@ -63,6 +63,17 @@ def bits_at(bits: int, word: str, at: str) -> str:
     return f"vec2<u32>(({word} >> ({at} % {per}u * {bits}u)) & {mask}u, 0u)"
 
 
+def funnel(low: str, high: str, shift: str, *, wide: bool = False) -> str:
+    """WGSL of the word that begins `shift` bits into the first of two neighbours.
+
+    Shifted to the left in two steps, since a shift by 32 is none; with 64-bit integers it is one
+    instruction.
+    """
+    if wide:
+        return f"u32(((u64({high}) << 32u) | u64({low})) >> {shift})"
+    return f"({low} >> {shift}) | (({high} << 1u) << (31u - {shift}))"
+
+
 def words_of(bits: int, values: Sequence[str]) -> list[str]:
     """Encoded elements side by side, put together into words."""
     if bits == 64:

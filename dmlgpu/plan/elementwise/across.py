@@ -22,12 +22,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from dmlgpu.plan.dispatch import BANKS, Adapter, funnel, of_eight
+from dmlgpu.plan.dispatch import BANKS, Adapter, of_eight
 from dmlgpu.plan.reading import Loop, Reading
 from dmlgpu.plan.rows import quotient
 from dmlgpu.plan.traffic import SECTOR
 from dmlgpu.plan.values import Operand
-from dmlgpu.plan.words import element_at
+from dmlgpu.plan.words import element_at, funnel
 
 # Invocations of a workgroup at most: a tile has most groups where elements are bytes.
 MOST_INVOCATIONS, MOST_FOR_BYTES = 256, 512

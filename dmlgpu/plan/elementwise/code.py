@@ -120,7 +120,8 @@ class Kernel:
             lines += function(f"operate{n}", *given)
         if shape.is_quick:
             ((operand, expression),) = self.outputs
-            expression, functions = near(self.line, expression) if self.line else quick(expression)
+            line = self.line
+            expression, functions = (near(line, expression), []) if line else quick(expression)
             given = self.inputs, self.parameters, expression, operand.data_type, classes
             lines += [*functions, *function("quick0", *given)]
         if self._is_of_words():

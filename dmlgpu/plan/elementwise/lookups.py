@@ -110,8 +110,8 @@ def held(line: Line, operand: Operand, t: int, repeats: int, *, beyond: bool) ->
     ]
 
 
-def near(line: Line, expression: Expression) -> tuple[Expression, list[str]]:
-    """The expression with elements that are held, and functions it calls: none but of `held`.
+def near(line: Line, expression: Expression) -> Expression:
+    """The expression with elements that are held, by functions of `held`.
 
     Elements behind what is held only set `strayed`, and the values mean nothing then.
     """
@@ -119,7 +119,7 @@ def near(line: Line, expression: Expression) -> tuple[Expression, list[str]]:
         t.replace(f"{line.name}_at(", f"{line.name}_near(")
         for t in (expression.result, expression.steps)
     )
-    return Expression(*texts), []
+    return Expression(*texts)
 
 
 def by_lines(group: int, repeats: int) -> list[str]:

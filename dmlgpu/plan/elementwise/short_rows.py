@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd, lcm, prod
 
-from dmlgpu.plan.dispatch import BANKS, Adapter, funnel, of_eight
+from dmlgpu.plan.dispatch import BANKS, Adapter, of_eight
 from dmlgpu.plan.elementwise import across
 from dmlgpu.plan.reading import Loop, Reading, places
 from dmlgpu.plan.rows import quotient
 from dmlgpu.plan.traffic import SECTOR
 from dmlgpu.plan.values import Operand
-from dmlgpu.plan.words import element_at
+from dmlgpu.plan.words import element_at, funnel
 
 # Numbers that were tuned on an NVIDIA H200.
 SHORT = {8: 16, 16: 24, 32: 24, 64: 24}  # by bits: elements of a row at most

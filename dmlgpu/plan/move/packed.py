@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from dmlgpu.desc.tensor import TensorDesc
-from dmlgpu.plan.dispatch import Adapter, Dispatch, Value, eight, funnel, of_eight
+from dmlgpu.plan.dispatch import Adapter, Dispatch, Value, eight, of_eight
 from dmlgpu.plan.loops import Dim, closed, count, extent
 from dmlgpu.plan.rows import DIVISION, Rows, divisors
-from dmlgpu.plan.words import UNIT_BITS, element_at, param_lines, word_type, words_of
+from dmlgpu.plan.words import UNIT_BITS, element_at, funnel, param_lines, word_type, words_of
 
 WG_SIZE = 256
 GATHER_WG_SIZE = 128  # and two units for each invocation, as measured

@@ -362,9 +362,8 @@ def tile_of(bits: int, dims: tuple[Dim, ...], storage: int) -> Tile:
 
 def _fitting(bits: int, dims: tuple[Dim, ...], most: int, room: int, at_once: int) -> Tile:
     """A tile of at most so many bits, and words of workgroup memory."""
-    whole = closed(
-        dims, UNIT_BITS // bits
-    )  # gaps between runs that begin within units are moved, too
+    # Gaps between runs that begin within units are moved, too.
+    whole = closed(dims, UNIT_BITS // bits)
     made = _in_blocks(bits, whole, _box(most // bits, bits, whole), extent(dims), at_once)
     if made.work > OVERLAP and bits < 32 and not made.in_units:
         long = _in_blocks(bits, whole, _box(most // bits, bits, whole, 2), extent(dims), at_once)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from math import prod
 
-from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight, funnel, of_eight
+from dmlgpu.plan.dispatch import Dispatch, Plan, Value, eight, of_eight
 from dmlgpu.plan.move.packed import put_together
 from dmlgpu.plan.move.tile import EDGE, Tile
 from dmlgpu.plan.rows import DIVISION, divisors, quotient
-from dmlgpu.plan.words import param_lines
+from dmlgpu.plan.words import funnel, param_lines
 
 
 def dispatch(tile: Tile, source_base: int, bindings: dict[str, str], *, by_product: bool) -> Plan:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
-from dmlgpu.plan.dispatch import funnel, of_eight
+from dmlgpu.plan.dispatch import of_eight
 from dmlgpu.plan.scan.box_order import Order
 from dmlgpu.plan.scan.boxes import Boxes
+from dmlgpu.plan.words import funnel
 
 PARTS_TOGETHER = 16  # parts of a line that are added up before others are
 

@@ -160,12 +160,9 @@ def _plan(scan: Scan, adapter: Adapter) -> Plan:
     """The dispatches of one scan, carries between segments included."""
     scan = _by_hardware(scan, adapter)
     kernel = choose(scan, adapter)
-    if kernel == "rows":
-        return Plan((rows(scan, adapter),))
-    if kernel == "runs":
-        return Plan((runs(scan, adapter),))
-    if kernel == "columns":
-        return Plan((columns(scan, adapter),))
+    at_once = {"rows": rows, "runs": runs, "columns": columns}.get(kernel)
+    if at_once is not None:
+        return Plan((at_once(scan, adapter),))
     waits = {"columns_chain": columns_chain, "stream": stream}.get(kernel)
     if waits is None:
         scratch: dict[str, int] = {}
