@@ -32,9 +32,12 @@ def key_of(*arguments: Any) -> Any:
 
 
 def _key(argument: Any) -> Any:
-    if isinstance(argument, (list, tuple)):
-        return key_of(*argument)
-    return argument.__class__, exact(argument)
+    return key_of(*argument) if isinstance(argument, (list, tuple)) else number_key(argument)
+
+
+def number_key(number: Any) -> tuple[type, Any]:
+    """A number by its type and its bits, for 0.0 equals -0.0; of what is none, the object."""
+    return number.__class__, exact(number)
 
 
 def plain_key(arguments: list[Any]) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from dmlgpu.arguments import number_key
 from dmlgpu.array.promotion import DType, is_integer, is_number
 from dmlgpu.desc.host import host_memory
-from dmlgpu.desc.values import as_index, exact
+from dmlgpu.desc.values import as_index
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -264,11 +265,6 @@ class Conversions:
         if not self.ndim:
             raise InvalidTypeError("iteration over a 0-d array: the tensor has no dimensions")
         return (self[i] for i in range(self.shape[0]))
-
-
-def number_key(number: Any) -> Hashable:
-    """What a prepared function depends on of a number: its bits, for 0.0 equals -0.0."""
-    return number.__class__, exact(number)
 
 
 def _is_operand(value: Any) -> bool:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmlgpu.arguments import is_fixed, key_of
-from dmlgpu.arithmetic import number_key
+from dmlgpu.arguments import is_fixed, key_of, number_key
 from dmlgpu.array.chain import Chain, Constant, Ending, Place, Step, converted
 from dmlgpu.array.functions import FUNCTIONS, computing_type
 from dmlgpu.array.promotion import (

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from dmlgpu.arguments import number_key
 from dmlgpu.array.chain import Chain, Constant, Step
-from dmlgpu.array.promotion import DType, data_type_of, is_number
+from dmlgpu.array.promotion import DType, data_type_of
 from dmlgpu.array.reductions import Reduced
 from dmlgpu.compiled import CompiledOperator
 from dmlgpu.desc.tensor import DataType, TensorDesc
@@ -341,7 +342,7 @@ def _key(value: Any) -> Hashable:
     """What a trace depends on of an argument."""
     if isinstance(value, Tensor):
         return (value.desc if value.size else None, value.shape, value.dtype)
-    return (type(value), repr(value) if is_number(value) else value)
+    return number_key(value)
 
 
 def fuse(function: Callable[..., Any]) -> Fused:
