@@ -4,7 +4,7 @@
 // The innermost loop steps through the output one element at a time.
 #bind read input: u32
 #bind write output: vec4<u32>
-#import scan/invocation
+#import invocation/in_workgroup
 #import place
 #import first_elements
 #import rearrange

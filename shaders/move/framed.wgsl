@@ -3,7 +3,7 @@
 // shifted to where they belong; all else is looked up element by element. dmlgpu/plan/framed.py writes
 // the parameters, the binding of the source and its words (`word_at`), how rows are counted and found
 // (`place`, `after`, `row_at`), and `elements`.
-#import scan/invocation
+#import invocation/in_workgroup
 #bind write output: vec4<u32>
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;

@@ -1,6 +1,6 @@
 // GATHER_ND, GATHER_ND1 with debug checks: finds the first index value outside its dimension.
 // report[0] is 2^32 - 1 less the lowest bad position, 0 when there is none; report[1..2] its value.
-#import scan/invocation
+#import invocation/in_workgroup
 override WG_SIZE: u32 = 256;
 override RANK: u32 = 1;
 override WORDS: u32 = 1;

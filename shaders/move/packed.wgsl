@@ -7,7 +7,7 @@
 #param count: u32 // units of the output
 #param made: u32 // of these
 #param apart: u32
-#import scan/invocation
+#import invocation/in_workgroup
 #import first_elements
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;

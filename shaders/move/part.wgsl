@@ -1,6 +1,6 @@
 // JOIN and others that make a part of an output: only the part's own elements are written.
 #param out_base: u32
-#import scan/invocation
+#import invocation/in_workgroup
 #import loops
 #import move
 override WG_SIZE: u32 = 256;

@@ -6,7 +6,7 @@
 #param out_base: u32
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
-#import scan/invocation
+#import invocation/in_workgroup
 #import place
 #import first_elements
 #import rearrange

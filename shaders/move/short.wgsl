@@ -2,7 +2,7 @@
 // rows, so that as many places of the source are waited for at once; each walks its rows without a
 // division or a branch. There are one or two loops.
 // Needs tuple_stride and resolve.
-#import scan/invocation
+#import invocation/in_workgroup
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
 override WG_SIZE: u32 = 64;

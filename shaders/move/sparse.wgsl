@@ -1,7 +1,7 @@
 // Copies elements into an output of any layout: one invocation moves one element and writes only
 // its bits, atomically where elements share a word, so gaps keep what they held.
 // Needs tuple_stride and resolve.
-#import scan/invocation
+#import invocation/in_workgroup
 #bind read input: u32
 #bind atomic output: u32
 override WG_SIZE: u32 = 256;

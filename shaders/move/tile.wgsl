@@ -5,7 +5,7 @@
 #param end: u32 // units of the output
 #param tail: u32 // elements of the last of these
 #param counts: array<vec4<u32>, 2> // tiles along each loop
-#import scan/invocation
+#import invocation/in_workgroup
 #import loops
 #import first_elements
 #bind write output: vec4<u32>

@@ -3,7 +3,7 @@
 // Needs the declarations of gather.wgsl.
 #bind read input: u32
 #bind write output: vec4<u32>
-#import scan/invocation
+#import invocation/in_workgroup
 #import tuple_words
 #import first_elements
 override WG_SIZE: u32 = 64;

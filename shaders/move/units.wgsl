@@ -4,7 +4,7 @@
 // Needs tuple_stride and resolve.
 #bind read input: vec4<u32>
 #bind write output: vec4<u32>
-#import scan/invocation
+#import invocation/in_workgroup
 #import place
 override WG_SIZE: u32 = 256;
 override RUN: u32 = 1;

@@ -4,7 +4,7 @@
 // Needs tuple_stride and resolve.
 #bind read input: u32
 #bind write output: u32
-#import scan/invocation
+#import invocation/in_workgroup
 #import place
 override WG_SIZE: u32 = 256;
 override BITS: u32 = 32;

@@ -1,4 +1,5 @@
 // Sums over the invocations of a workgroup: teams of 16 first. Needs WG_SIZE and `work`.
+#import invocation/in_workgroup
 struct Lane { index: u32 }
 struct Sums { before: u32, all: u32 }
 const TEAM = 16u;
@@ -22,10 +23,4 @@ fn sums_of(lane: Lane, own: u32) -> Sums {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) index: u32,
-) {
-  work(group.x + group.y * groups.x, Lane(index));
-}
+fn main(me: Invocation) { work(group_of(me), Lane(me.lane)); }

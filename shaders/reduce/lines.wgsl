@@ -2,7 +2,7 @@
 // one line or several side by side. The parameters, the bindings, the accumulator and
 // `reduce_segment` are written by dmlgpu/plan/reduce/code.py, because they depend on the function,
 // the types and the layout.
-#import scan/invocation
+#import invocation/in_workgroup
 override WG_SIZE: u32 = 256;
 
 @compute @workgroup_size(WG_SIZE)

@@ -1,6 +1,6 @@
 // Reductions as in lines.wgsl, by invocations that are numbered by their subgroups, so that those side
 // by side can shuffle. `reduce_segment` is written by dmlgpu/plan/reduce/code.py.
-#import scan/invocation_in_subgroup
+#import invocation/in_subgroup
 override WG_SIZE: u32 = 256;
 
 @compute @workgroup_size(WG_SIZE)

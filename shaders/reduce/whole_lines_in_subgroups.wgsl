@@ -1,6 +1,6 @@
 // Work on lines as in whole_lines.wgsl, by invocations that are numbered by their subgroups, so that
 // those side by side can shuffle. `make_lines` is written by dmlgpu/plan/reduce/whole_lines.py.
-#import scan/invocation_in_subgroup
+#import invocation/in_subgroup
 override WG_SIZE: u32 = 256;
 
 @compute @workgroup_size(WG_SIZE)

@@ -19,7 +19,7 @@ override EXCLUSIVE: bool = false;
 #param in_strides: array<vec4<u32>, 2>
 #param out_strides: array<vec4<u32>, 2>
 #param partial_strides: array<vec4<u32>, 2> // from one line, or one segment, to the next
-#import invocation
+#import invocation/in_workgroup
 #import num
 #import partials
 #import fold

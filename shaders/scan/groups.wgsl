@@ -7,7 +7,7 @@ const ROUNDS = 4u;
 #param segments: u32
 #param segment_units: u32
 #param axis_units: u32
-#import invocation_in_subgroup
+#import invocation/in_subgroup
 #import num
 #import partials
 #import fold

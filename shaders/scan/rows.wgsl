@@ -7,7 +7,7 @@ override LINE_ROUNDS: u32 = 4; // of each line: 4, 2, or 1 for lines side by sid
 const ROUNDS = 4u;
 
 #param axis_units: u32
-#import invocation_in_subgroup
+#import invocation/in_subgroup
 #import num
 #import fold
 #import io

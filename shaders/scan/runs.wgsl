@@ -13,7 +13,7 @@ const ROUNDS = 4u;
 #param in_base: u32 // addresses of the first element walked, at the same place of a unit
 #param out_base: u32
 #param begins: u32 // bits of the elements of a unit that begin lines, if the first one does
-#import invocation_in_subgroup
+#import invocation/in_subgroup
 #import num
 #import fold
 #import whole_units

@@ -1,5 +1,5 @@
 // The columns of the invocations of a subgroup lie side by side: a frame. Needs columns.
-#import invocation_in_subgroup
+#import invocation/in_subgroup
 override COLUMNS: u32 = 32; // lanes of a subgroup
 
 fn columns_for(at: Invocation) -> Columns {

@@ -7,7 +7,7 @@ override EXCLUSIVE: bool = false;
 #param segments: u32
 #param segment_units: u32
 #param axis_units: u32
-#import invocation
+#import invocation/in_workgroup
 #import num
 #import partials
 #import fold

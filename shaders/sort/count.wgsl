@@ -1,4 +1,5 @@
 // One pass of a radix sort, first half: how often each digit occurs in each tile of a line.
+#import invocation/in_workgroup
 #import work
 #import item
 #import source
@@ -11,12 +12,9 @@ var<workgroup> wg_found: array<atomic<u32>, DIGITS>;
 fn found(item: Item) { atomicAdd(&wg_found[item_digit(item, params.shift) % DIGITS], 1u); }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn main(me: Invocation) {
+  let number = group_of(me);
+  let lane = me.lane;
   let line = number / params.chunks;
   let tile = number % params.chunks;
   for (var d = lane; d < DIGITS; d += WG_SIZE) { atomicStore(&wg_found[d], 0u); }

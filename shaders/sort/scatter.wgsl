@@ -4,6 +4,7 @@
 // items with one digit are written side by side. For each four bits an invocation counts its own
 // PER items; sums over all counts, by digit and then by invocation, say where each goes. The ends of
 // the loops are parameters, since CPU adapters would take long to compile what they write out.
+#import invocation/in_workgroup
 #import work
 #import item
 #import source
@@ -75,12 +76,9 @@ fn mark_digit(k: u32) {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = group.x + group.y * groups.x;
+fn main(me: Invocation) {
+  let number = group_of(me);
+  let lane = me.lane;
   let line = number / params.chunks;
   let first = number % params.chunks * TILE;
   let begin = line_begin(line);

@@ -4,6 +4,7 @@
 // items as can be among the first ones. Every invocation makes PER items of a merged run: where
 // they begin in the two runs is searched for on a diagonal of the merge. Equal keys never pass each
 // other, so the order is stable.
+#import invocation/in_workgroup
 #import work
 #import item
 #import source
@@ -27,13 +28,10 @@ fn order(v: ptr<function, array<Item, PER>>, i: u32) {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
+fn main(me: Invocation) {
+  let lane = me.lane;
   let segments = TILE >> params.room;
-  let first = (group.x + group.y * groups.x) * segments;
+  let first = group_of(me) * segments;
   load_segments(first, lane);
   workgroupBarrier();
   let own = lane * PER;
