@@ -37,7 +37,7 @@ from number_harness import (
 
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.ops import BY_NAME
-from dmlgpu.ops.elements import FASTER, halved
+from dmlgpu.ops.elements import FASTER, FASTER_ALONE, halved
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.values import STRAYING, float_slots
 
@@ -368,7 +368,9 @@ def test_functions_for_float16_take_any_float32(runner: Runner, name: str) -> No
 
 
 def test_float16_results_are_made_by_the_functions_for_float16() -> None:
-    assert sorted(FASTER) == HALF
+    assert sorted((*FASTER, FASTER_ALONE)) == HALF
+    assert halved("math_tanh(x)") == "math_tanh_half(x)"
+    assert halved("alpha * math_tanh(x)") == "alpha * math_tanh(x)"
     assert halved("x * math_sigmoid(x)") == "x * math_sigmoid_half(x)"
     assert halved("math_round_even(x)") == "math_round_even(x)"
     for data_type, name in ((DataType.FLOAT16, "math_exp_half"), (DataType.FLOAT32, "math_exp")):
