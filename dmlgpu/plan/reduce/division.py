@@ -44,6 +44,9 @@ CPU_NEAR = 2048  # bytes of a row that the next one is not far behind, so that t
 CPU_TERMS = 64  # values that are combined without a loop
 CPU_HALVES = 16  # of halves, which take several values each to be converted
 CPU_LOADS = (64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)  # of a round: so shapes share kernels
+CPU_SHAPED_FROM = 1 << 16  # bytes; of smaller tensors any shape is quicker than a kernel is made
+CPU_PLAIN = 128  # steps of a line of these that an invocation takes
+CPU_PLAIN_LOADS = (8, 1)  # of a round
 CPU_TURNS = 64  # positions of an invocation
 AT_ONCE = 8  # loads that an invocation has under way before it combines any
 AT_ONCE_OF_UNITS = 4  # of 16 bytes each
@@ -125,7 +128,7 @@ class Shape:
         """
         lanes = self.segments * self.lanes
         left = -(-self.length // lanes) - self.rounds * self.at_once
-        if self.on_cpu or not left:
+        if not left or (self.on_cpu and not self.is_plain):
             return left
         is_light = self.is_plain or self.columns * self.group <= UNIT_BITS // 32
         wanted = self.at_once if is_light else 1 << (left - 1).bit_length()
@@ -282,6 +285,7 @@ class Shape:
         Across lines segments have so many steps, of which so many values are combined at once.
         """
         lanes, at_once, wg = 1, CPU_AT_ONCE, self.wg
+        threads = 1 << (self.threads - 1).bit_length() if self.is_plain else self.threads
         enough = -(-self.length * self.threads // (CPU_ENOUGH * VECTOR))  # loads of each vector
         if self.kind == "along":
             together = self.over == 1 and self.length >= VECTOR * CPU_LONG
@@ -289,12 +293,15 @@ class Shape:
             each = max(64, min(CPU_ROUNDS, enough * VECTOR // lanes))
             at_once = at_once if self.group > 1 or self.in_units else AT_ONCE_OF_UNITS
         else:
-            lanes = max(1, VECTOR // self.threads)
+            lanes = max(1, VECTOR // threads)
             each = max(1, min(steps, max(64, enough), self.length // lanes))
             at_once = min(each, max(1, terms // self.columns))
-            at_once = next(n for n in CPU_LOADS if n <= at_once)
+            loads = CPU_LOADS
+            if self.is_plain:
+                loads, each = CPU_PLAIN_LOADS, max(1, min(CPU_PLAIN, self.length // lanes))
+            at_once = next(n for n in loads if n <= at_once)
         segments = max(1, self.length // (lanes * each))
-        side = self.threads
+        side = threads
         if side * lanes > VECTOR:
             side = min(wg, -(-side * lanes // VECTOR) * VECTOR) // lanes
         most = self.threads * segments // (side * CPU_ENOUGH)
@@ -385,7 +392,8 @@ def shape_of(
         return _across(made, held, rest, operands, unit, words, adapter, whole, beside, placed)
 
     if adapter.is_cpu:
-        return divided(0, CPU_WG_SIZE)
+        is_small = prod(layout.sizes) * layout.data_type.bits < 8 * CPU_SHAPED_FROM
+        return divided(0, CPU_WG_SIZE, is_plain=is_small)
     if prod(layout.sizes) * layout.data_type.bits < 8 * adapter.shaped_from:
         shape = divided(0, WG_SIZE, thin=False, is_plain=True)
         if shape.length <= PLAIN_LOADS * shape.lanes:
