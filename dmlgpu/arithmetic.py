@@ -271,4 +271,12 @@ def _is_operand(value: Any) -> bool:
     """Whether an operator takes it: a tensor, a number, or an array or list of numbers."""
     if isinstance(value, (Arithmetic, np.ndarray, np.generic)) or is_number(value):
         return True
-    return isinstance(value, (list, tuple)) or hasattr(value, "__array__")
+    if isinstance(value, (list, tuple, range)):
+        return True
+    return hasattr(value, "__array__") and not is_foreign(value)
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether a value has arithmetic of its own, such as an array of Dask's or a table."""
+    own = isinstance(value, (Arithmetic, np.ndarray, np.generic))
+    return not own and getattr(value, "__array_ufunc__", None) is not None

@@ -231,7 +231,8 @@ def drawn(
     last = made.source if isinstance(made, Ended) else made
     if not isinstance(last, Traced):
         raise InvalidTypeError(
-            f"fuse: the function returns {type(last).__name__}; it must return one tensor"
+            f"fuse: the function returns {type(last).__name__}; it must return one tensor that is"
+            " made of its arguments"
         )
     shape, dtype = last.shape, last.dtype
     if 0 in shape:

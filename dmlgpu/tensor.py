@@ -47,7 +47,6 @@ from dmlgpu.runtime.region import Region
 if TYPE_CHECKING:
     from dmlgpu.device import Device
 
-SHOWN = 1000  # most elements that repr prints all of, as NumPy has it; else the ends of axes
 # Types that DirectML has no running sum for. Their names are not asked: NumPy imports what tells
 # them, which it cannot at the end of a program.
 WIDENED = tuple(np.dtype(t) for t in (np.bool_, np.int8, np.int16, np.uint8))
@@ -246,6 +245,8 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         return Tensor.namespace.array_ufunc(ufunc, method, inputs, named)
 
     def __array_function__(self, func: Any, types: Any, args: Any, named: Any) -> Any:
+        if not all(issubclass(t, (Tensor, np.ndarray, np.generic)) for t in types):
+            return NotImplemented
         return Tensor.namespace.array_function(func, args, named, self.device)
 
     def to_device(self, device: Device, /, *, stream: Any = None) -> Tensor:
@@ -794,6 +795,9 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         values = self._shown()
         return f"Tensor({values}{facts}, device={self.device.adapter.name!r})"
 
+    def __str__(self) -> str:
+        return str(self.item()) if self._shown() and not self.ndim else repr(self)
+
     def _shown(self) -> str:
         """The values, or those at the ends, where reading disturbs nothing and nobody waits."""
         device, lock = self.device, self.device.context.lock
@@ -802,9 +806,11 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         try:
             if device.is_observed:
                 return ""
-            whole, ends = self.size <= SHOWN, 3 if self.ndim < 4 else 1
+            asked = np.get_printoptions()
+            ends = asked["edgeitems"] if self.ndim < 4 else 1
+            whole = self.size <= asked["threshold"]
             values = self.numpy() if whole else self._at_ends(ends)
-            most = SHOWN if whole else 0
+            most = self.size if whole else 0
             told = np.array2string(
                 values, separator=", ", prefix="Tensor(", threshold=most, edgeitems=ends
             )

@@ -473,3 +473,9 @@ def test_running_extremes(device: dml.Device) -> None:
         for function in (np.maximum, np.minimum):
             got = function.accumulate(device.tensor(x), axis)
             np.testing.assert_array_equal(got.numpy(), function.accumulate(x, axis))
+
+
+def test_many_arrays_of_several_types_keep_their_digits(device: dml.Device) -> None:
+    parts = [device.tensor(np.full(3, 2**24 + 1, np.int32)), device.tensor(np.ones(3, np.float32))]
+    doubles = [device.tensor(np.ones(3))] * 30
+    assert np.concatenate([*parts * 4, *doubles])[0].item() == 2**24 + 1

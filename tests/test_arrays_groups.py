@@ -41,7 +41,7 @@ def test_what_at_does_not_take_is_said(device: dml.Device) -> None:
     x = device.tensor([1, 2, 3])
     for use, words in (
         (lambda: np.add.at(x, [3], 1), "out of bounds"),
-        (lambda: np.add.at(x, [0.5], 1), "integers along its first axis"),
+        (lambda: np.add.at(x, [0.5], 1), "they must be integers"),
         (lambda: np.add.at(np.zeros(3), device.tensor([0]), 1), "must be a Tensor"),
         (lambda: np.add.at(x, [0, 1], device.tensor([1, 2, 3])), "broadcast"),
     ):
@@ -104,3 +104,71 @@ def test_several_keys_polynomials_and_pairs(device: dml.Device) -> None:
     for function in (np.add, np.maximum, np.less):
         got = function.outer(device.tensor(keys), device.tensor(p))
         np.testing.assert_array_equal(got.numpy(), function.outer(keys, p))
+
+
+def test_elements_named_by_several_indices(device: dml.Device) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 9, (4, 5, 2)).astype(np.float32)
+    i, j = rng.integers(-4, 4, 30), rng.integers(0, 5, 30)
+    mask = rng.random((4, 5)) < 0.5
+    cases: list[tuple[Any, Any]] = [
+        ((i, j), 2.0),
+        ((i, j), rng.random((30, 2)).astype(np.float32)),
+        ((i[:, None], j[None, :3]), 1),
+        ((1, 2), 5),
+        ((i,), 1),
+        ((slice(1, 3),), 1),
+        (slice(None), 1),
+        ((..., 1), 1),
+        (mask, 3),
+        ([], 1),
+    ]
+    for index, values in cases:
+        for function in (np.add, np.subtract, np.maximum):
+            wanted, got = x.copy(), device.tensor(x)
+            function.at(wanted, index, values)
+            function.at(got, index, values)
+            alike(got, wanted)
+    counts = device.tensor(np.zeros((3, 3), np.int32))
+    np.add.at(counts, (device.tensor([0, 1, 0]), device.tensor([0, 1, 0])), 1)
+    assert counts.tolist() == [[2, 0, 0], [0, 1, 0], [0, 0, 0]]
+    for use, words in (
+        (lambda: np.add.at(counts, (slice(None), [0, 0]), 1), "beside slices"),
+        (lambda: np.add.at(counts, [0], 2.5), "Cannot cast"),
+        (lambda: np.add.at(counts, [5], 1), "index 5 is out of bounds for axis 0 with size 3"),
+    ):
+        with pytest.raises(dml.DmlError, match=words):
+            use()
+
+
+def test_infinite_taps_meet_no_padding(device: dml.Device) -> None:
+    a, v = np.float32([1, 1, 2, 3, 4]), np.float32([1, np.inf, 2])
+    for mode in ("full", "same", "valid"):
+        got = np.convolve(device.tensor(a), v, mode)
+        np.testing.assert_array_equal(got.numpy(), np.convolve(a, v, mode))
+
+
+def test_helpers_of_float64_are_rounded(device: dml.Device) -> None:
+    """Kernels, grids, weights and coefficients are made by NumPy, which makes float64."""
+    x = np.float32([0, 1, 2.5, 4])
+    tensor = device.tensor(x)
+    alike(np.convolve(tensor, np.ones(3) / 3, "same"), np.convolve(x, np.ones(3) / 3, "same"))
+    grid = np.linspace(0, 5, 4)
+    alike(np.interp(tensor, grid, np.arange(4.0)), np.interp(x, grid, np.arange(4.0)))
+    assert np.isin(tensor, np.array([1.0, 2.4999999999])).tolist() == [False, True, False, False]
+    weights = np.array([0.5, 1, 2])
+    alike(np.bincount(device.tensor([0, 1, 1]), weights=weights), [0.5, 3])
+    line = np.polyfit([0, 1, 2], [1, 3, 7], 2)
+    alike(np.polyval(line, tensor), np.polyval(line, x))
+
+
+def test_quantiles_of_equal_infinities_and_long_lines(device: dml.Device) -> None:
+    for x in ([np.inf, np.inf, -1, np.nan, np.inf], [-3e38, 3e38], [-np.inf, np.nan, np.inf, 1]):
+        given = np.float32(x)
+        alike(np.nanmedian(device.tensor(given)), np.nanmedian(given))
+    alike(np.median(device.tensor(np.float16([60000, 60000]))), 60000)
+    long = np.concatenate([np.zeros(100001, np.float32), np.full(99999, 1e6, np.float32)])
+    got = np.nanquantile(device.tensor(long), 0.500002501)
+    np.testing.assert_allclose(got.numpy(), np.quantile(long.astype(float), 0.500002501), rtol=1e-3)
+    with pytest.raises(dml.InvalidDescError, match="same shape"):
+        np.lexsort((device.tensor([2, 1]), device.tensor([3, 1, 2])))

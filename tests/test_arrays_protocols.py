@@ -509,3 +509,65 @@ def test_reductions_of_selected_elements(device: dml.Device, dtype: str, name: s
     assert np.max(tensor[:0], initial=4).item() == 4
     with pytest.raises(dml.InvalidDescError, match="initial is needed"):
         np.max(tensor, where=tensor > 1)
+
+
+def test_a_value_to_begin_with_has_the_type_of_the_result(device: dml.Device) -> None:
+    x = device.tensor(np.int64([1, 2**63 - 1]))
+    none = device.tensor(np.zeros((0, 3), np.int8))
+    for made, dtype, value in (
+        (np.sum(device.tensor([1, 2]), initial=2.5), np.int32, 5),
+        (np.max(x, initial=2.5), np.int64, 2**63 - 1),
+        (np.sum(device.tensor(np.uint64([2**64 - 8])), initial=np.int64(7)), np.uint64, 2**64 - 1),
+        (np.sum(none, axis=0, initial=200), np.int32, [200] * 3),
+        (np.sum(none, axis=0, initial=1, dtype=np.float32), np.float32, [1] * 3),
+        (np.any(none, axis=0, where=np.zeros((0, 3), bool)), np.bool_, [False] * 3),
+    ):
+        assert (made.dtype, made.tolist()) == (dtype, value)
+    with pytest.raises(OverflowError, match="initial is inf"):
+        np.max(x, initial=np.inf)
+    for dtype, value in ((np.int32, 2**30), (np.float16, 60)):
+        many = device.tensor(np.full(3000, value, dtype))
+        made = np.mean(many, where=np.ones(3000, bool))
+        assert (made.dtype, made.item()) == (many.mean().dtype, value)
+
+
+def test_arrays_of_other_libraries_keep_their_own_arithmetic(device: dml.Device) -> None:
+    class Foreign:
+        def __array_ufunc__(self, *_: Any, **__: Any) -> str:
+            return "theirs"
+
+        def __array_function__(self, *_: Any) -> str:
+            return "theirs"
+
+        def __array__(self) -> None:
+            raise AssertionError("read")
+
+        def __radd__(self, _: Any) -> str:
+            return "theirs"
+
+    x, foreign = device.tensor([1, 2]), Foreign()
+    assert x + foreign == "theirs"
+    assert np.add(x, foreign) == "theirs"
+    assert np.concatenate([x, foreign]) == "theirs"
+    assert (x + range(2)).tolist() == [1, 3]
+
+
+def test_integers_are_compared_with_float64_exactly(device: dml.Device) -> None:
+    for x, y in (
+        (np.int32([2**24 + 1]), np.array([2.0**24 + 1])),
+        (np.int64([2**63 - 1]), np.array([2.0**63])),
+        (np.int64([2**62]), np.array([2.0**62])),
+        (np.uint8([1, 2]), np.array([1, 2.5])),
+        (np.array([True, False]), np.array([1.0, 0])),
+    ):
+        assert np.array_equal(device.tensor(x), y) is bool(
+            [int(n) for n in x] == [n if n % 1 else int(n) for n in y.tolist()]
+        )
+
+
+def test_one_number_is_printed_as_a_number(device: dml.Device) -> None:
+    x = device.tensor([1.5, 2.5])
+    assert f"{x.sum()} {x.sum()!s}" == "4.0 4.0"
+    assert str(x) == repr(x)
+    with np.printoptions(threshold=5):
+        assert "..., " in repr(device.tensor(np.arange(9)))

@@ -26,7 +26,7 @@ from dmlgpu.desc.values import as_index
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import groups, indexing, manipulation, sorting
-from dmlgpu.numpy.creation import asarray
+from dmlgpu.numpy.creation import asarray, computed
 from dmlgpu.numpy.nan_functions import floats
 from dmlgpu.tensor import Tensor
 
@@ -120,7 +120,7 @@ def _counted(values: Tensor, edges: Any, weights: Any, last: str) -> Tensor:
         ordered = sorting.sort(values)
     else:
         ordered, places = ordering.sorted_with_places(values, None, False)
-        given = floats(asarray(weights, device=device)).reshape(-1)
+        given = floats(computed(weights, device)).reshape(-1)
         if given.size != values.size:
             raise InvalidDescError(
                 f"{given.size} weights are given for {values.size} elements; there must be as many"
@@ -254,7 +254,11 @@ def isin(
 ) -> Tensor:
     """Whether each element is among others."""
     device = device_of(element, test_elements)
-    x, others = (asarray(each, device=device) for each in (element, test_elements))
+    x = computed(element, device)
+    if not isinstance(test_elements, Tensor) and getattr(test_elements, "dtype", None) == FLOAT64:
+        near, is_there = _nearest(np.asarray(test_elements).reshape(-1), x.dtype, up=True)
+        test_elements = near[is_there & (near == np.asarray(test_elements).reshape(-1))]
+    others = asarray(test_elements, device=device)
     if not (others.size and x.size):
         return x.device.full(x.shape, BOOL, bool(invert))
     ordered = sorting.sort(others.reshape(-1))
@@ -421,13 +425,16 @@ def interp(
     """The line through the points (xp, fp), of which xp rises, at the places x."""
     if period is not None:
         raise UnsupportedError("np.interp: a tensor takes no argument period")
-    at, points, heights = (floats(v) for v in _together(x, xp, fp))
+    device = device_of(x, xp, fp)
+    at, points, heights = (
+        floats(v) for v in _together(*(computed(v, device) for v in (x, xp, fp)))
+    )
     if points.ndim != 1 or points.shape != heights.shape or not points.size:
         raise InvalidDescError(
             f"np.interp: xp has the shape {points.shape} and fp {heights.shape}; both must have one"
             " dimension and as many elements, one at least"
         )
-    device, flat, last = at.device, at.reshape(-1), points.size - 1
+    flat, last = at.reshape(-1), points.size - 1
     if not flat.size:
         return at
     above = device.elementwise("minimum", sorting.searchsorted(points, flat, side="right"), last)
@@ -447,12 +454,14 @@ def interp(
 def polyval(p: Any, x: Any) -> Tensor:
     """The polynomial with coefficients `p`, of the highest power first, at `x`."""
     device = device_of(p, x)
-    factors, at = (asarray(each, device=device) for each in (p, x))
+    at = computed(x, device)
+    factors = p if isinstance(p, Tensor) else np.asarray(p)
     if factors.ndim != 1:
         raise InvalidDescError(f"np.polyval: p has {factors.ndim} dimensions; it must have one")
-    made = device.full(at.shape, promoted([factors.dtype, at.dtype]), 0)
-    for n in range(factors.size):
-        made = made * at + factors[n]
+    made = device.full(at.shape, at.dtype, 0)
+    # Those in host memory, such as np.polyfit's, count as Python's numbers.
+    for factor in factors if isinstance(p, Tensor) else factors.tolist():
+        made = made * at + factor
     return made
 
 
@@ -460,8 +469,10 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
     """The places that put elements in the order of the last key, then of those before it."""
     device = device_of(*keys)
     columns = [asarray(key, device=device) for key in keys]
-    if not columns:
-        raise InvalidDescError("np.lexsort: keys is empty; at least one is needed")
+    if not columns or len({key.shape for key in columns}) > 1 or not columns[0].ndim:
+        raise InvalidDescError(
+            "np.lexsort: keys must be one or more arrays of the same shape, with axes"
+        )
     made = sorting.argsort(columns[0], axis=axis)
     for key in columns[1:]:
         then = sorting.argsort(indexing.take_along_axis(key, made, axis=axis), axis=axis)

@@ -12,6 +12,7 @@ from dmlgpu.array.promotion import (
     BOOL,
     DEFAULTS,
     FLOAT32,
+    FLOAT64,
     INT32,
     INT64,
     UINT64,
@@ -60,6 +61,12 @@ def asarray(
         raise InvalidDescError(f"asarray: copy is False; {obj.dtype} to {wanted} needs a copy")
     here = obj.to_device(_device(device)) if moves else obj
     return here.astype(wanted, copy=bool(copy) and not moves)
+
+
+def computed(x: Any, device: Device) -> Tensor:
+    """A tensor of what a function computes with: float64 in host memory is rounded to float32."""
+    is_host = not isinstance(x, Tensor) and getattr(x, "dtype", None) == FLOAT64
+    return asarray(x, FLOAT32 if is_host else None, device=device)
 
 
 def array(
@@ -164,7 +171,7 @@ def arange(
         start, stop = 0, start
     try:
         # NumPy makes float64 of these, for its own steps are int64.
-        is_large = all(map(is_integer, (start, stop, step))) and stop > 2**63 > step > 0
+        is_large = all(map(is_integer, (start, stop, step))) and stop > 2**63 > step > 0 <= start
         steps_in: Any = UINT64 if is_large else None
         values = np.arange(start, stop, step, dtype=steps_in)
     except (ZeroDivisionError, ValueError, TypeError) as error:
@@ -193,6 +200,8 @@ def linspace(
     """`num` numbers from `start` to `stop` at equal distances, rounded once; integers down."""
     wanted = FLOAT32 if dtype is None else dtype_of("linspace: dtype", dtype)
     try:
+        if any(isinstance(x, Tensor) and x.ndim for x in (start, stop)):
+            raise TypeError("start and stop must be numbers, or tensors without dimensions")
         first, last = (x.item() if isinstance(x, Tensor) else x for x in (start, stop))
         values = np.linspace(first, last, operator.index(num), endpoint=endpoint)
     except (ValueError, TypeError) as error:

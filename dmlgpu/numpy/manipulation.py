@@ -102,12 +102,12 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Tensor:
             raise InvalidDescError(
                 f"concat: shapes {first} and {x.shape} differ in another axis than {axis}"
             )
+    dtype = promoted([x.dtype for x in given])
     if len(given) > MANY and len({x.shape for x in given}) == 1:
         # Each place is an operator of its own: those of groups serve all groups.
-        size = isqrt(len(given))
+        given, size = [x.astype(dtype, copy=False) for x in given], isqrt(len(given))
         groups = [given[n : n + size] for n in range(0, len(given), size)]
         return concat([concat(group, axis=axis) for group in groups], axis=axis)
-    dtype = promoted([x.dtype for x in given])
     shape = tuple(
         sum(x.shape[axis] for x in given) if a == axis else n for a, n in enumerate(first)
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlgpu.arithmetic import is_foreign
 from dmlgpu.array.functions import FUNCTIONS
 from dmlgpu.array.promotion import FLOAT32, castable, is_number, promoted
 from dmlgpu.array.uploads import host_array, host_cast, type_for
@@ -101,6 +102,8 @@ SEVERAL_STEPS: dict[str, Callable[..., Any]] = {
 
 def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """`np.add(x, y)`, `np.add.reduce(x)`, and the operators of NumPy's arrays beside a tensor."""
+    if any(is_foreign(x) for x in inputs):
+        return NotImplemented
     told = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     left_out = ("out", "axis")
     options = {
@@ -119,24 +122,32 @@ def array_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], named: Mapping[s
     name = UFUNCS.get(ufunc.__name__, ufunc.__name__)
     methods, known = ALONG.get(method, ({}, ()))
     known += ("dtype",) if name in ACCUMULATIONS else ()  # the others have that of the elements
-    if out is not None and (name in methods or name in SEVERAL_STEPS):
+    if out is not None and (method != "__call__" or name in SEVERAL_STEPS):
         options["out"] = out
     if method == "at" and name in groups.AT:
         return groups.at(name, *inputs)
-    if method == "outer" and name in FUNCTIONS and not options:
+    if method == "outer" and name in FUNCTIONS:
+        _check_known(told, options)
         return _outer_of(name, *inputs)
-    if method == "accumulate" and name in ("maximum", "minimum") and not options:
-        return composed.running(name, inputs[0], named.get("axis", 0))
+    if method == "accumulate" and name in ("maximum", "minimum"):
+        _check_known(told, options, ("dtype",))
+        made = composed.running(name, inputs[0], named.get("axis", 0))
+        return made.astype(options.get("dtype", made.dtype), copy=False)
     if name in methods:
         return _method(told, inputs[0], methods[name], (named.get("axis", 0),), options, known)
     several = SEVERAL_STEPS.get(name)
     if method != "__call__" or not (several or name in FUNCTIONS):
         raise _refused(told, name)
-    if options:
-        raise InvalidTypeError(f"{told}: a tensor takes no argument {', '.join(options)}")
+    _check_known(told, options)
     if several:
         return several(*inputs, **({"axis": named["axis"]} if "axis" in named else {}))
     return device_of(*inputs, out).elementwise(name, *inputs, out=out)
+
+
+def _check_known(told: str, options: Mapping[str, Any], known: Sequence[str] = ()) -> None:
+    wrong = [k for k in options if k not in known]
+    if wrong:
+        raise InvalidTypeError(f"{told}: a tensor takes no argument {', '.join(wrong)}")
 
 
 def _outer_of(name: str, a: Any, b: Any) -> Tensor:
@@ -154,9 +165,7 @@ def _method(
     options: Mapping[str, Any],
     known: Sequence[str],
 ) -> Tensor:
-    wrong = [k for k in options if k not in known]
-    if wrong:
-        raise InvalidTypeError(f"{told}: a tensor takes no argument {', '.join(wrong)}")
+    _check_known(told, options, known)
     tensor = creation.asarray(x)
     if name in selected.REDUCTIONS:
         return selected.reduced(name, tensor, *args, **options)
@@ -332,21 +341,31 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    device, given = device_of(a1, a2), (a1, a2)
-    a1, a2 = map(_rounded, given)
-    pairs = ((x, y) for x, y in zip((a1, a2), given, strict=True) if x is not y)
-    if any(np.any((x != y) & (x == x)) for x, y in pairs):
-        return False  # no float32 is equal
+    device = device_of(a1, a2)
     try:
-        x, y = (creation.asarray(a, device=device) for a in (a1, a2))
+        x, y = _exactly(a1, a2, device), _exactly(a2, a1, device)
     except (InvalidDescError, InvalidTypeError, NumberRangeError):  # no array of such numbers
         return False
-    if x.shape != y.shape:
+    if x is None or y is None or x.shape != y.shape:
         return False
     same = x == y
     if equal_nan:
         same |= device.elementwise("isnan", x) & device.elementwise("isnan", y)
     return bool(same.all())
+
+
+def _exactly(x: Any, beside: Any, device: Device) -> Tensor | None:
+    """The numbers of an array in a type that is computed with; None if that has not all of them."""
+    if isinstance(x, Tensor) or getattr(x, "dtype", None) != np.float64:
+        return creation.asarray(x, device=device)
+    other = beside.dtype if isinstance(beside, Tensor) else np.asarray(beside).dtype
+    given = np.asarray(x)
+    held = host_cast(given, other if other.kind in "iu" else FLOAT32)
+    with np.errstate(all="ignore"):
+        # The largest integers are no float64, so what saturates is none of them.
+        is_held = (held == given) & (held.astype(np.float64) == given) | (given != given)
+        is_held &= (other.kind == "f") | (given < 2.0 ** (8 * held.itemsize - (other.kind == "i")))
+    return creation.asarray(held, device=device) if is_held.all() else None
 
 
 def _sharing(ask: Callable[..., bool], a: Any, b: Any, max_work: Any = None) -> bool:
@@ -429,12 +448,13 @@ def _linspace(
     endpoint: bool = True,
     retstep: bool = False,
     dtype: Any = None,
-    axis: int = 0,
 ) -> Any:
     device = device_of(start, stop)
-    first, last = (x.item() if isinstance(x, Tensor) else x for x in (start, stop))
-    made = creation.linspace(first, last, num, dtype=dtype, device=device, endpoint=endpoint)
-    return (made, (last - first) / max(1, num - bool(endpoint))) if retstep else made
+    made = creation.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    if not retstep:
+        return made
+    steps = num - bool(endpoint)
+    return made, (float(stop) - float(start)) / steps if steps > 0 else float("nan")
 
 
 def _unique(
@@ -456,19 +476,12 @@ def _unique(
     return (runs.values(), *more) if more else runs.values()
 
 
-def _rounded(x: Any) -> Any:
-    """An array of float64 in float32, in which tensors are computed with; others as they are."""
-    is_array = not isinstance(x, Tensor) and getattr(x, "dtype", None) == np.float64
-    return host_cast(np.asarray(x), FLOAT32) if is_array else x
-
-
 def _isclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
     device = device_of(a, b)
     run = device.elementwise
-    # What is close is close after rounding, too.
-    x, y = (creation.asarray(v, device=device) for v in map(_rounded, (a, b)))
+    x, y = (creation.computed(v, device) for v in (a, b))  # near after rounding, too
     x, y = (v.astype(np.uint8) if v.dtype.kind == "b" else v for v in (x, y))
     common = promoted([x.dtype, y.dtype])
     scale = y

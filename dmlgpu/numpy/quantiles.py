@@ -13,6 +13,7 @@ from dmlgpu.array.promotion import FLOAT32
 from dmlgpu.desc import views
 from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.numpy import indexing, manipulation, sorting
+from dmlgpu.numpy.creation import asarray
 from dmlgpu.numpy.nan_functions import floats
 from dmlgpu.tensor import Tensor
 
@@ -32,26 +33,43 @@ def _lines(name: str, x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, tu
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")  # NumPy has others, too
 
 
-def _at_share(method: str, ordered: Tensor, share: float) -> Tensor:
+def _pick(ordered: Tensor, places: Any) -> Tensor:
+    """Elements of lines in order, by one place for all of them or one for each."""
+    if np.ndim(places) == 0:
+        return ordered[..., int(places)]
+    at = asarray(places[..., None].astype(np.int32), device=ordered.device)
+    return indexing.take_along_axis(ordered, at)[..., 0]
+
+
+def _at_share(method: str, ordered: Tensor, counts: Any, share: float) -> Tensor:
     """What the share of a line in order is below, as NumPy's method of that name has it."""
-    at = share * (ordered.shape[-1] - 1)
-    low, high = int(np.floor(at)), int(np.ceil(at))
+    at = share * (counts - 1)
+    low, high = np.floor(at), np.ceil(at)
     if method in ("lower", "higher", "nearest"):
-        return ordered[..., {"lower": low, "higher": high}.get(method, int(np.rint(at)))]
-    first = ordered[..., low]
-    if low == high:
+        return _pick(ordered, {"lower": low, "higher": high}.get(method, np.rint(at)))
+    first = _pick(ordered, low)
+    if np.array_equal(low, high):
         return first
-    last = ordered[..., high]
-    part = 0.5 if method == "midpoint" else at - low
+    last = _pick(ordered, high)
     apart = last - first  # from the nearer of the two, as NumPy reckons
-    return first + apart * part if part < 0.5 else last - apart * (1 - part)
+    if np.ndim(at) == 0 or method == "midpoint":
+        part = 0.5 if method == "midpoint" else at - low
+        made = first + apart * part if part < 0.5 else last - apart * (1 - part)
+    else:
+        part = asarray((at - low).astype(np.float32), device=ordered.device)
+        ahead, behind = first + apart * part, last - apart * (1 - part)
+        made = ordered.device.select(part < 0.5, ahead, behind)
+    if np.ndim(at) == 0:
+        return made
+    return ordered.device.select(asarray(low == high, device=ordered.device), first, made)
 
 
-def _in_the_middle(ordered: Tensor, share: float) -> Tensor:
+def _in_the_middle(ordered: Tensor, counts: Any, share: float) -> Tensor:
     """The element in the middle of a line in order, or the mean of the two there."""
-    count = ordered.shape[-1]
-    first, last = ordered[..., (count - 1) // 2], ordered[..., count // 2]
-    return first if count % 2 else (first + last) / 2
+    first, last = _pick(ordered, (counts - 1) // 2), _pick(ordered, counts // 2)
+    if np.ndim(counts) == 0 and counts % 2:
+        return first
+    return (first.astype(FLOAT32, copy=False) + last.astype(FLOAT32, copy=False)) / 2
 
 
 def _in_order(
@@ -60,19 +78,29 @@ def _in_order(
     shares: Any,
     axis: Axis,
     keepdims: bool,
-    find: Callable[[Tensor, float], Tensor],
+    find: Callable[[Tensor, Any, float], Tensor],
 ) -> Tensor:
-    """What is found in the order of each line for each share; NaN where the line has one."""
+    """What is found in the order of each line for each share.
+
+    Where a line has NaN, it is NaN; functions `nan...` leave NaN out, and read back how many
+    numbers each line has.
+    """
     x = floats(a)
     lines, shape = _lines(told, x, axis, keepdims)
+    skips = told.startswith("nan")
     if not lines.shape[-1]:
-        if told != "median":  # which is an average, and of nothing NaN
+        if told != "median" and not skips:  # an average, which is NaN of nothing
             raise InvalidDescError(f"np.{told}: there is no element to be found along the axes")
-        return x.device.full(shape, x.dtype, float("nan"))
+        return x.device.full((*shares.shape, *shape), x.dtype, float("nan"))
     ordered = sorting.sort(lines)
     last = ordered[..., -1]  # NaN, where there is one: it is above everything
     is_nan = x.device.elementwise("isnan", last)
-    made = [x.device.select(is_nan, last, find(ordered, float(n))) for n in shares.reshape(-1)]
+    counts: Any = lines.shape[-1]
+    if skips:  # of no numbers the first element, which is NaN, is found
+        counts = np.maximum((ordered == ordered).sum(-1).numpy(), 1)
+    made = [find(ordered, counts, float(n)) for n in shares.reshape(-1)]
+    if not skips:
+        made = [x.device.select(is_nan, last, one) for one in made]
     made = [one.astype(x.dtype, copy=False).reshape(shape) for one in made]
     if shares.ndim == 0:
         return made[0]
@@ -104,66 +132,22 @@ def _quantile(told: str, per: int) -> Callable[..., Tensor]:
     return function
 
 
-def median(
-    a: Any, axis: Axis = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Tensor:
+def _median(told: str) -> Callable[..., Tensor]:
     """The element in the middle of each line in order, or the mean of the two there."""
-    return _in_order("median", a, np.float64(0.5), axis, keepdims, _in_the_middle)
-
-
-def _nan_quantile(told: str, per: int) -> Callable[..., Tensor]:
-    """The function of shares, of which `per` are all, of what is not NaN."""
 
     def function(
-        a: Any,
-        q: Any,
-        axis: Axis = None,
-        overwrite_input: bool = False,
-        method: str = "linear",
-        keepdims: bool = False,
+        a: Any, axis: Axis = None, overwrite_input: bool = False, keepdims: bool = False
     ) -> Tensor:
-        if method != "linear":
-            raise UnsupportedError(f"np.{told}: method is {method!r}; on the GPU it is 'linear'")
-        x, shares = floats(a), np.asarray(q, np.float64) / per
-        if not np.all((shares >= 0) & (shares <= 1)):
-            raise InvalidDescError(f"np.{told}: q must be from 0 to {per}")
-        lines, shape = _lines(told, x, axis, keepdims)
-        if not lines.size:
-            return x.device.full((*shares.shape, *shape), x.dtype, float("nan"))
-        run, ordered = x.device.elementwise, sorting.sort(lines)  # NaN behind all numbers
-        last = run("maximum", (ordered == ordered).sum(-1, FLOAT32, True) - 1.0, 0.0)
-        made = []
-        for share in shares.reshape(-1):
-            at = last * float(share)
-            low = run("floor", at)
-            first, second = (
-                indexing.take_along_axis(ordered, places.astype(np.int32))[..., 0]
-                for places in (low, run("ceil", at))
-            )
-            part = (at - low)[..., 0]
-            one = x.device.select(part > 0, first + (second - first) * part, first)
-            made.append(one.astype(x.dtype, copy=False).reshape(shape))
-        if shares.ndim == 0:
-            return made[0]
-        if not made:
-            return Tensor.without_elements(x.device, (*shares.shape, *shape), x.dtype)
-        return manipulation.stack(made).reshape((*shares.shape, *shape))
+        return _in_order(told, a, np.float64(0.5), axis, keepdims, _in_the_middle)
 
     return function
 
 
-def nanmedian(
-    a: Any, axis: Axis = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Tensor:
-    """The median of what is not NaN."""
-    return _nan_quantile("nanmedian", 1)(a, 0.5, axis, keepdims=keepdims)
-
-
 QUANTILES: dict[str, Callable[..., Tensor]] = {
-    "median": median,
-    "nanmedian": nanmedian,
-    "nanpercentile": _nan_quantile("nanpercentile", 100),
-    "nanquantile": _nan_quantile("nanquantile", 1),
+    "median": _median("median"),
+    "nanmedian": _median("nanmedian"),
+    "nanpercentile": _quantile("nanpercentile", 100),
+    "nanquantile": _quantile("nanquantile", 1),
     "percentile": _quantile("percentile", 100),
     "quantile": _quantile("quantile", 1),
 }

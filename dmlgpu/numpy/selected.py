@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmlgpu.array.promotion import BOOL
+import numpy as np
+
+from dmlgpu.array.promotion import BOOL, FLOAT32, DType, check_fits, floating
 from dmlgpu.array.reductions import Reduced
-from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, NumberRangeError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.tensor import Tensor
@@ -26,21 +28,38 @@ def reduced(
     if where is True and initial is None:
         plain: Tensor = getattr(x, name)(axis, **named)
         return plain
-    if x.dtype == BOOL and name in ("max", "min") and initial is not None:
-        initial = bool(initial)
-    mask = asarray(where, dtype=BOOL, device=device_of(x, where)).broadcast_to(x.shape)
+    mask = asarray(where, dtype=BOOL, device=device_of(x, where, initial)).broadcast_to(x.shape)
     if name == "mean":
-        counts = mask.sum(axis, keepdims=named.get("keepdims", False))
-        return reduced("sum", x, axis, where=mask, **named) / counts
-    first = IDENTITIES.get(name, initial)
-    if first is None:
-        raise InvalidDescError(f"np.{name}: where selects none of some elements; initial is needed")
-    if x.size:
-        kept = x if where is True else x.device.select(mask, x, first)
+        return _mean(x, axis, mask, **named)
+    first = IDENTITIES[name] if name in IDENTITIES else _held(name, initial, x.dtype)
+    if name in IDENTITIES or x.size:
+        kept = x.device.select(mask, x, first) if x.size and where is not True else x
         made: Tensor = getattr(kept, name)(axis, **named)
     else:
         ending = Reduced.of("any", x.shape, x.dtype, axis, named.get("keepdims", False))
         made = x.device.full(ending.shape, x.dtype, first)
     if initial is None:
         return made
-    return x.device.elementwise(JOINED[name], made, initial)
+    return x.device.elementwise(JOINED[name], made, _held(name, initial, made.dtype))
+
+
+def _held(name: str, initial: Any, dtype: DType) -> Any:
+    """A value to begin with as the type of the results holds it."""
+    if initial is None:
+        raise InvalidDescError(f"np.{name}: where selects none of some elements; initial is needed")
+    value = initial if isinstance(initial, (bool, int, float)) else initial.item()
+    if dtype == BOOL:
+        return bool(value)
+    if dtype.kind == "f":
+        return float(value)
+    if not np.isfinite(value):
+        raise NumberRangeError(f"np.{name}: initial is {value}; {dtype} has no such number")
+    check_fits(int(value), dtype)
+    return int(value)
+
+
+def _mean(x: Tensor, axis: Any, mask: Tensor, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """The mean of what is selected, calculated in float32 as every mean is."""
+    total = x.device.select(mask, x.astype(FLOAT32, copy=False), 0.0).sum(axis, None, keepdims)
+    made = total / mask.sum(axis, FLOAT32, keepdims)
+    return made.astype(floating(x.dtype) if dtype is None else dtype, copy=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dmlgpu.array.promotion import promoted
+from dmlgpu.array.promotion import BOOL, promoted
 from dmlgpu.desc import views
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.desc.values import as_indices
@@ -13,7 +13,7 @@ from dmlgpu.errors import InvalidDescError, shown
 from dmlgpu.functions import device_of
 from dmlgpu.fuse import fuse
 from dmlgpu.numpy import manipulation
-from dmlgpu.numpy.creation import asarray
+from dmlgpu.numpy.creation import asarray, computed
 from dmlgpu.tensor import Tensor
 
 
@@ -44,6 +44,10 @@ def sliding_window_view(
                 f" {tensor.shape[a]}"
             )
     shape = (*places, *sizes)
+    if not shape:
+        return tensor.copy()
+    if 0 in shape:
+        return Tensor.without_elements(tensor.device, shape, tensor.dtype)
     views.shape_of("sliding_window_view", (shape,))
     steps = tensor.desc.effective_strides
     strides = (*steps, *(steps[a] for a in at))
@@ -52,15 +56,20 @@ def sliding_window_view(
     return tensor.view(seen).marked(shape, tensor.dtype)
 
 
-def _products(a: Tensor, b: Tensor) -> Tensor:
-    products = a * b
+def _products(taps: Tensor, windows: Tensor) -> Tensor:
+    products = windows * taps
     return products.sum(-1, products.dtype)
+
+
+def _products_there(taps: Tensor, windows: Tensor, there: Tensor) -> Tensor:
+    """The same without what was added at the ends, for 0 times infinity would be NaN."""
+    return windows.device.select(there, windows * taps, 0.0).sum(-1)
 
 
 def _slid(name: str, a: Any, v: Any, mode: str, turned: bool) -> Tensor:
     """Sums of products of two lines at all places of one along the other."""
     device = device_of(a, v)
-    x, y = (asarray(each, device=device) for each in (a, v))
+    x, y = (computed(each, device) for each in (a, v))
     if x.ndim != 1 or y.ndim != 1 or not x.size or not y.size:
         raise InvalidDescError(f"np.{name}: shapes {x.shape}, {y.shape}; both must be lines")
     if mode not in ("full", "same", "valid"):
@@ -70,13 +79,19 @@ def _slid(name: str, a: Any, v: Any, mode: str, turned: bool) -> Tensor:
     swapped = y.size > x.size
     if swapped:
         x, y = y, x
-    least = y.size
+    least, given = y.size, [x]
     if mode != "valid":
         before = least - 1 if mode == "full" else least // 2
         after = least - 1 if mode == "full" else least - 1 - before
-        x = manipulation.pad(x, (before, after))
-    taps = y.flip(0) if not turned else y
-    made: Tensor = fuse(_products)(sliding_window_view(x, least), taps)
+        ends = (before, after)
+        given = [manipulation.pad(x, ends)]
+        if common.kind == "f" and any(ends):
+            given.append(manipulation.pad(device.full(x.shape, BOOL, True), ends))
+    # A fused function of its own for each call: kept ones would keep devices that are closed.
+    summed = fuse(_products if len(given) == 1 else _products_there)
+    made: Tensor = summed(
+        y if turned else y.flip(0), *(sliding_window_view(line, least) for line in given)
+    )
     return made.flip(0) if turned and swapped else made
 
 

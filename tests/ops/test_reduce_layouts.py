@@ -719,3 +719,33 @@ def test_extremes_of_one_narrow_integer_that_is_broadcast(
     desc = dml.ReduceDesc(function=F.MAX, input_tensor=source, output_tensor=output, axes=axes)
     got = run(gpu, desc, [np.broadcast_to(x, sizes)], np.random.default_rng(6))[0]
     np.testing.assert_array_equal(got, np.broadcast_to(x, kept))
+
+
+def test_small_tensors_of_a_cpu_share_kernels() -> None:
+    """A driver takes longer to compile one than to sum them up in any way."""
+    for axis, most in ((0, 12), (1, 12)):
+        kernels = set()
+        for n in range(24):
+            sizes = (7 + 3 * n % 31, 5 + 2 * n)
+            made = tuple(1 if d == axis else size for d, size in enumerate(sizes))
+            desc = dml.ReduceDesc(
+                function=F.SUM,
+                input_tensor=dml.TensorDesc(T.FLOAT32, sizes),
+                output_tensor=dml.TensorDesc(T.FLOAT32, made),
+                axes=(axis,),
+            )
+            plan = operator_of(desc).work(desc).plan(ADAPTERS["software"])
+            kernels |= {
+                (d.shader, d.code, *sorted(d.constants.items()), *sorted(d.slots.items()))
+                for d in plan.dispatches
+            }
+        assert len(kernels) <= most
+
+
+@pytest.mark.gpu
+def test_errors_of_small_sums_grow_with_the_logarithm(device: dml.Device) -> None:
+    rng = np.random.default_rng(0)
+    for sizes in ((4000, 4), (1000, 16), (16_000, 1), (100, 100)):
+        x = rng.random(sizes, np.float32)
+        got = device.tensor(x).sum(0).numpy()
+        np.testing.assert_allclose(got, x.sum(0, dtype=np.float64), rtol=2e-6)

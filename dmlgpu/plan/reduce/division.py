@@ -296,7 +296,7 @@ class Shape:
             lanes = max(1, VECTOR // threads)
             each = max(1, min(steps, max(64, enough), self.length // lanes))
             at_once = min(each, max(1, terms // self.columns))
-            loads = CPU_LOADS
+            loads: Sequence[int] = CPU_LOADS
             if self.is_plain:
                 loads, each = CPU_PLAIN_LOADS, max(1, min(CPU_PLAIN, self.length // lanes))
             at_once = next(n for n in loads if n <= at_once)
