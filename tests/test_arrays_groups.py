@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -172,3 +173,40 @@ def test_quantiles_of_equal_infinities_and_long_lines(device: dml.Device) -> Non
     np.testing.assert_allclose(got.numpy(), np.quantile(long.astype(float), 0.500002501), rtol=1e-3)
     with pytest.raises(dml.InvalidDescError, match="same shape"):
         np.lexsort((device.tensor([2, 1]), device.tensor([3, 1, 2])))
+
+
+def test_products_and_norms_of_vectors(device: dml.Device) -> None:
+    rng = np.random.default_rng(6)
+    for dtype in (np.float32, np.int32):
+        a, b = (rng.integers(-5, 5, 6).astype(dtype) for _ in range(2))
+        m = rng.integers(-5, 5, (3, 4)).astype(dtype)
+        x, y, grid = (device.tensor(each) for each in (a, b, m))
+        for function in (np.dot, np.inner, np.vdot):
+            alike(function(x, y), function(a, b))
+        alike(np.dot(x, 2), np.dot(a, 2))
+        alike(np.vdot(grid, grid), np.vdot(m, m))
+        for order in (None, 1, 2, np.inf, -np.inf, 0, 3):
+            alike(np.linalg.norm(x, order), np.linalg.norm(a.astype(np.float32), order))
+            wanted = np.linalg.norm(m.astype(np.float32), order, axis=1, keepdims=True)
+            alike(np.linalg.norm(grid, order, axis=1, keepdims=True), wanted)
+        alike(np.linalg.norm(grid), np.linalg.norm(m.astype(np.float32)))
+    for use, words in (
+        (lambda: np.dot(grid, grid), "wait for matrix products"),
+        (lambda: np.linalg.norm(grid, 2), "ord 2 of matrices"),
+    ):
+        with pytest.raises(dml.UnsupportedError, match=words):
+            use()
+
+
+def test_what_is_written_out_is_read(device: dml.Device, tmp_path: Path) -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    tensor = device.tensor(x)
+    np.save(tmp_path / "one.npy", tensor)
+    np.savez(tmp_path / "two.npz", tensor, more=tensor[0])
+    np.savetxt(tmp_path / "three.txt", tensor)
+    np.testing.assert_array_equal(np.load(tmp_path / "one.npy"), x)
+    np.testing.assert_array_equal(np.load(tmp_path / "two.npz")["more"], x[0])
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "three.txt"), x)
+    assert np.array2string(tensor) == np.array2string(x)
+    assert np.real(tensor) is tensor
+    assert not np.imag(tensor).any()

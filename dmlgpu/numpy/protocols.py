@@ -45,6 +45,7 @@ from dmlgpu.numpy.edited import EDITED
 from dmlgpu.numpy.like import CREATION
 from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS, floats
 from dmlgpu.numpy.quantiles import QUANTILES
+from dmlgpu.numpy.vectors import VECTORS, norm
 from dmlgpu.numpy.waiting import WAITING
 from dmlgpu.numpy.windows import WINDOWS, sliding_window_view
 from dmlgpu.tensor import Tensor
@@ -590,6 +591,8 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "isposinf": lambda x: creation.asarray(x) == float("inf"),
     "isreal": lambda x: creation.ones_like(creation.asarray(x), dtype=bool),
     "isrealobj": lambda x: True,
+    "real": lambda val: creation.asarray(val),
+    "imag": lambda val: creation.zeros_like(creation.asarray(val)),
     "may_share_memory": partial(_sharing, np.may_share_memory),
     "linspace": _linspace,
     "matrix_transpose": manipulation.matrix_transpose,
@@ -633,6 +636,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "where": statistics.where,
     "zeros_like": _like(creation.zeros_like),
     **composed.COMPOSED,
+    **VECTORS,
     **WINDOWS,
     **EDITED,
     **NAN_FUNCTIONS,
@@ -640,12 +644,27 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
 }
 
 
+FROM_ITS_MODULES: dict[Any, Callable[..., Any]] = {
+    np.lib.stride_tricks.sliding_window_view: sliding_window_view,
+    np.linalg.norm: norm,
+}
+WRITTEN_OUT = frozenset(
+    {np.save, np.savez, np.savez_compressed, np.savetxt}
+    | {np.array2string, np.array_str, np.array_repr}
+)
+
+
+def _read(x: Any) -> Any:
+    return x.numpy() if isinstance(x, Tensor) else x
+
+
 def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any], device: Device) -> Any:
     """`np.sum(x)`, `np.concatenate([x, y])` and their like, on the device of one of the tensors."""
     name = func.__name__
     known = FUNCTIONS_OF_NUMPY.get(name) if func is getattr(np, name, None) else None
-    if func is np.lib.stride_tricks.sliding_window_view:
-        known = sliding_window_view
+    known = known or FROM_ITS_MODULES.get(func)
+    if func in WRITTEN_OUT:  # what these are asked for is in host memory
+        return func(*map(_read, args), **{key: _read(value) for key, value in named.items()})
     if known is None and name in CREATION:
         known = partial(CREATION[name], device)
     module = getattr(func, "__module__", "numpy") or "numpy"
