@@ -433,3 +433,4 @@ def test_results_have_the_axes_of_whatever_was_given(device: dml.Device) -> None
     assert dml.element_wise_abs(python_array("f", [1, -2, 3])).tolist() == [1, 2, 3]
     assert dml.element_wise_add(device.tensor(1.0), range(2)).tolist() == [1, 2]
     assert dml.element_wise_abs(-2).shape == ()
+    assert dml.cumulative_summation(np.float32(2), 0).shape == (1,)  # as np.cumsum has it

@@ -22,6 +22,7 @@ ERRORS: tuple[type[dml.DmlError], ...] = (
     dml.InvalidDescError,
     dml.InvalidIndexError,
     dml.InvalidTypeError,
+    dml.NumberRangeError,
     dml.OutOfMemoryError,
     dml.UnsupportedError,
 )

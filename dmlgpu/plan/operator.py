@@ -128,7 +128,9 @@ class Operator(Generic[D]):
 
     @cached_property
     def keeps_sizes(self) -> bool:
-        """Whether the one output has the sizes that all inputs must have."""
+        """Whether the one output has the sizes that all inputs must have, and no axis is named."""
+        if any(field.name in ("axis", "axes") for field in self.fields):
+            return False
         names = {field.name for field in (*self.inputs, *self.outputs)}
         same = (set(fact.tensors) for fact in self.entry.same if "sizes" in fact.of)
         return len(self.outputs) == 1 and any(names <= tensors for tensors in same)
