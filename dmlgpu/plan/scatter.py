@@ -79,13 +79,7 @@ class Scatter:
         made = Plan(tuple(dispatches), {TABLE: 4 * min(most, self.table_size)})
         if self.source is None:
             return made
-        steps = zip(
-            self.output.sizes,
-            self.output.effective_strides,
-            self.source.effective_strides,
-            strict=True,
-        )
-        copy = Move(self.source, self.output, tuple(Dim(*step) for step in steps)).plan(adapter)
+        copy = Move.between(self.source, self.output).plan(adapter)
         return joined([copy, made], [{}, {}])
 
     # Row: scatter elements of rows float32 bandwidth: 1.0 ms, with a table in memory 5.7.
@@ -242,18 +236,12 @@ class Scatter:
         if kept:
             bits, dims, _ = widen(bits, dims, self.base, *self.strides)
         order = packed_strides(tuple(d.size for d in self.positions))
-        put, more = "put_units" if bits == 128 else "put_elements", {}
-        in_runs = bool(kept) and (dims[-1].out, dims[-1].source) == (1, 1)
-        if in_runs and (bits < 32 or adapter.is_cpu):
-            if bits == 64:
-                bits, dims = 32, _halved(dims)
-            put = "put_runs" if bits == 128 else "put_words"
-            run, whole = dims[-1].size, max(1, 32 // bits)
-            pieces = (run + whole - 2) // whole + 1
-            each = min(EACH, pieces) if adapter.is_cpu else 1
-            turns = -(-pieces // each)
-            dims = (*dims[:-1], Dim(turns, 0, 0))
-            more, fixed = {"run": run, "turns": turns}, {**fixed, "EACH": each}
+        put, constants = "put_units" if bits == 128 else "put_elements", dict(fixed)
+        more: dict[str, Value] = {}
+        is_run = bool(kept) and (dims[-1].out, dims[-1].source) == (1, 1)
+        if is_run and (bits < 32 or adapter.is_cpu):
+            bits, dims, put, more, each = _in_runs(bits, dims, adapter)
+            constants["EACH"] = each
         made = count(dims)
         params: dict[str, Value] = {
             **shared,
@@ -267,7 +255,7 @@ class Scatter:
             "source_strides": eight([d.source for d in dims]),
             "gather_out": eight([s * own // bits for s in self.strides]),
         }
-        constants = {**fixed, "RANK": len(dims)}
+        constants["RANK"] = len(dims)
         if bits < 128:
             constants["BITS"] = bits
         bindings = {
@@ -324,6 +312,24 @@ def _loops(
     made = [Loop(n, tuple(s[d] for s in strides)) for d, n in enumerate(output.sizes)]
     order = sorted(range(len(made)), key=lambda d: (d != first, -made[d].steps[0]))
     return [made[d] for d in order]
+
+
+def _in_runs(
+    bits: int, dims: tuple[Dim, ...], adapter: Adapter
+) -> tuple[int, tuple[Dim, ...], str, dict[str, Value], int]:
+    """Pieces of the runs that the innermost loop walks: units of 16 bytes, else words.
+
+    Their bits, the loops with one over the invocations that share a run, the snippet that puts them
+    and its parameters, and how many of them an invocation puts.
+    """
+    if bits == 64:
+        bits, dims = 32, _halved(dims)
+    run, per_piece = dims[-1].size, max(1, 32 // bits)
+    touched = (run + per_piece - 2) // per_piece + 1
+    each = min(EACH, touched) if adapter.is_cpu else 1
+    turns = -(-touched // each)
+    put = "put_runs" if bits == 128 else "put_words"
+    return bits, (*dims[:-1], Dim(turns, 0, 0)), put, {"run": run, "turns": turns}, each
 
 
 def _halved(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:

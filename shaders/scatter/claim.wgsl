@@ -1,6 +1,7 @@
 // Scatters, first half: every index tuple claims its place, and the last one in order gets it.
 #bind read indices: u32
 #bind atomic winners: u32
+#import invocation/in_workgroup
 #import target
 override WG_SIZE: u32 = 256;
 
@@ -33,22 +34,14 @@ fn claimed(position: u32) -> Claim {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn clear(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let claim = claimed((group.x + group.y * groups.x) * WG_SIZE + lane);
+fn clear(me: Invocation) {
+  let claim = claimed(group_of(me) * WG_SIZE + me.lane);
   if (claim.inside) { store_winners(claim.place, 0u); }
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn claim(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let position = (group.x + group.y * groups.x) * WG_SIZE + lane;
+fn claim(me: Invocation) {
+  let position = group_of(me) * WG_SIZE + me.lane;
   let claim = claimed(position);
   if (claim.inside) { max_winners(claim.place, position + 1u); }
 }

@@ -13,6 +13,7 @@
 #param update_strides: array<vec4<u32>, 2>
 #param tuple_strides: array<vec4<u32>, 2>
 #bind read indices: u32
+#import invocation/in_workgroup
 #import coordinate
 #import walk
 #import piece
@@ -32,14 +33,11 @@ fn steps(d: u32) -> vec4<u32> {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
+fn main(me: Invocation) {
+  let lane = me.lane;
   let mine = select(lane / TEAM, lane % BESIDE, ACROSS);
   let first = select(lane % TEAM, lane / BESIDE, ACROSS);
-  let number = (group.x + group.y * groups.x) * BESIDE + mine;
+  let number = group_of(me) * BESIDE + mine;
   let begin = walked(min(number, params.lines - 1u));
   let at = Line(begin.x, begin.y, begin.z, begin.w);
   let held = select(mine * params.length, mine, ACROSS); // where the line begins in workgroup memory

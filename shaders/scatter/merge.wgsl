@@ -8,6 +8,7 @@
 #param table_strides: array<vec4<u32>, 2>
 #param block_strides: array<vec4<u32>, 2> // through what one tuple moves
 #bind read winners: u32
+#import invocation/in_workgroup
 #import piece
 #import walk
 override WG_SIZE: u32 = 256;
@@ -26,12 +27,8 @@ fn spot_of(id: u32) -> Spot {
 }
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let first = (group.x + group.y * groups.x) * 4u * WG_SIZE + lane;
+fn main(me: Invocation) {
+  let first = group_of(me) * 4u * WG_SIZE + me.lane;
   #repeat 4: let at$ = spot_of(min(first + $u * WG_SIZE, params.count - 1u));
   #repeat 4: let w$ = load_winners(at$.place);
   #repeat 4: let v$ = piece(at$.source, at$.update + (max(w$, 1u) - 1u) * params.update_step, w$ != 0u);

@@ -6,17 +6,14 @@
 #param gather_out: array<vec4<u32>, 2>
 #bind read indices: u32
 #bind read winners: u32
+#import invocation/in_workgroup
 #import target
 #import put
 override WG_SIZE: u32 = 256;
 
 @compute @workgroup_size(WG_SIZE)
-fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let id = (group.x + group.y * groups.x) * WG_SIZE + lane;
+fn main(me: Invocation) {
+  let id = group_of(me) * WG_SIZE + me.lane;
   if (id >= params.count) { return; }
   var rest = id;
   var tuple_at = 0u;
