@@ -340,7 +340,7 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         """
         wanted = dtype_of("astype: dtype", dtype)
         _check_order("astype", order)
-        if not castable("astype: casting", self.dtype, wanted, casting):
+        if casting != "unsafe" and not castable("astype: casting", self.dtype, wanted, casting):
             raise InvalidTypeError(
                 f"astype: {self.dtype} is not cast to {wanted} by the rule {casting!r}"
             )
@@ -796,7 +796,7 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         return f"Tensor({values}{facts}, device={self.device.adapter.name!r})"
 
     def __str__(self) -> str:
-        return str(self.item()) if self._shown() and not self.ndim else repr(self)
+        return str(self.item()) if not self.ndim and self._shown() else repr(self)
 
     def _shown(self) -> str:
         """The values, or those at the ends, where reading disturbs nothing and nobody waits."""

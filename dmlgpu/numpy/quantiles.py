@@ -93,13 +93,13 @@ def _in_order(
             raise InvalidDescError(f"np.{told}: there is no element to be found along the axes")
         return x.device.full((*shares.shape, *shape), x.dtype, float("nan"))
     ordered = sorting.sort(lines)
-    last = ordered[..., -1]  # NaN, where there is one: it is above everything
-    is_nan = x.device.elementwise("isnan", last)
     counts: Any = lines.shape[-1]
     if skips:  # of no numbers the first element, which is NaN, is found
         counts = np.maximum((ordered == ordered).sum(-1).numpy(), 1)
     made = [find(ordered, counts, float(n)) for n in shares.reshape(-1)]
     if not skips:
+        last = ordered[..., -1]  # NaN, where there is one: it is above everything
+        is_nan = x.device.elementwise("isnan", last)
         made = [x.device.select(is_nan, last, one) for one in made]
     made = [one.astype(x.dtype, copy=False).reshape(shape) for one in made]
     if shares.ndim == 0:
