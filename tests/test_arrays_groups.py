@@ -210,3 +210,15 @@ def test_what_is_written_out_is_read(device: dml.Device, tmp_path: Path) -> None
     assert np.array2string(tensor) == np.array2string(x)
     assert np.real(tensor) is tensor
     assert not np.imag(tensor).any()
+
+
+def test_lists_beside_integers_are_integers(device: dml.Device) -> None:
+    x = device.tensor(np.int32([1, 2, 2**24 + 1]))
+    for made, wanted in (
+        (np.convolve(x, [1, 1]), np.convolve([1, 2, 2**24 + 1], [1, 1])),
+        (np.dot(x, [1, 0, 1]), 2**24 + 2),
+        (np.polyval([1, 0], x), [1, 2, 2**24 + 1]),
+    ):
+        assert made.dtype == np.int32
+        np.testing.assert_array_equal(made.numpy(), wanted)
+    assert np.isin(x, [2, 2**24]).tolist() == [False, True, False]

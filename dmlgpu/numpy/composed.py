@@ -26,7 +26,7 @@ from dmlgpu.desc.values import as_index
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import groups, indexing, manipulation, sorting
-from dmlgpu.numpy.creation import asarray, computed
+from dmlgpu.numpy.creation import asarray, computed, is_host_float64
 from dmlgpu.numpy.nan_functions import floats
 from dmlgpu.tensor import Tensor
 
@@ -255,9 +255,10 @@ def isin(
     """Whether each element is among others."""
     device = device_of(element, test_elements)
     x = computed(element, device)
-    if not isinstance(test_elements, Tensor) and getattr(test_elements, "dtype", None) == FLOAT64:
-        near, is_there = _nearest(np.asarray(test_elements).reshape(-1), x.dtype, up=True)
-        test_elements = near[is_there & (near == np.asarray(test_elements).reshape(-1))]
+    if is_host_float64(test_elements):
+        listed = np.asarray(test_elements).reshape(-1)
+        near, is_there = _nearest(listed, x.dtype, up=True)
+        test_elements = near[is_there & (near == listed)]
     others = asarray(test_elements, device=device)
     if not (others.size and x.size):
         return x.device.full(x.shape, BOOL, bool(invert))

@@ -63,10 +63,15 @@ def asarray(
     return here.astype(wanted, copy=bool(copy) and not moves)
 
 
+def is_host_float64(x: Any) -> bool:
+    """Whether a value is an array of float64 in host memory, as NumPy's functions make them."""
+    dtype = getattr(x, "dtype", None)  # which NumPy would take for float64 if there is none
+    return not isinstance(x, Tensor) and dtype is not None and dtype == FLOAT64
+
+
 def computed(x: Any, device: Device) -> Tensor:
     """A tensor of what a function computes with: float64 in host memory is rounded to float32."""
-    is_host = not isinstance(x, Tensor) and getattr(x, "dtype", None) == FLOAT64
-    return asarray(x, FLOAT32 if is_host else None, device=device)
+    return asarray(x, FLOAT32 if is_host_float64(x) else None, device=device)
 
 
 def array(

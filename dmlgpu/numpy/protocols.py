@@ -357,7 +357,7 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 def _exactly(x: Any, beside: Any, device: Device) -> Tensor | None:
     """The numbers of an array in a type that is computed with; None if that has not all of them."""
-    if isinstance(x, Tensor) or getattr(x, "dtype", None) != np.float64:
+    if not creation.is_host_float64(x):
         return creation.asarray(x, device=device)
     other = beside.dtype if isinstance(beside, Tensor) else np.asarray(beside).dtype
     given = np.asarray(x)
