@@ -10,6 +10,7 @@ from dmlgpu.plan.dispatch import Dispatch, Value, eight
 from dmlgpu.plan.elementwise.lookups import Line, by_lines, held, lookup, near
 from dmlgpu.plan.elementwise.shape import WG_SIZE, Shape, Tile, stride
 from dmlgpu.plan.elementwise.spans import converting
+from dmlgpu.plan.move.windows import Window
 from dmlgpu.plan.reading import Reading, places
 from dmlgpu.plan.rows import DIVISION, divisors
 from dmlgpu.plan.values import (
@@ -77,6 +78,9 @@ class Kernel:
         if tile:
             divided = tile.counts(loops)
             params["counts"] = eight(divided)
+        elif shape.window:
+            divided = shape.window.divided
+            params |= shape.window.params
         elif not shape.is_linear:
             divided[-1] = -(-divided[-1] // shape.group)
         if shape.by_product:
@@ -128,7 +132,7 @@ class Kernel:
             lines += self._of_words(halves=shape.on_cpu)
         if shape.on_cpu:
             lines = [converting(line) for line in lines]
-        return lines + self._group()
+        return lines + (self._units(shape.window) if shape.window else self._group())
 
     def _result(self, tile: Tile) -> str:
         """WGSL of the bits of the first output, or of a word of it, from those of the inputs."""
@@ -149,6 +153,10 @@ class Kernel:
         """The function that makes a word of the only output at once, where there is one."""
         ((operand, expression), *others) = self.outputs
         given = "by_words", self.inputs, expression, operand.data_type
+        if self.shape.window and expression.copied(self.inputs, operand):
+            return [
+                f"fn by_words({expression.result}: u32) -> u32 {{ return {expression.result}; }}"
+            ]
         return [] if others else of_words(*given) or (of_halves(*given) if halves else [])
 
     def _is_of_words(self) -> bool:
@@ -157,6 +165,29 @@ class Kernel:
         is_held = shape.tile is not None and shape.tile.made > 0
         is_whole = "merge" not in shape.stores and (is_held or shape.reading.is_in_words)
         return is_whole and bool(self._of_words(halves=shape.on_cpu))
+
+    def _units(self, window: Window) -> list[str]:
+        """What makes a unit of a window: a function of where each input has its elements."""
+        shape, ((operand, _),) = self.shape, self.outputs
+        every = range(shape.group) if window.is_short else ("",)
+        given = ", ".join(f"at{t}_{k}: u32" for k in every for t in range(len(self.inputs)))
+        if window.is_uniform(shape.reading):
+            value = f"{operand.data_type.name.lower()}_encode(y0_0)"
+            ones = sum(1 << at for at in range(0, 32, operand.bits))
+            made = [f"  let y0_0 = operate0({shape.reading.values(0)});", f"  let e = {value};"]
+            words = ["e.x", "e.y"] * 2 if operand.bits == 64 else [f"e.x * {ones}u"] * 4
+        else:
+            made, count = self._operated(0), shape.group * operand.bits // 32
+            words = window.spread([f"z0_{w}" for w in range(count)])
+        return [
+            f"fn made({given}) -> vec4<u32> {{",
+            *shape.reading.loads(),
+            *made,
+            f"  return vec4<u32>({', '.join(words)});",
+            "}",
+            *window.code(shape.reading, "out0"),
+            *_in_turn(shape),
+        ]
 
     def _group(self) -> list[str]:
         shape = self.shape
@@ -355,6 +386,9 @@ def _in_turn(shape: Shape) -> list[str]:
     ]
     if each == 1:
         return [*lines, "  if (first < end) { make_group(first); }", "}"]
+    if shape.window:
+        turn = "let number$ = first + $u * WG_SIZE; if (number$ < end) { make_group(number$); }"
+        return [*lines, f"  #repeat {each}: {turn}", "}"]
     return [
         *lines,
         f"  #repeat {each}: let number$ = first + $u * WG_SIZE;",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
@@ -15,10 +15,11 @@ from dmlgpu.plan.elementwise.shape import MANY, Shape, fold, shape_of, shares_of
 from dmlgpu.plan.elementwise.spans import is_brief
 from dmlgpu.plan.loops import Dim
 from dmlgpu.plan.move import SMALLER, Move
+from dmlgpu.plan.move.windows import Window
 from dmlgpu.plan.parts import Walk, in_turn, joined, split
 from dmlgpu.plan.reading import Loop
 from dmlgpu.plan.traffic import all_read, bytes_written, room_of
-from dmlgpu.plan.values import Expression, Operand, Parameter, quick
+from dmlgpu.plan.values import RAW, Expression, Operand, Parameter, quick
 from dmlgpu.plan.words import UNIT_BITS
 
 # Groups where the work on one takes longer than reading it, by what such work on FLOAT32 calls.
@@ -30,6 +31,7 @@ MORE = 2  # bytes written for each that is read
 # take drivers long to compile.
 LOOKUPS, MOST_LOOKUPS = 4, 16
 WORTH_MOVING = 1 << 20  # bytes of an operand from which on another dispatch costs less
+FEW_OWN = 4  # elements of a unit that a CPU adapter reads and writes back, at least
 # Elements of an operand from one to the next, from which on groups are no more than a word:
 # invocations side by side then read what is near.
 APART = 5
@@ -69,8 +71,12 @@ class ElementWise:
         are brought into its order before.
         """
         loops = fold(self._loops())
-        if moved := self._moved(loops, adapter) or self._put(adapter):
-            return moved
+        if put := self._put(adapter):
+            return put
+        if not adapter.is_cpu and not self.lookups:
+            across_all = across.not_for_tiles(loops, list(self.inputs.values()))
+            if moved := self._moved(across_all, adapter):
+                return moved
         shape = shape_of(loops, self.operands, len(self.outputs), adapter, self._most(adapter))
         if self.line:
             shape = replace(shape, is_quick=shape.is_linear)
@@ -79,6 +85,8 @@ class ElementWise:
             shape = replace(shape, on_cpu=True, is_spanned=brief)
         if shape.is_linear and (once := self._once(adapter)):
             return once
+        if window := self._in_window(shape, adapter):
+            return window
         cut = shape
         if not self.lookups and not adapter.is_cpu:
             shape = self._on_gpu(shape, adapter)
@@ -127,10 +135,15 @@ class ElementWise:
         named = [o for o in self.operands if o.field]
         fields = {o.field for o in named}
         return (
-            max(o.tensor.total_tensor_size_in_bytes for o in named) > binding
+            self._is_larger(binding)
             and len({(o.field, o.bits, o.tensor) for o in named}) == len(fields)
             and fields.isdisjoint(o.field for o in self.lookups.values())
         )
+
+    def _is_larger(self, binding: int) -> bool:
+        """Whether a tensor is larger than a binding."""
+        named = (o for o in self.operands if o.field)
+        return max(o.tensor.total_tensor_size_in_bytes for o in named) > binding
 
     def _repeated(self, shape: Shape) -> Shape:
         """The same work, `repeats` steps of the outermost loop at once where it moves nothing read.
@@ -153,13 +166,11 @@ class ElementWise:
         """Inputs, then outputs."""
         return [*self.inputs.values(), *(operand for operand, _ in self.outputs)]
 
-    def _moved(self, loops: tuple[Loop, ...], adapter: Adapter) -> Plan | None:
+    def _moved(self, found: Iterable[int], adapter: Adapter) -> Plan | None:
         """The work after operands were moved to where the output has them, or None."""
-        if adapter.is_cpu or self.lookups:
-            return None
         inputs, moves, room = dict(self.inputs), [], {}
         names = list(self.inputs)
-        for t in across.not_for_tiles(loops, list(self.inputs.values())):
+        for t in found:
             operand = self.inputs[names[t]]
             if operand.start:
                 continue
@@ -182,6 +193,41 @@ class ElementWise:
             return None
         made = in_turn([*moves, replace(self, inputs=inputs).plan(adapter)])
         return replace(made, scratch={**made.scratch, **room})
+
+    def _in_window(self, shape: Shape, adapter: Adapter) -> Plan | None:
+        """The work in whole units of an output whose rows begin anywhere, or None.
+
+        What lies across is moved before: a tile makes no units of 16 bytes there.
+        """
+        ((made, expression), *others) = self.outputs
+        is_other = self.lookups or others or self.repeats > 1 or shape.is_linear
+        if is_other or _is_whole(shape, self.operands) or self._is_larger(adapter.max_binding):
+            return None
+        window = Window.of(shape.loops, made.start, made.bits)
+        if window is None or not _is_worth(window, bytes_written(made.tensor), adapter):
+            return None
+        if adapter.is_cpu and not is_brief(expression, window.own):
+            return None
+        if not adapter.is_cpu:
+            far = across.by_loop(shape.loops, list(self.inputs.values())).values()
+            if moved := self._moved([t for found in far for t in found], adapter):
+                return moved
+        work = self
+        if source := expression.copied(self.inputs, made):
+            raw, out = (replace(o, data_type=RAW[made.bits]) for o in (source, made))
+            work = replace(self, inputs={expression.result: raw}, outputs=((out, expression),))
+        reading = window.reading(list(work.inputs.values()), wide=adapter.wide_integers)
+        shape = Shape(
+            shape.loops,
+            reading,
+            ("units",),
+            adapter.exact_floats,
+            writes=window.step == 1 and window.is_uniform(reading),
+            is_quick=not adapter.is_cpu and self._is_quick(),
+            on_cpu=adapter.is_cpu,
+            window=window,
+        )
+        return Plan((work._kernel(shape).dispatch([o.start for o in work.operands]),))
 
     def _put(self, adapter: Adapter) -> Plan | None:
         """Rows that are moved to a part of an output, made apart if they are no copy; or None.
@@ -330,6 +376,25 @@ class ElementWise:
     def _is_quick(self) -> bool:
         """Whether groups are made without branches, and again where an element needs one."""
         return len(self.outputs) == 1 and bool(quick(self.outputs[0][1])[1])
+
+
+def _is_worth(window: Window, written: int, adapter: Adapter) -> bool:
+    """Whether a window is better made by units than element by element.
+
+    On CPU adapters units that are read and written back cost more than elements, unless several
+    narrow ones share a word: every second byte of 8 MiB took lavapipe 25.0 67 ms and takes 12,
+    SwiftShader 137 and 60, every eighth SwiftShader 24 and 84. Rows are moved as such there.
+    """
+    if adapter.is_cpu:
+        is_stepped = window.bits < 32 and window.step > 1 and window.own >= FEW_OWN
+        return is_stepped and not window.is_short and written >= WORTH_MOVING
+    return not window.is_short or written >= adapter.shaped_from
+
+
+def _is_whole(shape: Shape, operands: Sequence[Operand]) -> bool:
+    """Whether groups are as large as the widest tensor that moves along them has in a unit."""
+    moving = [o for t, o in enumerate(operands) if o.field and shape.loops[-1].steps[t]]
+    return shape.group >= UNIT_BITS // max(o.bits for o in moving) and "merge" not in shape.stores
 
 
 def _in_order_of(tensor: TensorDesc, data_type: DataType, sizes: Sequence[int]) -> TensorDesc:

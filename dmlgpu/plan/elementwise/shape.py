@@ -9,6 +9,7 @@ from math import prod
 from dmlgpu.plan.dispatch import Adapter, of_eight
 from dmlgpu.plan.elementwise import across, short_rows
 from dmlgpu.plan.elementwise.spans import Spans
+from dmlgpu.plan.move.windows import Window
 from dmlgpu.plan.reading import Loop, Reading, folded, in_groups
 from dmlgpu.plan.values import Operand
 from dmlgpu.plan.words import UNIT_BITS
@@ -44,6 +45,7 @@ class Shape:
     steps: int = 0  # of the outermost loop in all, where its size is those between repeats
     on_cpu: bool = False
     is_spanned: bool = False  # vectors of a CPU adapter make several groups in turn
+    window: Window | None = None  # of the output, in which units are the groups
 
     @property
     def group(self) -> int:
@@ -58,6 +60,8 @@ class Shape:
     @property
     def groups(self) -> int:
         """How many there are."""
+        if self.window:
+            return self.window.count
         rows, length = prod(d.size for d in self.loops[:-1]), self.loops[-1].size
         if self.is_linear:
             rows, length = 1, rows * length

@@ -6,7 +6,7 @@ only a part of it writes nothing but its own elements, since others are not its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -17,8 +17,12 @@ from dmlgpu.plan.move.kernels import OUTPUT, SOURCE, dispatch, ends_within_units
 from dmlgpu.plan.move.layout import Layout, copies_of_row, innermost_stay
 from dmlgpu.plan.move.packed import INDICES, Gather
 from dmlgpu.plan.move.packed import dispatch as packed
+from dmlgpu.plan.move.windows import Window
 from dmlgpu.plan.parts import Part, Walk, in_turn, joined, split
+from dmlgpu.plan.reading import Loop
 from dmlgpu.plan.traffic import all_read, bytes_read, bytes_written, room_of
+from dmlgpu.plan.values import RAW, Operand
+from dmlgpu.plan.words import UNIT_BITS
 
 COPY_BYTES = 8192  # shortest run for which a buffer copy is faster than a shader on a CPU adapter
 COPY_RUNS = 4096  # most runs of one call that are recorded as buffer copies
@@ -70,14 +74,51 @@ class Move:
         """The same, from the source as it is."""
         if self.out_base is not None:
             assert self.gather is None
-            bits, largest = self.source.data_type.bits, self._largest
-            made = _plan_part(bits, self.loops, self.base, self.out_base, adapter, largest)
+            made = self._part(self.out_base, adapter)
         else:
             made = _plan(self.layout(adapter), self._largest)
         fields = {SOURCE: self.source_field, OUTPUT: self.output_field}
         if self.gather:
             fields[INDICES] = self.gather.field
         return _renamed(made, fields)
+
+    def _part(self, out_base: int, adapter: Adapter) -> Plan:
+        """Copies into a part of an output from element `out_base` on, and writes nothing else."""
+        given = self.source.data_type.bits, fold(list(self.loops))
+        bits, dims, grouped = widen(*given, self.base, out_base)
+        base, out_base = self.base // grouped, out_base // grouped
+        made, parts = None, None
+        if self._largest > adapter.max_binding:
+            sizes = [d.size for d in dims]
+            walks = [
+                Walk(OUTPUT, bits, out_base, tuple(d.out for d in dims), based=True),
+                Walk(SOURCE, bits, base, tuple(d.source for d in dims), based=True),
+            ]
+            parts = split(sizes, walks, adapter.max_binding, len(dims))
+        elif adapter.is_cpu:
+            made = _part_by_rows(bits, dims, base, out_base, adapter)
+        else:
+            made = self._in_window(bits, dims, base, out_base, adapter)
+        if parts:
+            plans = [
+                part_dispatch(bits, resized(dims, p.sizes), p.starts[SOURCE], p.starts[OUTPUT])
+                for p in parts
+            ]
+            made = joined(plans, [part.spans for part in parts])
+        made = made or part_dispatch(bits, dims, base, out_base)
+        copies = _copies(bits, dims, base, out_base) if adapter.is_cpu else ()
+        return replace(made, copies=copies)
+
+    def _in_window(
+        self, bits: int, dims: tuple[Dim, ...], base: int, out_base: int, adapter: Adapter
+    ) -> Plan | None:
+        """Elements of less than a unit on a GPU, moved by units of the output; or None."""
+        loops = [Loop(d.size, (d.source, d.out)) for d in dims]
+        window = Window.of(loops, out_base, bits) if bits < UNIT_BITS else None
+        if window is None:
+            return None
+        source = Operand(SOURCE, self.source, RAW[bits], base)
+        return Plan((window.copied(source, OUTPUT, wide=adapter.wide_integers),))
 
     def _laid(self, adapter: Adapter) -> Plan:
         """What loops repeat is laid out side by side before, in the order of the output."""
@@ -202,34 +243,6 @@ def _renamed(plan: Plan, fields: Mapping[str, str]) -> Plan:
     return replace(plan, dispatches=dispatches, copies=copies)
 
 
-def _plan_part(
-    bits: int, loops: Sequence[Dim], base: int, out_base: int, adapter: Adapter, largest: int
-) -> Plan:
-    """Copies into a part of an output from element `out_base` on, and writes nothing else."""
-    bits, dims, grouped = widen(bits, fold(list(loops)), base, out_base)
-    base, out_base = base // grouped, out_base // grouped
-    parts, by_rows = None, None
-    if largest <= adapter.max_binding:
-        by_rows = _part_by_rows(bits, dims, base, out_base, adapter)
-    else:
-        sizes = [d.size for d in dims]
-        walks = [
-            Walk(OUTPUT, bits, out_base, tuple(d.out for d in dims), based=True),
-            Walk(SOURCE, bits, base, tuple(d.source for d in dims), based=True),
-        ]
-        parts = split(sizes, walks, adapter.max_binding, len(dims))
-    if parts:
-        plans = [
-            part_dispatch(bits, resized(dims, p.sizes), p.starts[SOURCE], p.starts[OUTPUT])
-            for p in parts
-        ]
-        made = joined(plans, [part.spans for part in parts])
-    else:
-        made = by_rows or part_dispatch(bits, dims, base, out_base)
-    copies = _copies(bits, dims, base, out_base) if adapter.is_cpu else ()
-    return replace(made, copies=copies)
-
-
 def _part_by_rows(
     bits: int, dims: tuple[Dim, ...], base: int, out_base: int, adapter: Adapter
 ) -> Plan | None:
@@ -241,7 +254,7 @@ def _part_by_rows(
     layout = Layout(
         bits, dims, base, None, adapter, is_dense=False, in_windows=False, out_base=out_base
     )
-    if bits == 64 or not (adapter.is_cpu and layout.has_long_rows):
+    if bits == 64 or not layout.has_long_rows:
         return None
     whole = dispatch(layout, "rows")
     if not ends_within_units(layout):
