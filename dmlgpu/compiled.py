@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,9 +14,10 @@ from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.errors import BindingError, InvalidTypeError
 from dmlgpu.gpu.memory import Shelf
 from dmlgpu.gpu.recording import Call
-from dmlgpu.plan.dispatch import Plan
+from dmlgpu.plan.dispatch import Plan, Value
 from dmlgpu.plan.operator import Operator
 from dmlgpu.runtime.executable import Executable
+from dmlgpu.runtime.region import Key
 from dmlgpu.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -27,6 +28,28 @@ KEY = attrgetter("key")
 NEW = object.__new__
 
 
+class View(NamedTuple):
+    """How a call sees a tensor that it is given: all of its bytes, or those from `start` on."""
+
+    desc: TensorDesc
+    number: int  # of the layout
+    start: int = 0
+    is_all: bool = True
+
+    def key_of(self, x: Tensor) -> Key:
+        """The key of the tensor that is seen."""
+        serial, offset, _, whole = x.key
+        return serial, offset + self.start, self.number, whole and self.is_all
+
+    def of(self, x: Tensor) -> Tensor:
+        """The tensor that is seen."""
+        whole = x.whole and self.is_all
+        return Tensor(x.device, x.lease, self.desc, x.offset + self.start, whole)
+
+
+Views = tuple[View | None, ...]
+
+
 class Form(NamedTuple):
     """What a call makes: where its memory comes from, and how the tensor over it is seen."""
 
@@ -35,7 +58,7 @@ class Form(NamedTuple):
     number: int  # of the layout
     shape: tuple[int, ...] | None  # where it is not the description's sizes
     dtype: DType | None  # where it is not the description's type
-    views: tuple[TensorDesc | None, ...]  # how the inputs are seen; () where as they are
+    views: Views  # of the inputs; () where all are seen as they are
 
 
 class CompiledOperator:
@@ -97,7 +120,7 @@ class CompiledOperator:
         shape: tuple[int, ...] = (1,),
         dtype: DType | None = None,
         seen: TensorDesc | None = None,
-        views: tuple[TensorDesc | None, ...] = (),
+        views: Views = (),
     ) -> Callable[..., Tensor]:
         """What runs this on tensors and makes one; methods remember it.
 
@@ -107,18 +130,37 @@ class CompiledOperator:
         assert self._single is not None
         return partial(self._run, self._form(seen or self._single.desc, shape, dtype, views))
 
+    def prepared_anywhere(
+        self, part: TensorDesc, shape: tuple[int, ...], dtype: DType, seen: TensorDesc
+    ) -> Callable[[int], Callable[[Tensor], Tensor]]:
+        """From the byte at which a part of a tensor begins, what runs this on that part."""
+        view = self.view(part, is_all=False)
+        form = self._form(seen, shape, dtype, (view,))
+
+        def at(start: int) -> Callable[[Tensor], Tensor]:
+            return partial(self._run, form._replace(views=(view._replace(start=start),)))
+
+        return at
+
+    def view(self, desc: TensorDesc, start: int = 0, *, is_all: bool = True) -> View:
+        """How a call of this sees a tensor: under another description, which needs no more bytes.
+
+        Without `is_all` something else of the tensor lies before or behind what is seen.
+        """
+        return View(desc, self._context.number(desc, None, None), start, is_all)
+
     def _form(
         self,
         desc: TensorDesc,
         shape: tuple[int, ...] = (1,),
         dtype: DType | None = None,
-        views: tuple[TensorDesc | None, ...] = (),
+        views: Views = (),
     ) -> Form:
         context = self._context
         mark = None if shape else shape
         kind = BOOL if dtype == BOOL else None
         shelf = context.pool.shelf(desc.total_tensor_size_in_bytes)
-        views = views if any(views) else ()
+        views = views if any(v is not None for v in views) else ()
         return Form(shelf, desc, context.number(desc, mark, kind), mark, kind, views)
 
     def _run(self, form: Form, *inputs: Any) -> Tensor:
@@ -128,10 +170,8 @@ class CompiledOperator:
         if gpu.gone or gpu.poller() is None:
             context.check_usable()
         shelf, desc, number, shape, dtype, views = form
-        if views:
-            inputs = self._viewed(inputs, views)
         if not self._plain:
-            inputs = self._flat(inputs)
+            inputs, views = self._flat(self._viewed(inputs, views)), ()
         with context.lock:
             out = NEW(Tensor)
             out.device = self.device
@@ -141,23 +181,52 @@ class CompiledOperator:
             out._dtype = dtype
             out.key = made = (lease.storage.serial, 0, number, True)
             try:
-                call = self._ready.get((*map(KEY, inputs), made))
+                keys = map(_seen_key, inputs, views) if views else map(KEY, inputs)
+                call = self._ready.get((*keys, made))
             except (AttributeError, TypeError):  # an array among them, or what is no tensor
                 call = None
             if call is None:
-                call = self._bound(inputs, (out,))
+                call = self._bound(self._viewed(inputs, views), (out,))
             context.record(call)
+        if context.tape is not None:
+            context.tape.called(self, inputs, views, (out,), (out,))
         return out
 
-    def _viewed(
-        self, inputs: tuple[Any, ...], views: tuple[TensorDesc | None, ...]
-    ) -> tuple[Any, ...]:
+    def once(self, out: Tensor, values: Mapping[str, Value], *inputs: Tensor) -> None:
+        """A call that writes a tensor, with parameters that no other call may have."""
+        self._context.check_usable()
+        context = self._context
+        with context.lock:
+            context.record(self._executable.bound(inputs, (out,), values))
+        if context.tape is not None:
+            context.tape.called(self, inputs, (), (out,), (), values)
+
+    @property
+    def ready(self) -> Mapping[Hashable, Call]:
+        """Calls that are bound, by the keys of their tensors."""
+        return self._ready
+
+    def call_of(
+        self,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        values: Mapping[str, Value] | None = None,
+    ) -> Call:
+        """The call of these tensors; with `values` for its parameters it is bound for once."""
+        if values is None:
+            return self._bound(tuple(inputs), tuple(outputs))
+        return self._executable.bound(inputs, outputs, values)
+
+    def _viewed(self, inputs: tuple[Any, ...], views: Views) -> tuple[Any, ...]:
+        """The inputs as a call sees them; arrays among those that have a view are uploaded."""
+        if not views:
+            return inputs
         given = [
             x if view is None or isinstance(x, Tensor) else self.device.tensor(x)
             for x, view in zip(inputs, views, strict=True)
         ]
         pairs = zip(given, views, strict=True)
-        return tuple(x if view is None else x.view(view) for x, view in pairs)
+        return tuple(x if view is None else view.of(x) for x, view in pairs)
 
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
         if out is None and self._single is not None:
@@ -175,6 +244,9 @@ class CompiledOperator:
             if call is None:
                 call = self._bound(inputs, outs)
             context.record(call)
+        if context.tape is not None:
+            given = [id(x) for x in (out if isinstance(out, (list, tuple)) else (out,))]
+            context.tape.called(self, inputs, (), outs, [x for x in outs if id(x) not in given])
         return outs[0] if self._single is not None else outs
 
     def _bound(self, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Call:
@@ -276,3 +348,7 @@ class CompiledOperator:
         return f"{self.operator.name}: {given} inputs given; it takes {len(names)}: " + ", ".join(
             names
         )
+
+
+def _seen_key(x: Tensor, view: View | None) -> Key:
+    return x.key if view is None else view.key_of(x)

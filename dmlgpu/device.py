@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu import elements, indexed, ordering
+from dmlgpu import elements, indexed, ordering, replays
 from dmlgpu.arguments import is_fixed, key_of
 from dmlgpu.array.internal import Internal
 from dmlgpu.array.promotion import (
@@ -42,6 +42,8 @@ from dmlgpu.runtime.profile import Profile, Profiling
 from dmlgpu.runtime.readback import ReadBack
 from dmlgpu.tensor import Tensor
 
+REMEMBERED_LIMIT = 4096  # arguments of functions that a device knows again
+MET_LIMIT = 4096  # arguments that a device has met once
 COMPILED_LIMIT = 512  # descriptions whose compiled operator a device keeps
 
 
@@ -104,6 +106,7 @@ class Device:
         self._profiling = Profiling()
         self._compiled: OrderedDict[Description, CompiledOperator] = OrderedDict()
         self.remembered: dict[Hashable, Any] = {}  # operators by the arguments that need them
+        self._met: set[Hashable] = set()  # arguments that came once, of which most never come again
 
     def __enter__(self) -> Device:
         return self
@@ -139,6 +142,7 @@ class Device:
             self._read_back.drain()
             self._compiled.clear()
             self.remembered.clear()
+            self._met.clear()
             context.close(self._owned)
             if self._owned:
                 context.gpu.device.destroy()
@@ -202,13 +206,17 @@ class Device:
                 f"data has {raw.nbytes} bytes; total_tensor_size_in_bytes is "
                 f"{desc.total_tensor_size_in_bytes}"
             )
-        tensor = self.empty(desc)
         context = self.context
+        context.check_usable()
         with context.lock:
+            lease = context.pool.take_idle(desc.total_tensor_size_in_bytes)
+            tensor = Tensor(self, lease, desc, 0, whole=True)
             if context.is_recorded(tensor.storage):
                 context.recording.submit()  # a write overtakes work that used the buffer before
                 tensor.storage.note = None  # nor does it matter what was to lie there
             context.transfers.write(tensor.storage.buffer, 0, raw)
+        if context.tape is not None:
+            context.tape.took(tensor, is_written=True)
         return tensor
 
     def empty(self, desc: TensorDesc) -> Tensor:
@@ -217,7 +225,10 @@ class Device:
         self.context.check_usable()
         with self.context.lock:
             lease = self.context.take(desc.total_tensor_size_in_bytes)
-        return Tensor(self, lease, desc, 0, whole=True)
+        made = Tensor(self, lease, desc, 0, whole=True)
+        if self.context.tape is not None:
+            self.context.tape.took(made, is_written=False)
+        return made
 
     def wrap(self, wgpu_buffer: Buffer, desc: TensorDesc, offset: int = 0) -> Tensor:
         """A tensor over part of a wgpu buffer made elsewhere on this device, from byte `offset`.
@@ -258,6 +269,7 @@ class Device:
     take = indexed.take
     nonzero = indexed.nonzero
     put = indexed.put
+    replay = replays.replay
 
     def sort(self, x: Tensor, axis: int | None, descending: bool = False) -> Tensor:
         """The elements of every line in order."""
@@ -382,7 +394,7 @@ class Device:
             seen = None if natural == output.sizes else packed(output.data_type, natural)
         if not compiled.makes_one:
             return compiled
-        every = tuple(views.get(n) for n in names[: len(descs)])
+        every = tuple(compiled.view(views[n]) if n in views else None for n in names[: len(descs)])
         return compiled.prepared(shape, seen=seen, views=every)
 
     def keep(self, operator: CompiledOperator) -> None:
@@ -402,9 +414,19 @@ class Device:
     def remember(self, key: Hashable, made: Any) -> None:
         """Keeps an operator under the arguments of the function that needed it; bounded."""
         with self.context.lock:
-            if len(self.remembered) >= COMPILED_LIMIT:
+            if len(self.remembered) >= REMEMBERED_LIMIT:
                 self.remembered.clear()
             self.remembered[key] = made
+
+    def met_before(self, key: Hashable) -> bool:
+        """Whether arguments come again, and so are worth being remembered."""
+        met = self._met
+        if key in met:
+            return True
+        if len(met) >= MET_LIMIT:
+            met.clear()
+        met.add(key)
+        return False
 
     def flush(self) -> None:
         """Submits what is recorded, so that the GPU starts on it; reads do so themselves."""
@@ -421,10 +443,14 @@ class Device:
 
     def read(self, tensor: Tensor) -> npt.NDArray[Any]:
         """The tensor's bytes, padding included."""
+        if self.context.tape is not None:
+            self.context.tape.spoil()
         return self._read_back.read(tensor)
 
     async def read_async(self, tensor: Tensor) -> npt.NDArray[Any]:
         """`read` for asyncio: a thread waits for the bytes, not the event loop."""
+        if self.context.tape is not None:
+            self.context.tape.spoil()
         return await self._read_back.read_async(tensor)
 
     def profile(self) -> Profile:

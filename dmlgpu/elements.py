@@ -31,9 +31,10 @@ from dmlgpu.array.promotion import (
 )
 from dmlgpu.array.reductions import Reduced
 from dmlgpu.array.uploads import type_for
-from dmlgpu.desc.indexing import Window
+from dmlgpu.compiled import CompiledOperator, View, Views
+from dmlgpu.desc.indexing import Window, span_of
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.desc.views import broadcast, broadcast_shapes, packed
+from dmlgpu.desc.views import broadcast, broadcast_shapes, packed, reshaped
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, NumberRangeError
 from dmlgpu.plan.values import of_class
 from dmlgpu.tensor import Tensor
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from dmlgpu.device import Device
 
 Number = bool | int | float
+# Functions whose expression depends on the values of numbers, not on their types alone.
+BY_VALUE = frozenset(("pow", "select", *(n for n, f in FUNCTIONS.items() if f.compares)))
+FEW_NUMBERS = 8  # of one function and one layout that have kernels of their own
 
 
 # Exponents whose results can be right to the last bit.
@@ -55,6 +59,7 @@ class Formula:
     text: str
     constants: tuple[Constant, ...]
     dtype: DType
+    computed: DType = BOOL  # of the numbers, where there are any
 
 
 def function(device: Device, name: str, *operands: Any, out: Tensor | None = None) -> Tensor:
@@ -132,6 +137,7 @@ def reduction(
     ending: Reduced,
     dtype: DType,
     layout: TensorDesc,
+    starts: tuple[int, ...] = (),
 ) -> Chain:
     """Steps whose last values are of a type and would lie as `layout` says, and their reduction."""
     if dtype != ending.computed:
@@ -141,6 +147,7 @@ def reduction(
     return Chain(
         name=name,
         sources=sources,
+        starts=starts,
         constants=constants,
         steps=steps,
         output=packed(data_type_of(ending.dtype), ending.shape or (1,)),
@@ -157,10 +164,15 @@ def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) 
     key = ("filled", shape, dtype, constant)
     known = device.remembered.get(key)
     if known is None:
+        alike = ("filled", shape, dtype)
+        various = Various.met_again(device, alike)
+        if various is not None:
+            return various.once((constant,), None)
         output = packed(data_type_of(dtype), shape or (1,))
         step = Step("k0", output.data_type)
         chain = Chain(name="full", sources=(), constants=(constant,), steps=(step,), output=output)
-        known = device.internal(chain).prepared(shape, dtype)
+        op = Various.first(device, alike, chain, shape, dtype)
+        known = op.prepared(shape, dtype)
         device.remember(key, known)
     made: Tensor = known()
     return made
@@ -175,26 +187,31 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
     check_writable(target)
     if isinstance(source, Tensor) and source.size and source.storage is target.storage:
         source = source.copy()
-    if not target.ndim:
-        window = Window((0,), (1,), (1,), window.shape)
-    strides = target.desc.effective_strides
-    backward = [step < 0 for step in window.strides]
-    place = Place(
-        sum(o * s for o, s in zip(window.offsets, strides, strict=True)),
-        tuple(-(-n // abs(k)) for n, k in zip(window.sizes, window.strides, strict=True)),
-        tuple(s * abs(k) for s, k in zip(strides, window.strides, strict=True)),
-    )
+    span = span_of(target.desc, window)
+    part = reshaped(span.desc, window.shape or (1,))
+    assert part is not None  # dimensions of one element come or go, and no others
+    place = Place(span.lowest, part.sizes, part.effective_strides)
     check_value(source, window.shape)
     if isinstance(source, Tensor):
-        # In the order of the target's axes, those that go backward turned round.
-        extra = max(0, source.ndim - len(window.shape))
-        source = source.reshape(source.shape[extra:])
-        source = source.broadcast_to(window.shape).reshape(place.sizes)
-        if any(backward):
-            source = source.flip(tuple(a for a, back in enumerate(backward) if back))
-    key = ("assign", _key(source), target.desc, target.dtype, place)
+        if source.shape != window.shape:
+            extra = max(0, source.ndim - len(window.shape))
+            source = source.reshape(source.shape[extra:]).broadcast_to(window.shape)
+        if span.is_backward:  # turned round, since the loops of a place go forward
+            steps = iter(
+                [step for n, step in zip(span.desc.sizes, span.steps, strict=True) if n > 1]
+            )
+            axes = [a for a, n in enumerate(window.shape) if n > 1 and next(steps) < 0]
+            source = source.flip(axes)
+    within = target
+    if part != target.desc:
+        # Nothing of others lies behind the last bytes where they are the target's last ones.
+        reach = span.begin + part.total_tensor_size_in_bytes
+        whole = target.whole and reach == target.desc.total_tensor_size_in_bytes
+        within = Tensor(device, target.lease, part, target.offset + span.begin, whole)
+    key = ("assign", _key(source), part, target.dtype, place)
     known = device.remembered.get(key)
     if known is None:
+        alike = ("assign", part, target.dtype, place)
         data_type = data_type_of(target.dtype)
         sources: tuple[TensorDesc, ...] = ()
         constants: tuple[Constant, ...] = ()
@@ -205,17 +222,24 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
             check_fits(source, target.dtype)
             text = "k0"
             constants = (Constant.of(source, target.dtype),)
+            various = Various.met_again(device, alike)
+            if various is not None:
+                various.once(constants, within)
+                return
         chain = Chain(
             name="assign",
             sources=sources,
             constants=constants,
             steps=(Step(text, data_type),),
-            output=target.desc,
+            output=part,
             place=place,
         )
-        known = device.internal(chain)
+        if constants:
+            known = Various.first(device, alike, chain, (), target.dtype)
+        else:
+            known = device.internal(chain)
         device.remember(key, known)
-    known(*([source] if isinstance(source, Tensor) else []), out=target)
+    known(*([source] if isinstance(source, Tensor) else []), out=within)
 
 
 def check_value(source: Any, shape: tuple[int, ...]) -> None:
@@ -288,7 +312,7 @@ def formula(name: str, given: Sequence[Any]) -> Formula:
             return formula(exact, given[:1])
     names, constants = _named(given, numbers, dtype)
     text = _with_operands(made.expression(dtype), names)
-    return Formula(text, constants, BOOL if made.is_truth else dtype)
+    return Formula(text, constants, BOOL if made.is_truth else dtype, dtype)
 
 
 def _wide(value: str, dtype: DType) -> str:
@@ -350,19 +374,31 @@ def _run(
     if out is not None:
         key = (key, "out", out.key[2])
     known = device.remembered.get(key)
-    if known is None:
-        known = _prepared(device, name, make(), given, out)
-        device.remember(key, known)
     tensors = [x for x in given if isinstance(x, Tensor)]
+    if known is None:
+        numbers = [x for x in given if not isinstance(x, Tensor)]
+        alike: Hashable = None
+        if numbers and name not in BY_VALUE:
+            kinds = (x.key[2] if isinstance(x, Tensor) else x.__class__ for x in given)
+            alike = ("alike", name, out is None or out.key[2], *kinds)
+            various = Various.met_again(device, alike)
+            if various is not None:
+                return various.once([various.constant(n) for n in numbers], out, *tensors)
+        known = _prepared(device, name, make(), tensors, out, alike)
+        device.remember(key, known)
     made: Tensor = known(*tensors) if out is None else known(out, *tensors)
     return made
 
 
 def _prepared(
-    device: Device, name: str, made: Formula, given: Sequence[Any], out: Tensor | None
+    device: Device,
+    name: str,
+    made: Formula,
+    tensors: Sequence[Tensor],
+    out: Tensor | None,
+    alike: Hashable,
 ) -> Callable[..., Tensor]:
-    """What runs a function on the tensors among operands like these, after `out` if it is given."""
-    tensors = [x for x in given if isinstance(x, Tensor)]
+    """What runs a function on tensors like these, after `out` if it is given."""
     shape = broadcast_shapes(name, [x.shape for x in tensors])
     steps = [Step(made.text, data_type_of(made.dtype))]
     if out is not None:
@@ -389,14 +425,67 @@ def _prepared(
     chain = Chain(
         name=name, sources=sources, constants=made.constants, steps=tuple(steps), output=output
     )
-    made_by = device.internal(chain)
+    op = device.internal(chain)
+    seen = tuple(None if v is None else op.view(v) for v in views)
+    if made.constants and alike is not None and alike not in device.remembered:
+        device.remember(alike, Various(op, chain, seen, shape, dtype, made.computed))
     if out is None:
-        return made_by.prepared(shape, dtype, views=views)
-    return lambda out, *xs: made_by(*map(_viewed, xs, views), out=out)
+        return op.prepared(shape, dtype, views=seen)
+    return lambda out, *xs: op(*map(_viewed, xs, seen), out=out)
 
 
-def _viewed(x: Tensor, view: TensorDesc | None) -> Tensor:
-    return x if view is None else x.view(view)
+def _viewed(x: Tensor, view: View | None) -> Tensor:
+    return x if view is None else view.of(x)
+
+
+@dataclass(slots=True)
+class Various:
+    """A function that is called with other numbers each time: one kernel takes them all.
+
+    The first few numbers have kernels of their own parameters, which calls are bound to once. What
+    comes after these has its parameters for one call.
+    """
+
+    op: CompiledOperator
+    chain: Chain
+    views: Views
+    shape: tuple[int, ...]
+    dtype: DType
+    computed: DType  # of the numbers
+    met: int = 1
+
+    @classmethod
+    def first(
+        cls, device: Device, alike: Hashable, chain: Chain, shape: tuple[int, ...], dtype: DType
+    ) -> CompiledOperator:
+        """The operator of a chain that writes a number, kept for others that are alike."""
+        op = device.internal(chain)
+        if alike not in device.remembered:
+            device.remember(alike, cls(op, chain, (), shape, dtype, dtype))
+        return op
+
+    @staticmethod
+    def met_again(device: Device, alike: Hashable) -> Various | None:
+        """What takes the numbers of a call, where others were met often enough."""
+        found: Various | None = device.remembered.get(alike)
+        if found is None:
+            return None
+        found.met += 1
+        return found if found.met > FEW_NUMBERS else None
+
+    def constant(self, number: Number) -> Constant:
+        """A number in the type that the function computes in."""
+        check_fits(number, self.computed)
+        return Constant.of(number, self.computed)
+
+    def once(self, constants: Sequence[Constant], out: Tensor | None, *tensors: Tensor) -> Tensor:
+        """One call with these numbers."""
+        device = self.op.device
+        if out is None:
+            out = device.empty(self.chain.output).marked(self.shape, self.dtype)
+        seen = map(_viewed, tensors, self.views) if self.views else tensors
+        self.op.once(out, self.chain.values_of(constants), *seen)
+        return out
 
 
 def check_castable(name: str, source: DType, target: DType) -> None:

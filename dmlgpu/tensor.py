@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dmlgpu import interop
 from dmlgpu.arguments import index_key, is_fixed
 from dmlgpu.arithmetic import Arithmetic, Conversions
+from dmlgpu.array.picks import Sliced
 from dmlgpu.array.promotion import (
     BOOL,
     DType,
@@ -28,7 +29,7 @@ from dmlgpu.array.uploads import type_for
 from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import AxisDirection
 from dmlgpu.desc.host import as_array, host_memory, strided_view
-from dmlgpu.desc.indexing import Arrays, Index, Window, read
+from dmlgpu.desc.indexing import Arrays, Index, Window, read, span_of
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc, packed_strides
 from dmlgpu.errors import (
     AxisError,
@@ -40,6 +41,7 @@ from dmlgpu.errors import (
     shown,
 )
 from dmlgpu.gpu.memory import Lease
+from dmlgpu.plan.loops import Dim
 from dmlgpu.reductions import Axis, Reductions
 from dmlgpu.runtime.context import Context
 from dmlgpu.runtime.region import Region
@@ -471,12 +473,12 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
             return self._taken(index, 0)
         parts = index if index.__class__ is tuple else (index,)
         key: Any = ()
-        known = None
         try:
             key = (self.key[2], *index_key(parts))
             known = self.device.remembered.get(key)
         except Exception:  # an array among them, which is not hashable
-            key = ()
+            picked: Tensor = self.device.replay("get", Tensor._picked, (self, parts))
+            return picked
         if known is None:
             found = read(self.shape, parts, Tensor)
             if isinstance(found, Arrays):
@@ -484,10 +486,15 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
             if not self.size or 0 in found.shape:
                 return Tensor.without_elements(self.device, found.shape, self.dtype)
             known = self._slice(found)
-            if key and is_fixed(key):
+            if is_fixed(key) and self.device.met_before(key):
                 self.device.remember(key, known)
         result: Tensor = known(self)
         return result
+
+    def _picked(self, parts: tuple[Any, ...]) -> Tensor:
+        """What an index names that may have arrays among its parts."""
+        found = read(self.shape, parts, Tensor)
+        return self.device.take(self, found) if isinstance(found, Arrays) else self.sliced(found)
 
     def _taken(self, at: Any, axis: int) -> Tensor:
         """What lies at positions along an axis, or where a mask is True.
@@ -510,16 +517,26 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         return self._slice(window)(self)
 
     def _slice(self, window: Window) -> Callable[..., Tensor]:
-        """What takes a window."""
-        op = self.device.operator(
-            "SLICE1",
-            input_tensor=self.desc,
-            input_window_offsets=window.offsets or (0,),
-            input_window_sizes=window.sizes or (1,),
-            input_window_strides=window.strides or (1,),
-        )
-        seen = views.packed(self.desc.data_type, window.shape or (1,))
-        return op.prepared(window.shape, self.dtype, seen)
+        """What takes a window: one kernel for all windows of a form, wherever they begin."""
+        device, span = self.device, span_of(self.desc, window)
+        is_all = span.desc == self.desc
+        key = ("sliced", is_all, span.desc, span.start, span.steps, window.shape, self.dtype)
+        known: Any = device.remembered.get(key)
+        if known is None:
+            made = views.packed(self.desc.data_type, span.desc.sizes)
+            steps = zip(made.sizes, made.effective_strides, span.steps, strict=True)
+            loops = tuple(Dim(*each) for each in steps)
+            op = device.internal(
+                Sliced(source=span.desc, output=made, loops=loops, start=span.start)
+            )
+            seen = views.packed(self.desc.data_type, window.shape or (1,))
+            if is_all:
+                known = op.prepared(window.shape, self.dtype, seen)
+            else:
+                known = op.prepared_anywhere(span.desc, window.shape, self.dtype, seen)
+            device.remember(key, known)
+        made_by: Callable[..., Tensor] = known if is_all else known(span.begin)
+        return made_by
 
     def __setitem__(self, index: Index | tuple[Index, ...], value: Any) -> None:
         """Writes to the elements that an index names; of repeated ones the last value stays.
@@ -531,6 +548,9 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         >>> y.tolist()
         [[0, 7, 0], [8, -1, 0]]
         """
+        self.device.replay("set", Tensor._set, (self, index, value))
+
+    def _set(self, index: Any, value: Any) -> None:
         parts = index if isinstance(index, tuple) else (index,)
         found = read(self.shape, parts, Tensor)
         if isinstance(found, Arrays):

@@ -18,11 +18,21 @@ from dmlgpu.desc.cached import cached_property
 from dmlgpu.desc.catalogue import Entry
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.desc.views import broadcast, packed
+from dmlgpu.plan.dispatch import Value
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.operator import Operator, Work
 from dmlgpu.plan.reduce import InTurn, Reduction
 from dmlgpu.plan.reduce.accumulators import average
-from dmlgpu.plan.values import Expression, Operand, Parameter, class_of, limited, of_class, truth
+from dmlgpu.plan.values import (
+    Expression,
+    Operand,
+    Parameter,
+    class_of,
+    in_eights,
+    limited,
+    of_class,
+    truth,
+)
 
 OUTPUT = "output"
 
@@ -84,6 +94,7 @@ class Chain(Internal, name="array function"):
     output: TensorDesc
     place: Place | None = None
     ending: Ending | None = None
+    starts: tuple[int, ...] = ()  # first element of each source, where not that of all its bytes
 
     def inputs(self) -> Mapping[str, TensorDesc]:
         """The sources, by the names that steps use."""
@@ -93,13 +104,22 @@ class Chain(Internal, name="array function"):
         """The one output."""
         return {OUTPUT: self.output}
 
+    def values_of(self, constants: Sequence[Constant]) -> Mapping[str, Value]:
+        """The parameters of a dispatch that other constants change, where no reduction ends it."""
+        words = [word for constant in constants for word in constant.words]
+        return in_eights(words + [0] * min(ZEROS, len(self.steps) - 1))
+
     def record(self) -> Operator[Chain]:
         """A record of its own for each: where it may run in place depends on its types."""
         return ChainOperator(self)
 
     def work(self) -> Work:
         """All steps in one expression."""
-        inputs = {name: Operand.of(name, desc) for name, desc in self.inputs().items()}
+        starts = self.starts or (0,) * len(self.sources)
+        inputs = {
+            name: Operand(name, desc, desc.data_type, start)
+            for (name, desc), start in zip(self.inputs().items(), starts, strict=True)
+        }
         constants = [c.parameter(f"k{i}") for i, c in enumerate(self.constants)]
         if self.ending is not None:
             return self._reduction(self.ending, inputs, tuple(constants))

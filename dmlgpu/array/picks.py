@@ -16,6 +16,7 @@ from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.plan.gather import Picked
 from dmlgpu.plan.index_values import IndexValues
 from dmlgpu.plan.loops import Dim
+from dmlgpu.plan.move import Move
 from dmlgpu.plan.move.packed import Gather
 from dmlgpu.plan.nonzero import FLAGS, SUMS, Compress, Coordinates, Find, sums_of, words_of
 from dmlgpu.plan.scatter import Scatter, table_of
@@ -33,6 +34,28 @@ class Picks(Internal):
     def index_values(self) -> IndexValues:
         """The coordinates of a tuple select from the sizes in turn."""
         return IndexValues("indices_tensor", self.indices, self.sizes)
+
+
+class Sliced(Internal, name="SLICE1"):
+    """The elements that loops over a source reach from element `start` on, which its sizes and
+    strides do not count."""
+
+    source: TensorDesc
+    output: TensorDesc
+    loops: tuple[Dim, ...]
+    start: int
+
+    def inputs(self) -> Mapping[str, TensorDesc]:
+        """By the name that plans have for it."""
+        return {"input_tensor": self.source}
+
+    def outputs(self) -> Mapping[str, TensorDesc]:
+        """What is copied."""
+        return {"output_tensor": self.output}
+
+    def work(self) -> Move:
+        """One copy."""
+        return Move(self.source, self.output, self.loops, self.start)
 
 
 class Take(Picks, name="take"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from math import prod
 from types import EllipsisType
@@ -13,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dmlgpu.desc.host import as_array
-from dmlgpu.desc.tensor import MAX_RANK, TensorDesc
+from dmlgpu.desc.tensor import MAX_RANK, TENSOR_ALIGNMENT, DataType, TensorDesc
+from dmlgpu.desc.views import REMEMBERED
 from dmlgpu.errors import (
     IndexRangeError,
     InvalidDescError,
@@ -37,6 +39,58 @@ class Window:
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
     shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The bytes of a tensor that a window lies in, from a place on where a tensor may begin.
+
+    Windows of one form that lie elsewhere in a tensor have spans that differ in `begin` alone, so
+    that one kernel serves them all.
+    """
+
+    begin: int  # bytes of the tensor before it
+    desc: TensorDesc  # as many elements as the window has along each dimension, in its steps
+    start: int  # element of the span where the window starts
+    steps: tuple[int, ...]  # elements from one to the next, negative where it goes backward
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether the window goes backward along some dimension."""
+        return any(step < 0 for step in self.steps)
+
+    @property
+    def lowest(self) -> int:
+        """The element of the span that comes first in memory."""
+        sizes = zip(self.desc.sizes, self.steps, strict=True)
+        return self.start + sum((n - 1) * step for n, step in sizes if step < 0)
+
+
+def span_of(tensor: TensorDesc, window: Window, first: int = 0) -> Span:
+    """Where in a tensor, which begins at element `first` of its bytes, a window of it lies."""
+    strides = tensor.effective_strides
+    if not window.offsets:  # of a tensor without dimensions, which its description has one of
+        window = Window((0,), (1,), (1,), window.shape)
+    sized = list(zip(window.offsets, window.sizes, window.strides, strides, strict=True))
+    sizes = tuple(-(-n // abs(step)) for _, n, step, _ in sized)
+    steps = tuple(step * stride for *_, step, stride in sized)
+    start = first + sum((o if step > 0 else o + n - 1) * stride for o, n, step, stride in sized)
+    lowest = first + sum(o * stride for o, _, _, stride in sized)
+    width, total = tensor.data_type.bits // 8, tensor.total_tensor_size_in_bytes
+    begin = lowest * width // TENSOR_ALIGNMENT * TENSOR_ALIGNMENT
+    start, lowest = start - begin // width, lowest - begin // width
+    reach = lowest + 1 + sum((n - 1) * abs(step) for n, step in zip(sizes, steps, strict=True))
+    # Whole units of 16 bytes, where the tensor has them, can be read and written as such.
+    nbytes = -(-reach * width // TENSOR_ALIGNMENT) * TENSOR_ALIGNMENT
+    desc = _laid(tensor.data_type, sizes, tuple(map(abs, steps)), min(nbytes, total - begin))
+    return Span(begin, desc, start, steps)
+
+
+@lru_cache(REMEMBERED)
+def _laid(
+    data_type: DataType, sizes: tuple[int, ...], strides: tuple[int, ...], nbytes: int
+) -> TensorDesc:
+    return TensorDesc(data_type, sizes, strides, total_tensor_size_in_bytes=nbytes)
 
 
 @dataclass(frozen=True, slots=True)

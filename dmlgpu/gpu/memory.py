@@ -19,6 +19,8 @@ from dmlgpu.gpu.foreign import check, unwatch, watch
 from dmlgpu.gpu.objects import Buffer
 
 FRESH = 1 << 16  # bytes of the smallest
+FEW_BYTES = 1 << 16  # of storages that are made although others will be free soon
+MOST_IDLE = 300  # of one size: more than the calls that are recorded before they are submitted
 GRANULE = 256  # bytes; keeps every buffer a multiple of 16 so that shaders may use whole vec4s
 
 
@@ -163,13 +165,28 @@ class Pool:
         """Room for `size` bytes."""
         return self.take_from(self.shelf(size))
 
-    def take_from(self, shelf: Shelf) -> Lease:
+    def take_idle(self, size: int) -> Lease:
+        """Room for `size` bytes that recorded work does not use, if there is any to be had cheaply.
+
+        Who writes to it at once need not submit that work before. What came back first is most
+        likely to be idle; where even that is not, few bytes more are taken.
+        """
+        shelf = self.shelf(size)
+        waits = False
+        with contextlib.suppress(IndexError, AttributeError):
+            oldest: Any = shelf[0]
+            waits = oldest.storage.batch.is_waiting
+        if waits and shelf.size <= FEW_BYTES and len(shelf) < MOST_IDLE:
+            return self._lend(Storage(self._allocate(shelf.size), shelf.size), shelf)
+        return self.take_from(shelf, oldest=True)
+
+    def take_from(self, shelf: Shelf, oldest: bool = False) -> Lease:
         """Room of a shelf's size; every call takes some for its result."""
         storage = None
         aside = []
         while shelf and storage is None:
             try:
-                ticket: Any = shelf.pop()
+                ticket: Any = shelf.popleft() if oldest else shelf.pop()
                 storage = ticket.storage
             except (IndexError, AttributeError):  # interrupted by who took the last, or in `_lend`
                 continue

@@ -204,7 +204,11 @@ class Expression:
 
 def parameter_words(parameters: Sequence[Parameter]) -> dict[str, Value]:
     """The numbers that expressions name, as parameters of a dispatch."""
-    words = [word for p in parameters for word in p.words]
+    return in_eights([word for p in parameters for word in p.words])
+
+
+def in_eights(words: Sequence[int]) -> dict[str, Value]:
+    """The words of numbers that expressions name, as parameters of a dispatch."""
     return {f"values{n // 8}": eight(words[n : n + 8]) for n in range(0, len(words), 8)}
 
 

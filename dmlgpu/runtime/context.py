@@ -6,10 +6,10 @@ import contextlib
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Protocol
+from typing import Any, Protocol
 
 from dmlgpu.errors import DeviceError, DeviceLostError, OutOfMemoryError
 from dmlgpu.gpu.foreign import check
@@ -18,7 +18,7 @@ from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.gpu.objects import Buffer, Pipeline
 from dmlgpu.gpu.recording import Call, Recording
 from dmlgpu.gpu.transfer import Transfers
-from dmlgpu.plan.dispatch import SMALL, Adapter, Dispatch, Plan
+from dmlgpu.plan.dispatch import SMALL, Adapter, Dispatch, Plan, Value
 from dmlgpu.runtime import forward_progress
 from dmlgpu.runtime.dump import dump_wgsl
 from dmlgpu.wgsl.assembly import Access, Shader, assemble
@@ -35,6 +35,27 @@ class Bound(Protocol):
         """Forgets a bound call; the next one like it binds anew."""
 
 
+class Tape(Protocol):
+    """Notes what a function of arrays does, so that it can be done again."""
+
+    def spoil(self) -> None:
+        """Something was done that is not to be done again."""
+
+    def took(self, x: Any, *, is_written: bool) -> None:
+        """A tensor was made, with elements from host memory or with none yet."""
+
+    def called(
+        self,
+        operator: Any,
+        inputs: Sequence[Any],
+        views: Sequence[Any],
+        outputs: Sequence[Any],
+        made: Sequence[Any],
+        values: Mapping[str, Value] | None = None,
+    ) -> None:
+        """An operator was called; those of its outputs that are `made` are new."""
+
+
 class Context:
     """One open wgpu device with its memory, its queue, and the pipelines made for it."""
 
@@ -46,6 +67,7 @@ class Context:
         self.transfers = Transfers(gpu, self.recording)
         # Takes a bound call; the lock must be held.
         self.record: Callable[[Call], None] = self.recording.append
+        self.tape: Tape | None = None
         self.closed = ""
         self.facts = Adapter(
             is_cpu=gpu.is_cpu,

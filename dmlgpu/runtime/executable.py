@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dmlgpu.desc.description import Description
-from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.desc.tensor import TENSOR_ALIGNMENT, TensorDesc
 from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
 from dmlgpu.gpu.foreign import check as check_intact
 from dmlgpu.gpu.memory import Lease
@@ -23,18 +23,19 @@ from dmlgpu.gpu.objects import (
     can_be_written,
 )
 from dmlgpu.gpu.recording import Call
-from dmlgpu.plan.dispatch import Dispatch, Plan
+from dmlgpu.plan.dispatch import Dispatch, Plan, Value
 from dmlgpu.plan.index_values import REPORT, IndexValues
 from dmlgpu.plan.operator import Operator
 from dmlgpu.plan.parts import UNIT_BYTES
 from dmlgpu.runtime.context import Context
 from dmlgpu.runtime.reach import Range, grid, reach, window
 from dmlgpu.runtime.region import Region
-from dmlgpu.wgsl.assembly import binds
+from dmlgpu.wgsl.assembly import Shader, binds
 from dmlgpu.wgsl.params import pack_params
 
 CALL_LIMIT = 256  # bound calls one operator keeps
 BINDINGS_LIMIT = 64  # ways in which the tensors of one operator lie
+NO_VALUES: Mapping[str, Value] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,10 @@ class Binding:
     told: str
     pipeline: Pipeline
     layout: Layout
+    shader: Shader
+    params: Mapping[str, Value]
     uniforms: list[tuple[int, Buffer, int, int]]  # binding, buffer, offset, size
-    ranges: list[tuple[int, str, int, int]]  # the same, with a tensor's name
+    ranges: list[tuple[int, str, int, int]]  # the same of tensors, from where each begins
     grid: tuple[int, int]
 
 
@@ -74,10 +77,36 @@ class Executable:
         self._told = told.removeprefix(" ")
         self._uniforms: dict[int, Buffer] = {}
         self._bindings: dict[Hashable, list[Binding]] = {}
+        self._alike: dict[Hashable, list[Binding]] = {}
+        self._names = (*self.inputs, *self.outputs)
+        described = (*self.inputs.values(), *self.outputs.values())
+        self._room = [
+            -(-d.total_tensor_size_in_bytes // UNIT_BYTES) * UNIT_BYTES for d in described
+        ]
         self.calls: dict[Hashable, Call] = {}
 
     def bind(self, key: Hashable, inputs: Sequence[Region], outputs: Sequence[Region]) -> Call:
         """Makes pipelines and bind groups for these tensors, and keeps them."""
+        call = self.bound(inputs, outputs)
+        if len(self.calls) >= CALL_LIMIT:
+            self.drop_calls()
+        self.context.remember_use((s.serial for s in call.storages), self, key)
+        self.calls[key] = call
+        return call
+
+    def bound(
+        self,
+        inputs: Sequence[Region],
+        outputs: Sequence[Region],
+        values: Mapping[str, Value] = NO_VALUES,
+    ) -> Call:
+        """A call of these tensors, with other `values` of parameters than the plan's if given.
+
+        Of tensors that lie as others did before, in buffers of their own, only where is looked at.
+        """
+        lie = self._how_they_lie((*inputs, *outputs))
+        if lie is not None and lie in self._alike:
+            return self._bound_alike(self._alike[lie], inputs, outputs, values)
         self._check(inputs, outputs)
         regions = dict(zip((*self.inputs, *self.outputs), (*inputs, *outputs), strict=True))
         descs = {**self.inputs, **self.outputs}
@@ -110,11 +139,15 @@ class Executable:
                 for c in plan.copies
             )
         else:
-            dispatches = self._dispatched(plan.dispatches, first, places)
+            dispatches = self._dispatched(plan.dispatches, first, places, values)
+            if lie is not None and not held:
+                if len(self._alike) >= BINDINGS_LIMIT:
+                    self._alike.clear()
+                self._alike[lie] = self._ways(plan.dispatches, first, places)
         storages = tuple({p.storage.serial: p.storage for p in places.values()}.values())
         targets = tuple(region.storage for region in outputs)
         name = self.operator.name
-        call = Call(
+        return Call(
             name,
             dispatches,
             storages,
@@ -124,11 +157,42 @@ class Executable:
             copies,
             tensors=self._told,
         )
-        if len(self.calls) >= CALL_LIMIT:
-            self.drop_calls()
-        self.context.remember_use((s.serial for s in storages), self, key)
-        self.calls[key] = call
-        return call
+
+    def _how_they_lie(self, regions: Sequence[Region]) -> Hashable:
+        """All that bindings depend on but the buffers and where they begin in these.
+
+        None where that is not all: where buffers are shared, or something is wrong with one.
+        """
+        alignment = self.context.gpu.offset_alignment
+        serials = set()
+        lie = []
+        for x, nbytes in zip(regions, self._room, strict=False):
+            serial, offset, number, whole = x.key
+            storage = x.lease.storage
+            if storage.special or x.context is not self.context or offset % TENSOR_ALIGNMENT:
+                return None
+            serials.add(serial)
+            lie.append((number, whole, offset % alignment, offset + nbytes <= storage.size))
+        return tuple(lie) if len(serials) == len(regions) == len(self._room) else None
+
+    def _bound_alike(
+        self,
+        ways: list[Binding],
+        inputs: Sequence[Region],
+        outputs: Sequence[Region],
+        values: Mapping[str, Value],
+    ) -> Call:
+        alignment = self.context.gpu.offset_alignment
+        regions = (*inputs, *outputs)
+        storages = tuple([x.lease.storage for x in regions])
+        places = {
+            name: (storage.buffer, x.offset // alignment * alignment)
+            for name, x, storage in zip(self._names, regions, storages, strict=True)
+        }
+        dispatches = self._with_groups(ways, places, values)
+        targets = storages[len(inputs) :]
+        name = self.operator.name
+        return Call(name, dispatches, storages, self.nbytes, targets, tensors=self._told)
 
     def drop_calls(self) -> None:
         """Forgets every bound call."""
@@ -230,15 +294,34 @@ class Executable:
         return self.plan, 0
 
     def _dispatched(
-        self, dispatches: Sequence[Dispatch], first: int, places: Mapping[str, Range]
+        self,
+        dispatches: Sequence[Dispatch],
+        first: int,
+        places: Mapping[str, Range],
+        values: Mapping[str, Value] = NO_VALUES,
     ) -> tuple[tuple[Pipeline, BindGroup, int, int], ...]:
-        """Dispatches with bind groups. Where tensors lie as others did before, only these are new.
+        """Dispatches with bind groups; `first` is the number of the first of them among all."""
+        begins = self._begins(places.values())
+        where = {f: (r.storage.buffer, begins[r.storage.serial]) for f, r in places.items()}
+        return self._with_groups(self._ways(dispatches, first, places), where, values)
 
-        `first` is the number of the first dispatch among all that the operator has.
+    def _ways(
+        self, dispatches: Sequence[Dispatch], first: int, places: Mapping[str, Range]
+    ) -> list[Binding]:
+        """How dispatches reach their tensors, kept for others that lie in the same way.
+
+        Where in a buffer its first binding begins makes no difference.
         """
+        begins = self._begins(places.values())
         order: dict[int, int] = {}
         where = [
-            (r.offset, r.size, r.whole, r.has_room, order.setdefault(r.storage.serial, len(order)))
+            (
+                r.offset - begins[r.storage.serial],
+                r.size,
+                r.whole,
+                r.has_room,
+                order.setdefault(r.storage.serial, len(order)),
+            )
             for r in places.values()
         ]
         key = (first, *where)
@@ -246,26 +329,52 @@ class Executable:
         if found is None:
             if len(self._bindings) >= BINDINGS_LIMIT:
                 self._bindings.clear()
-            found = [self._binding(i, d, places) for i, d in enumerate(dispatches, first)]
+            found = [self._binding(i, d, places, begins) for i, d in enumerate(dispatches, first)]
             self._bindings[key] = found
-        bind = self.context.gpu.bind
-        return tuple(
-            (
-                way.pipeline,
-                bind(
-                    way.told,
-                    way.layout,
-                    (
-                        *way.uniforms,
-                        *[(b, places[f].storage.buffer, at, size) for b, f, at, size in way.ranges],
-                    ),
-                ),
-                *way.grid,
-            )
-            for way in found
-        )
+        return found
 
-    def _binding(self, number: int, dispatch: Dispatch, places: Mapping[str, Range]) -> Binding:
+    def _with_groups(
+        self,
+        ways: Sequence[Binding],
+        places: Mapping[str, tuple[Buffer, int]],
+        values: Mapping[str, Value],
+    ) -> tuple[tuple[Pipeline, BindGroup, int, int], ...]:
+        """Dispatches with bind groups of buffers, in which bindings begin at these bytes."""
+        bind = self.context.gpu.bind
+        made = []
+        for way in ways:
+            entries = list(self._with_values(way, values) if values else way.uniforms)
+            for binding, name, start, size in way.ranges:
+                buffer, begin = places[name]
+                entries.append((binding, buffer, begin + start, size))
+            made.append((way.pipeline, bind(way.told, way.layout, entries), *way.grid))
+        return tuple(made)
+
+    def _with_values(
+        self, way: Binding, values: Mapping[str, Value]
+    ) -> list[tuple[int, Buffer, int, int]]:
+        """The uniforms of a call whose parameters have other values."""
+        given = {name: values.get(name, value) for name, value in way.params.items()}
+        data = pack_params(way.shader.label, way.shader.params, given)
+        made = self.context.gpu.uniform(data)
+        return [(0, made, 0, made.size), *way.uniforms[1:]]
+
+    def _begins(self, places: Iterable[Range]) -> dict[int, int]:
+        """Where the first binding of each storage may begin, by its serial."""
+        alignment = self.context.gpu.offset_alignment
+        begins: dict[int, int] = {}
+        for r in places:
+            begin = r.offset // alignment * alignment
+            begins[r.storage.serial] = min(begin, begins.get(r.storage.serial, begin))
+        return begins
+
+    def _binding(
+        self,
+        number: int,
+        dispatch: Dispatch,
+        places: Mapping[str, Range],
+        begins: Mapping[int, int],
+    ) -> Binding:
         gpu = self.context.gpu
         modes = binds(dispatch.shader, dispatch.slots, dispatch.code)
         named = {
@@ -297,14 +406,17 @@ class Executable:
                 start = spans[access[name].alias or name][0]
                 words[i, :2] = (named[name].offset - start) // UNIT_BYTES, named[name].size // 4
             uniforms.append((shader.ranges_binding, gpu.uniform(words.tobytes()), 0, words.nbytes))
-        ranges = [
-            (bound.binding, dispatch.bindings[bound.name], *window(spans, access, bound))
-            for bound in shader.bindings
-            if bound.name in named
-        ]
+        ranges = []
+        for bound in shader.bindings:
+            if bound.name in named:
+                start, size = window(spans, access, bound)
+                field = dispatch.bindings[bound.name]
+                start -= begins[places[field].storage.serial]
+                ranges.append((bound.binding, field, start, size))
         groups = grid(dispatch.workgroups, gpu.max_groups, self.operator.name)
         told = f"binding tensors of {', '.join(str(size) for *_, size in ranges)} bytes"
-        return Binding(told, pipeline, gpu.layout(pipeline), uniforms, ranges, groups)
+        layout = gpu.layout(pipeline)
+        return Binding(told, pipeline, layout, shader, dispatch.params, uniforms, ranges, groups)
 
 
 def _told(tensors: Iterable[TensorDesc]) -> str:
