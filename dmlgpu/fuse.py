@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import update_wrapper
 from types import MethodType
 from typing import Any, ClassVar, NoReturn
@@ -16,8 +16,9 @@ from dmlgpu.array.chain import Chain, Constant, Step
 from dmlgpu.array.promotion import DType, data_type_of
 from dmlgpu.array.reductions import Reduced
 from dmlgpu.compiled import CompiledOperator
+from dmlgpu.desc.indexing import Arrays, Window, read, span_of
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.desc.views import broadcast, broadcast_shapes, packed, shape_of
+from dmlgpu.desc.views import broadcast, broadcast_shapes, packed, reshaped, shape_of
 from dmlgpu.device import Device
 from dmlgpu.elements import Formula, reduction
 from dmlgpu.errors import InvalidTypeError, UnsupportedError
@@ -34,7 +35,9 @@ class Trace:
     """The steps of a function, as they are met."""
 
     device: Device
+    arguments: Sequence[Tensor | Leaf]
     leaves: list[Tensor | Traced] = field(default_factory=list)  # x0, x1, ...
+    parts: list[Part] = field(default_factory=list)  # of which tensor each leaf is what
     captured: dict[int, Tensor] = field(default_factory=dict)  # tensors that are no arguments
     constants: list[Constant] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
@@ -42,8 +45,28 @@ class Trace:
 
     def leaf(self, shape: tuple[int, ...], dtype: DType) -> Traced:
         """A stand-in for the next argument."""
-        made = Traced.of(self, f"x{len(self.leaves)}", shape, dtype)
+        number = len(self.leaves)
+        made = Traced.of(self, f"x{number}", shape, dtype)
         self.leaves.append(made)
+        self.parts.append(Part(number, self.arguments[number].desc))
+        return made
+
+    def window(self, x: Traced, index: Any) -> Traced:
+        """The elements of an argument that a basic index names: an operand of its own."""
+        if x.name[0] != "x" or x.shape != self.leaves[int(x.name[1:])].shape:
+            raise UnsupportedError(
+                "fuse: only the function's arguments can be indexed; index before the steps"
+            )
+        found = read(x.shape, index if isinstance(index, tuple) else (index,), Tensor)
+        if isinstance(found, Arrays) or any(step < 0 for step in found.strides):
+            raise UnsupportedError(
+                "fuse: an index within the function has integers and slices that go forward; index "
+                "outside the function"
+            )
+        part = self.parts[int(x.name[1:])]
+        made = Traced.of(self, f"x{len(self.leaves)}", found.shape, x.dtype)
+        self.leaves.append(made)
+        self.parts.append(part.window(found))
         return made
 
     def name_of(self, operand: Tensor) -> str:
@@ -58,6 +81,7 @@ class Trace:
         number = len(self.leaves)
         self.captured[number] = operand
         self.leaves.append(operand)
+        self.parts.append(Part(number, operand.desc))
         return f"x{number}"
 
     def step(self, formula: Formula, operands: Sequence[Any]) -> Traced:
@@ -106,6 +130,26 @@ class Trace:
             for n in kept["t"]
         )
         return steps, kept["x"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a leaf is of a tensor: the bytes from `begin` on, and of these the first element."""
+
+    leaf: int  # the argument or the captured tensor
+    desc: TensorDesc
+    begin: int = 0
+    start: int = 0
+    is_all: bool = True
+
+    def window(self, window: Window) -> Part:
+        """The elements of a window of this."""
+        if 0 in window.shape:
+            return replace(self, is_all=False)  # no kernel will read it
+        span = span_of(self.desc, window, self.start)
+        desc = reshaped(span.desc, window.shape or (1,))
+        assert desc is not None  # only dimensions of one element come or go
+        return Part(self.leaf, desc, self.begin + span.begin, span.lowest, is_all=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +221,8 @@ class Traced(Tensor):
     def __repr__(self) -> str:
         return f"Traced({self.name}, shape={self.shape}, dtype={self.dtype})"
 
-    def __getitem__(self, index: Any) -> NoReturn:
-        raise UnsupportedError("fuse: indexing is no element-wise step; index outside the function")
+    def __getitem__(self, index: Any) -> Traced:
+        return self.trace.window(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         raise UnsupportedError("fuse: assignment is no element-wise step; use dnp.where")
@@ -201,8 +245,9 @@ class Drawn:
     """A traced function: its chain, and what the sources of this are."""
 
     chain: Chain
-    arguments: tuple[int, ...]  # which argument each source is; -1 for a captured tensor
-    captured: tuple[Tensor, ...]
+    parts: tuple[Part, ...]  # what each source is
+    arguments: int  # how many there are
+    captured: tuple[Tensor, ...]  # those among the sources
     shape: tuple[int, ...]  # of the result
     dtype: DType
 
@@ -220,8 +265,8 @@ def drawn(
 
     None where there is nothing to run as one kernel: no elements, or none that a reduction reads.
     """
-    trace = Trace(device)
     leaves = [x for x in given if isinstance(x, (Tensor, Leaf))]
+    trace = Trace(device, leaves)
     if not leaves or any(0 in x.shape for x in leaves):
         return None
     made = function(
@@ -241,10 +286,9 @@ def drawn(
     steps, used = trace.needed(last.name, data_type_of(dtype))
     if isinstance(made, Ended) and not used:
         return None  # the same number everywhere, such as whether an integer is NaN
-    outside = {i: trace.captured.get(i) for i in used}
-    views = tuple(
-        broadcast((leaves[i] if x is None else x).desc, sizes) for i, x in outside.items()
-    )
+    parts = [trace.parts[i] for i in used]
+    views = tuple(broadcast(part.desc, sizes) for part in parts)
+    starts = tuple(part.start for part in parts)
     name = f"fuse({getattr(function, '__name__', 'function')})"
     constants = tuple(trace.constants)
     if isinstance(made, Ended):
@@ -253,15 +297,20 @@ def drawn(
         else:
             own = trace.shapes[int(last.name[1:])]
             layout = broadcast(packed(data_type_of(dtype), own or (1,)), sizes)
-        chain = reduction(name, views, constants, steps, made.reduced, dtype, layout)
+        chain = reduction(name, views, constants, steps, made.reduced, dtype, layout, starts)
         shape, dtype = made.reduced.shape, made.reduced.dtype
     else:
         output = packed(data_type_of(dtype), sizes)
-        chain = Chain(name=name, sources=views, constants=constants, steps=steps, output=output)
-    arguments = tuple(i if x is None else -1 for i, x in outside.items())
-    return Drawn(
-        chain, arguments, tuple(x for x in outside.values() if x is not None), shape, dtype
-    )
+        chain = Chain(
+            name=name,
+            sources=views,
+            starts=starts,
+            constants=constants,
+            steps=steps,
+            output=output,
+        )
+    captured = tuple(trace.captured[p.leaf] for p in parts if p.leaf in trace.captured)
+    return Drawn(chain, tuple(parts), len(leaves), captured, shape, dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,13 +323,17 @@ class Kernel:
 
     def __post_init__(self) -> None:
         made = self.drawn
-        run = self.operator.prepared(made.shape, made.dtype, views=made.chain.sources)
+        views = tuple(
+            self.operator.view(desc, part.begin, is_all=part.is_all)
+            for desc, part in zip(made.chain.sources, made.parts, strict=True)
+        )
+        run = self.operator.prepared(made.shape, made.dtype, views=views)
         object.__setattr__(self, "run", run)
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         drawn = self.drawn
-        outside = iter(drawn.captured)
-        sources = [next(outside) if n < 0 else tensors[n] for n in drawn.arguments]
+        outside, count = iter(drawn.captured), drawn.arguments
+        sources = [tensors[p.leaf] if p.leaf < count else next(outside) for p in drawn.parts]
         return self.run(*sources)
 
 
@@ -351,7 +404,9 @@ def fuse(function: Callable[..., Any]) -> Fused:
 
     The function is traced once for each combination of shapes and types, so it must do the same
     steps every time; arguments that are no tensors belong to the combination. The results are
-    those of the steps one by one, bit for bit. A reduction may come last, in the same kernel.
+    those of the steps one by one, bit for bit. A reduction may come last, in the same kernel. An
+    argument may be indexed by integers and slices that go forward: `x[1:] - x[:-1]` reads `x` where
+    it lies.
 
     >>> f = dml.fuse(lambda x, y: (x - y) * 0.5 + 1)
     >>> f(dml.tensor([3.0, 5.0]), dml.tensor([1.0, 1.0])).tolist()

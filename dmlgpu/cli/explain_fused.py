@@ -106,6 +106,9 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
             return _value(of, names)[_value(index, names)]
         case ast.Tuple(parts) | ast.List(parts):
             return tuple(_value(part, names) for part in parts)
+        case ast.Slice(lower, upper, step):
+            ends = (lower, upper, step)
+            return slice(*(None if end is None else _value(end, names) for end in ends))
         case ast.Attribute(of, name) if not name.startswith("_"):
             return getattr(_value(of, names), name)
         case ast.UnaryOp(op, of) if type(op) in UNARY:
@@ -141,9 +144,10 @@ def described(args: argparse.Namespace) -> Described:
         raise InvalidDescError(f"explain fuse: {args.expression!r}: {error}") from None
     if made is None:
         raise InvalidDescError("explain fuse: there is no --tensor; at least one is needed")
-    sources = zip(made.arguments, made.chain.sources, strict=True)
+    sources = zip(made.parts, made.chain.sources, strict=True)
     told: dict[str, Any] = {
-        f"x{i}": leaves[n].desc if n >= 0 else view for i, (n, view) in enumerate(sources)
+        f"x{i}": leaves[part.leaf].desc if part.leaf < len(leaves) and part.is_all else view
+        for i, (part, view) in enumerate(sources)
     }
     told |= {"output": made.chain.output, "steps": tuple(s.text for s in made.chain.steps)}
     if made.chain.ending is not None:
