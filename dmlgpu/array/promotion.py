@@ -140,11 +140,6 @@ def castable(what: str, source: DType, target: DType, rule: Any) -> bool:
     return bool(np.can_cast(source, target, rule))
 
 
-def can_cast(source: DType, target: DType) -> bool:
-    """The standard's question: whether no value changes its kind or is lost."""
-    return bool(np.can_cast(source, target))
-
-
 def floating(dtype: DType) -> DType:
     """The type of fractions of such numbers: float32 of what is no float."""
     return dtype if dtype.kind == "f" else FLOAT32

@@ -26,7 +26,7 @@ from dmlgpu.desc.values import as_index
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import groups, indexing, manipulation, sorting
-from dmlgpu.numpy.creation import asarray, computed, is_host_float64
+from dmlgpu.numpy.creation import arange, asarray, computed, is_host_float64
 from dmlgpu.numpy.nan_functions import floats
 from dmlgpu.tensor import Tensor
 
@@ -107,13 +107,15 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Tensor:
         least, most = (int(v) for v in (values.min(), values.max()))
     if least < 0 or minlength < 0:
         raise InvalidDescError("np.bincount: x and minlength must not be negative")
-    return _counted(values, np.arange(max(most + 1, minlength) + 1), weights, last="left")
+    numbers = arange(max(most + 1, minlength) + 1, device=values.device)
+    return _counted(values, numbers, weights, last="left")
 
 
 def _counted(values: Tensor, edges: Any, weights: Any, last: str) -> Tensor:
     """Elements from each edge up to the next, or the sums of their weights.
 
-    The last edge counts as the others do, or "right": with what is equal to it.
+    The last edge counts as the others do, or "right": with what is equal to it. Edges in a tensor
+    are integers as the values are, of which the last counts as the others do.
     """
     device = values.device
     if weights is None:
@@ -125,9 +127,11 @@ def _counted(values: Tensor, edges: Any, weights: Any, last: str) -> Tensor:
             raise InvalidDescError(
                 f"{given.size} weights are given for {values.size} elements; there must be as many"
             )
-    at = manipulation.concat(
-        [_up_to(ordered, edges[:-1], "left"), _up_to(ordered, edges[-1:], last)]
-    )
+    if isinstance(edges, Tensor):
+        at = sorting.searchsorted(ordered, edges)
+    else:
+        ends = (edges[:-1], "left"), (edges[-1:], last)
+        at = manipulation.concat([_up_to(ordered, edge, side) for edge, side in ends])
     counts = manipulation.diff(at)
     if weights is None:
         return counts

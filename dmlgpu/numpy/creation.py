@@ -1,13 +1,18 @@
-"""Creation of tensors. Constants are filled in on the GPU; sequences are made here and uploaded."""
+"""Creation of tensors: constants and sequences are made on the GPU, the rest is uploaded.
+
+Arguments have NumPy's names and places, and beside them the standard's names.
+"""
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 
+from dmlgpu.array import sequences
 from dmlgpu.array.promotion import (
     BOOL,
     DEFAULTS,
@@ -24,9 +29,11 @@ from dmlgpu.array.promotion import (
     is_number,
     kind_of,
 )
+from dmlgpu.array.sequences import Band, Line
 from dmlgpu.array.uploads import host_cast
 from dmlgpu.desc.tensor import MAX_RANK
-from dmlgpu.desc.views import packed, shape_of
+from dmlgpu.desc.values import as_index
+from dmlgpu.desc.views import axis_of, packed, shape_of
 from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
 from dmlgpu.functions import default_device, device_of
@@ -34,6 +41,10 @@ from dmlgpu.interop import imported
 from dmlgpu.tensor import Tensor
 
 Shape = int | Sequence[int]
+MOST_PLACES = 2**32 - 1  # that a word counts
+SMALL = (
+    1 << 16
+)  # bytes of a sequence below which an upload costs less than another call of a kernel
 
 
 def _device(device: Any) -> Device:
@@ -44,22 +55,35 @@ def _device(device: Any) -> Device:
     return device
 
 
+def check_order(what: str, order: Any) -> None:
+    """Raises for an order of elements that tensors do not have; NumPy's A and K leave it open."""
+    if order not in (None, "C", "A", "K"):
+        raise InvalidTypeError(f"{what}: order is {shown(order)}; a tensor has no other than 'C'")
+
+
 def asarray(
-    obj: Any, /, dtype: Any = None, *, device: Device | None = None, copy: bool | None = None
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Device | None = None,
+    copy: bool | None = None,
 ) -> Tensor:
     """A tensor of numbers, lists, arrays or another tensor, which is itself where nothing changes.
 
     Python numbers become float32, int32 or bool; arrays keep their type.
     """
-    if not isinstance(obj, Tensor):
+    if order is not None:
+        check_order("asarray", order)
+    if not isinstance(a, Tensor):
         if copy is False:
             raise InvalidDescError("asarray: copy is False; what is not on the GPU must be copied")
-        return _device(device).tensor(obj, dtype)
-    wanted = obj.dtype if dtype is None else dtype_of("asarray: dtype", dtype)
-    moves = device is not None and device is not obj.device
-    if copy is False and (moves or wanted != obj.dtype):
-        raise InvalidDescError(f"asarray: copy is False; {obj.dtype} to {wanted} needs a copy")
-    here = obj.to_device(_device(device)) if moves else obj
+        return _device(device).tensor(a, dtype)
+    wanted = a.dtype if dtype is None else dtype_of("asarray: dtype", dtype)
+    moves = device is not None and device is not a.device
+    if copy is False and (moves or wanted != a.dtype):
+        raise InvalidDescError(f"asarray: copy is False; {a.dtype} to {wanted} needs a copy")
+    here = a.to_device(_device(device)) if moves else a
     return here.astype(wanted, copy=bool(copy) and not moves)
 
 
@@ -75,10 +99,20 @@ def computed(x: Any, device: Device) -> Tensor:
 
 
 def array(
-    obj: Any, /, dtype: Any = None, *, copy: bool = True, device: Device | None = None
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str | None = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    device: Device | None = None,
 ) -> Tensor:
-    """NumPy's name for `asarray` that copies."""
-    return asarray(obj, dtype, device=device, copy=True if copy else None)
+    """NumPy's name for `asarray` that copies, of `ndmin` dimensions at least."""
+    check_order("array", order)
+    x = asarray(object, dtype, device=device, copy=True if copy else None)
+    least = as_index("array: ndmin", ndmin)
+    return x.reshape((1,) * (least - x.ndim) + x.shape) if least > x.ndim else x
 
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Tensor:
@@ -91,9 +125,15 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
 
 
 def full(
-    shape: Shape, fill_value: Any, *, dtype: Any = None, device: Device | None = None
+    shape: Shape,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str | None = "C",
+    *,
+    device: Device | None = None,
 ) -> Tensor:
     """One number everywhere."""
+    check_order("full", order)
     return _full("full", shape, fill_value, dtype, device)
 
 
@@ -111,18 +151,27 @@ def _full(name: str, shape: Shape, fill_value: Any, dtype: Any, device: Device |
     return _device(device).full(sizes, wanted, fill_value)
 
 
-def zeros(shape: Shape, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+def zeros(
+    shape: Shape, dtype: Any = None, order: str | None = "C", *, device: Device | None = None
+) -> Tensor:
     """Zeros, of float32 unless said."""
+    check_order("zeros", order)
     return _full("zeros", shape, 0, FLOAT32 if dtype is None else dtype, device)
 
 
-def ones(shape: Shape, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+def ones(
+    shape: Shape, dtype: Any = None, order: str | None = "C", *, device: Device | None = None
+) -> Tensor:
     """Ones, of float32 unless said."""
+    check_order("ones", order)
     return _full("ones", shape, 1, FLOAT32 if dtype is None else dtype, device)
 
 
-def empty(shape: Shape, *, dtype: Any = None, device: Device | None = None) -> Tensor:
+def empty(
+    shape: Shape, dtype: Any = None, order: str | None = "C", *, device: Device | None = None
+) -> Tensor:
     """A tensor whose elements may be anything; of bool, zeros."""
+    check_order("empty", order)
     sizes = shape_of("empty", (shape,))
     wanted = FLOAT32 if dtype is None else dtype_of("empty: dtype", dtype)
     return uninitialised(sizes, wanted, _device(device))
@@ -138,42 +187,85 @@ def uninitialised(sizes: tuple[int, ...], dtype: DType, device: Device) -> Tenso
 
 
 def full_like(
-    x: Any, /, fill_value: Any, *, dtype: Any = None, device: Device | None = None
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str | None = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Device | None = None,
 ) -> Tensor:
-    """One number everywhere, in the shape and the type of x."""
-    x = asarray(x)
+    """One number everywhere, in the shape and the type of `a` unless others are given."""
+    x, on = asarray(a), device or device_of(a, fill_value)
     wanted = x.dtype if dtype is None else dtype
-    return full(x.shape, fill_value, dtype=wanted, device=device or device_of(x, fill_value))
+    return full(x.shape if shape is None else shape, fill_value, wanted, order, device=on)
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Device | None = None) -> Tensor:
-    """Zeros in the shape and the type of x."""
-    return full_like(x, 0, dtype=dtype, device=device)
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Device | None = None,
+) -> Tensor:
+    """Zeros in the shape and the type of `a` unless others are given."""
+    return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: Device | None = None) -> Tensor:
-    """Ones in the shape and the type of x."""
-    return full_like(x, 1, dtype=dtype, device=device)
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Device | None = None,
+) -> Tensor:
+    """Ones in the shape and the type of `a` unless others are given."""
+    return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: Device | None = None) -> Tensor:
-    """A tensor of the shape and the type of x whose elements may be anything."""
-    x = asarray(x)
-    return empty(x.shape, dtype=x.dtype if dtype is None else dtype, device=device or x.device)
+def empty_like(
+    prototype: Any,
+    /,
+    dtype: Any = None,
+    order: str | None = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Device | None = None,
+) -> Tensor:
+    """A tensor of the shape and the type of another, unless others are given, of any elements."""
+    x = asarray(prototype)
+    wanted = x.dtype if dtype is None else dtype
+    return empty(x.shape if shape is None else shape, wanted, order, device=device or x.device)
 
 
 def arange(
-    start: Any,
-    /,
+    start: Any = None,
     stop: Any = None,
     step: Any = 1,
-    *,
     dtype: Any = None,
+    *,
     device: Device | None = None,
 ) -> Tensor:
-    """Numbers from `start` to before `stop`; of int32 where all three are integers."""
+    """Numbers from `start` to before `stop`; of int32 where all three are integers.
+
+    One number alone is `stop`, and they start from 0. Large ones are made on the device. They have
+    NumPy's bits: integers wrap, and floats are calculated as float64 and rounded once.
+    """
     if stop is None:
         start, stop = 0, start
+    if stop is None:
+        raise InvalidTypeError("arange: stop is missing")
+    start = 0 if start is None else start
+    wanted = None if dtype is None else dtype_of("arange: dtype", dtype)
+    made = _counted(start, stop, step, wanted, _device(device))
+    if made is not None:
+        return made
     try:
         # NumPy makes float64 of these, for its own steps are int64.
         is_large = all(map(is_integer, (start, stop, step))) and stop > 2**63 > step > 0 <= start
@@ -181,90 +273,210 @@ def arange(
         values = np.arange(start, stop, step, dtype=steps_in)
     except (ZeroDivisionError, ValueError, TypeError) as error:
         raise InvalidDescError(f"arange: {error}") from None
-    if dtype is not None:
-        wanted = dtype_of("arange: dtype", dtype)
-    elif values.dtype.kind == "f":
-        wanted = FLOAT32
-    else:
-        ends = (int(values.min()), int(values.max())) if values.size else ()
-        held = (t for t in (INT32, INT64, UINT64) if all(fits(n, t) for n in ends))
-        wanted = next(held, UINT64)
-    return _device(device).tensor(values.astype(wanted))
+    if wanted is None:
+        ends = (values.min(), values.max()) if values.size else ()
+        wanted = FLOAT32 if values.dtype.kind == "f" else _holding(map(int, ends))
+    return _device(device).tensor(host_cast(values, wanted))
 
 
+def _holding(numbers: Iterable[int]) -> DType:
+    """The type of integers that are not said to have another."""
+    given = tuple(numbers)
+    held = (t for t in (INT32, INT64, UINT64) if all(fits(n, t) for n in given))
+    return next(held, UINT64)
+
+
+def _counted(start: Any, stop: Any, step: Any, wanted: DType | None, on: Device) -> Tensor | None:
+    """What `arange` makes on a device; None where that is for NumPy."""
+    given = [_number(x) for x in (start, stop, step)]
+    if None in given or not given[2] or wanted == BOOL:
+        return None
+    start, stop, step = given
+    length = (stop - start) / step
+    if not SMALL / (wanted or FLOAT32).itemsize <= length < MOST_PLACES:
+        return None
+    count = math.ceil(length)
+    if all(x.__class__ is int for x in given):
+        end = start + (count - 1) * step
+        is_large = stop > 2**63 > step > 0 <= start  # of uint64, where NumPy's own steps are int64
+        if not all(fits(n, UINT64 if is_large else INT64) for n in given):
+            return None
+        wanted = _holding((start, end)) if wanted is None else wanted
+        if wanted.kind != "f":
+            return _made(sequences.integers(count, wanted, start, step), on)
+        if max(abs(start), abs(end), abs(step)) >> 53:
+            return None
+    first, second = float(start), float(start + step)
+    each = second - first  # as NumPy finds it again from the first two
+    if first + each != second:
+        return None
+    wanted = FLOAT32 if wanted is None else wanted
+    line = Line(count, first, each, first, first + (count - 1) * each)
+    if wanted.kind != "f" and min(line.first, line.last) < 0:  # NumPy rounds these toward 0
+        return None
+    return _made(line.sequence(wanted), on)
+
+
+def _number(x: Any) -> Any:
+    """A number that NumPy calculates with as with int64 or float64, as Python's; else None."""
+    if isinstance(x, (np.float64, np.int64)):
+        x = x.item()
+    return x if x.__class__ in (int, float) and abs(x) <= sequences.FAR else None
+
+
+def _made(sequence: sequences.Sequence | None, on: Device) -> Tensor | None:
+    """A sequence, by the kernel of the first one like it."""
+    if sequence is None:
+        return None
+    known = on.remembered.get(sequence.form)
+    if known is None:
+        known = (sequence, on.internal(sequence))
+        on.remember(sequence.form, known)
+    first, made_by = known
+    if first == sequence:
+        made: Tensor = made_by()
+        return made
+    out = on.empty(sequence.output)
+    made_by.once(out, sequence.values)
+    return out
+
+
+@overload
 def linspace(
     start: Any,
     stop: Any,
-    /,
     num: int = 50,
-    *,
-    dtype: Any = None,
-    device: Device | None = None,
     endpoint: bool = True,
-) -> Tensor:
-    """`num` numbers from `start` to `stop` at equal distances, rounded once; integers down."""
+    retstep: Literal[False] = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Device | None = None,
+) -> Tensor: ...
+@overload
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    retstep: Literal[True],
+    dtype: Any = None,
+    axis: int = 0,
+    device: Device | None = None,
+) -> tuple[Tensor, float]: ...
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Device | None = None,
+) -> Any:
+    """`num` numbers from `start` to `stop` at equal distances; with `retstep`, the distance too.
+
+    They have NumPy's bits: they are calculated as float64 and rounded once, integers down, on the
+    device where they are many. Both ends are exact.
+    """
     wanted = FLOAT32 if dtype is None else dtype_of("linspace: dtype", dtype)
+    axis_of("linspace", axis, 1)
+    on = device_of(device, start, stop) if device is None else _device(device)
     try:
         if any(isinstance(x, Tensor) and x.ndim for x in (start, stop)):
             raise TypeError("start and stop must be numbers, or tensors without dimensions")
         first, last = (x.item() if isinstance(x, Tensor) else x for x in (start, stop))
-        values = np.linspace(first, last, operator.index(num), endpoint=endpoint)
+        count = operator.index(num)
+        made = _spaced(first, last, count, endpoint, wanted, on)
+        if made is None:
+            values = np.linspace(first, last, count, endpoint=endpoint)
     except (ValueError, TypeError) as error:
         raise InvalidDescError(f"linspace: {error}") from None
-    if wanted.kind in "iu":
-        values = np.floor(values)
-    return _device(device).tensor(host_cast(values, wanted))
+    if made is None:
+        values = np.floor(values) if wanted.kind in "iu" else values
+        made = on.tensor(host_cast(values, wanted))
+    if not retstep:
+        return made
+    steps = count - bool(endpoint)
+    return made, (float(last) - float(first)) / steps if steps > 0 else float("nan")
+
+
+def _spaced(
+    start: Any, stop: Any, count: int, endpoint: bool, wanted: DType, on: Device
+) -> Tensor | None:
+    """What `linspace` makes on a device; None where that is for NumPy."""
+    given = [_number(x) for x in (start, stop)]
+    is_large = count > 1 and SMALL / wanted.itemsize <= count < MOST_PLACES
+    if None in given or not is_large or wanted == BOOL:
+        return None
+    first, last, steps = float(given[0]), float(given[1]), count - bool(endpoint)
+    step = (last - first) / steps
+    end = last if endpoint else (count - 1) * step + first
+    return _made(Line(count, first, step, 0.0 * step + first, end).sequence(wanted), on)
 
 
 def eye(
-    n_rows: int,
-    n_cols: int | None = None,
-    /,
-    *,
+    N: int,  # noqa: N803 - NumPy's name
+    M: int | None = None,  # noqa: N803
     k: int = 0,
     dtype: Any = None,
+    order: str | None = "C",
+    *,
     device: Device | None = None,
 ) -> Tensor:
     """Ones on the diagonal `k` columns to the right of the main one, zeros elsewhere."""
-    columns = n_rows if n_cols is None else n_cols
+    check_order("eye", order)
     wanted = FLOAT32 if dtype is None else dtype_of("eye: dtype", dtype)
-    sizes = shape_of("eye", (n_rows, columns))
-    on = _device(device)
+    sizes = shape_of("eye", (N, N if M is None else M))
+    on, k = _device(device), as_index("eye: k", k)
     if 0 in sizes:
         return Tensor.without_elements(on, sizes, wanted)
-    return (_distance(sizes, on) == k).astype(wanted)
+    one = True if wanted == BOOL else 1
+    return _banded(Band.of(wanted, sizes, one, k, k + 1), on, sizes, wanted)
 
 
-def _distance(sizes: tuple[int, ...], device: Device) -> Tensor:
-    """Columns less rows, for the last two axes."""
-    rows, columns = (device.tensor(np.arange(n, dtype=np.int32)) for n in sizes[-2:])
-    return columns - rows.reshape(-1, 1)
+def tril(m: Any, k: int = 0) -> Tensor:
+    """m on and below the diagonal `k` columns to the right of the main one, else zeros."""
+    return _triangle("tril", m, k, below=True)
 
 
-def tril(x: Any, /, *, k: int = 0) -> Tensor:
-    """x on and below the diagonal `k` columns to the right of the main one, else zeros."""
-    return _triangle("tril", x, k, below=True)
+def triu(m: Any, k: int = 0) -> Tensor:
+    """m on and above the diagonal `k` columns to the right of the main one, else zeros."""
+    return _triangle("triu", m, k, below=False)
 
 
-def triu(x: Any, /, *, k: int = 0) -> Tensor:
-    """x on and above the diagonal `k` columns to the right of the main one, else zeros."""
-    return _triangle("triu", x, k, below=False)
+def _triangle(name: str, m: Any, k: int, *, below: bool) -> Tensor:
+    x, k = asarray(m), as_index(f"{name}: k", k)
+    if x.ndim < 2:
+        raise InvalidDescError(f"{name}: x has {x.ndim} dimensions; at least 2 are needed")
+    if not x.size:
+        return x.copy()
+    first, end = (k + 1, x.shape[-1]) if below else (-x.shape[-2], k)
+    if x.is_traced:  # a step of a chain, beside what is known before
+        zeros = _banded(Band.of(BOOL, x.shape[-2:], 1, first, end), x.device, x.shape[-2:], BOOL)
+        return x.device.select(zeros, False if x.dtype == BOOL else 0, x)
+    band = Band.of(x.dtype, x.shape, 0, first, end, x.desc)
+    return _banded(band, x.device, x.shape, x.dtype, x)
 
 
-def _triangle(name: str, x: Any, k: int, *, below: bool) -> Tensor:
-    tensor = asarray(x)
-    if tensor.ndim < 2:
-        raise InvalidDescError(f"{name}: x has {tensor.ndim} dimensions; at least 2 are needed")
-    if not tensor.size:
-        return tensor.copy()
-    distance = _distance(tensor.shape, tensor.device)
-    kept = distance <= k if below else distance >= k
-    zero = False if tensor.dtype == BOOL else 0
-    return tensor.device.select(kept, tensor, zero)
+def _banded(band: Band, on: Device, shape: tuple[int, ...], dtype: DType, *x: Tensor) -> Tensor:
+    known = on.remembered.get((band, dtype))
+    if known is None:
+        known = on.internal(band).prepared(shape, dtype)
+        on.remember((band, dtype), known)
+    made: Tensor = known(*x)
+    return made
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
-    """Coordinates of a grid, one tensor per axis."""
+def meshgrid(
+    *arrays: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> list[Tensor]:
+    """Coordinates of a grid, one tensor per axis.
+
+    With `sparse` each goes along its own axis alone; without `copy` they are views that repeat.
+    """
     if indexing not in ("xy", "ij"):
         raise InvalidDescError(f"meshgrid: indexing is {indexing!r}; it must be 'xy' or 'ij'")
     device = device_of(*arrays)
@@ -278,5 +490,6 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
     for axis, x in enumerate(given):
         sizes = [1] * len(given)
         sizes[order.index(axis)] = x.size
-        made.append(x.reshape(sizes).broadcast_to(shape).copy())
+        seen = x.reshape(sizes) if sparse else x.reshape(sizes).broadcast_to(shape)
+        made.append(seen.copy() if copy else seen)
     return made

@@ -20,8 +20,9 @@ from dmlgpu.errors import (
 )
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import manipulation
-from dmlgpu.numpy.creation import asarray
+from dmlgpu.numpy.creation import arange, asarray
 from dmlgpu.numpy.nan_functions import floats
+from dmlgpu.numpy.sorting import searchsorted
 from dmlgpu.tensor import Tensor
 
 Places = np.ndarray[Any, np.dtype[Any]]
@@ -64,9 +65,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
     if gone.size and gone[-1] - gone[0] == gone.size - 1:  # side by side, so two windows are left
         begin, end = slice(0, gone[0]), slice(gone[-1] + 1, None)
         return manipulation.concat([x[_along(at, begin)], x[_along(at, end)]], axis=at)
-    stays = np.ones(x.shape[at], bool)
-    stays[gone] = False
-    return x.take(np.flatnonzero(stays), at)
+    if not gone.size:
+        return x.copy()
+    kept = arange(x.shape[at] - gone.size, device=x.device)
+    below = (gone - np.arange(gone.size)).astype(kept.dtype)
+    return x.take(kept + searchsorted(below, kept, "right"), at)  # as many are gone before each
 
 
 def _along(axis: int, places: Any) -> tuple[Any, ...]:
@@ -105,9 +108,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
             if x[_along(at, old)].size:
                 made[_along(at, there)] = x[_along(at, old)]
     elif count:
-        stays = np.ones(count + places.size, bool)
-        stays[ahead] = False
-        made[_along(at, np.flatnonzero(stays))] = x
+        each = arange(count, device=x.device)
+        before = searchsorted(places[order].astype(each.dtype), each, "right")
+        made[_along(at, each + before)] = x
     if places.size:
         made[_along(at, where)] = new
     return made
@@ -124,7 +127,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     count = min(a.shape)
     value = asarray(val, dtype=type_for(val, a.dtype), device=device_of(a, val)).reshape(-1)
     if count and value.size:
-        along = np.arange(count)
+        along = arange(count, device=a.device)
         a[(along,) * a.ndim] = value.take(along % value.size, 0)
 
 

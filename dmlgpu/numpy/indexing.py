@@ -15,47 +15,60 @@ from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError,
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.numpy.manipulation import stack
+from dmlgpu.numpy.outputs import written
 from dmlgpu.tensor import Tensor
 
 
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
-    """The elements at these positions along an axis, or in the flattened array."""
-    return asarray(x, device=device_of(x, indices)).take(indices, axis)
+def take(
+    a: Any,
+    indices: Any,
+    axis: int | None = None,
+    out: Tensor | None = None,
+    mode: str = "raise",
+) -> Tensor:
+    """The elements at these positions along an axis, or in the flattened array.
+
+    Positions given as an array are checked; those on the device are clamped. With `mode="clip"`
+    all are, and with "wrap" they are counted round and round.
+    """
+    made = asarray(a, device=device_of(a, indices, out)).take(indices, axis, mode)
+    return written("take", made, out)
 
 
-def nonzero(x: Any, /) -> tuple[Tensor, ...]:
+def nonzero(a: Any) -> tuple[Tensor, ...]:
     """The coordinates of the elements that are not 0, an array for each axis, as int32.
 
     How many there are is read back, for it makes the shape.
     """
-    return asarray(x).nonzero()
+    return asarray(a).nonzero()
 
 
-def flatnonzero(x: Any, /) -> Tensor:
+def flatnonzero(a: Any) -> Tensor:
     """The positions, in the flattened array, of the elements that are not 0."""
-    (found,) = asarray(x).reshape(-1).nonzero()
+    (found,) = asarray(a).reshape(-1).nonzero()
     return found
 
 
-def argwhere(x: Any, /) -> Tensor:
+def argwhere(a: Any) -> Tensor:
     """The coordinates of the elements that are not 0, a row for each."""
-    tensor = asarray(x)
+    tensor = asarray(a)
     if not tensor.ndim:
         return Tensor.without_elements(tensor.device, (int(bool(tensor)), 0), np.dtype(np.int32))
     return stack(tensor.nonzero(), axis=-1)
 
 
-def compress(condition: Any, x: Any, /, *, axis: int | None = None) -> Tensor:
+def compress(condition: Any, a: Any, axis: int | None = None, out: Tensor | None = None) -> Tensor:
     """What lies along an axis, or in the flattened array, where a condition is not 0."""
-    return asarray(x, device=device_of(x, condition)).compress(condition, axis)
+    made = asarray(a, device=device_of(a, condition, out)).compress(condition, axis)
+    return written("compress", made, out)
 
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int | None = -1) -> Tensor:
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
     """Each element by an index of its own along an axis: GATHER_ELEMENTS.
 
     The other axes are broadcast against each other.
     """
-    tensor = asarray(x, device=device_of(x, indices))
+    tensor = asarray(arr, device=device_of(arr, indices))
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
     given, place = _along("take_along_axis", tensor, indices, axis)
@@ -77,10 +90,11 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int | None = -1) -> Tensor
     return made.marked(shape, tensor.dtype)
 
 
-def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -1) -> None:
+def put_along_axis(arr: Tensor, indices: Any, values: Any, axis: int | None = -1) -> None:
     """Writes each value to an index of its own along an axis: SCATTER_ELEMENTS."""
+    x = arr
     if not isinstance(x, Tensor):
-        raise InvalidTypeError(f"put_along_axis: x is {type(x).__name__}; it must be a Tensor")
+        raise InvalidTypeError(f"put_along_axis: arr is {type(x).__name__}; it must be a Tensor")
     if axis is None:
         put_along_axis(x.reshape(-1, copy=False), indices, values, 0)
         return
@@ -99,7 +113,7 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
     x[...] = made.marked(x.shape, x.dtype)
 
 
-def unravel_index(indices: Any, shape: Any, /, *, order: str = "C") -> tuple[Tensor, ...]:
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, ...]:
     """The coordinates, in an array of this shape, of positions in the flattened one.
 
     The last axis counts fastest, or the first one where `order` is "F". Positions given as an array
@@ -114,9 +128,7 @@ def unravel_index(indices: Any, shape: Any, /, *, order: str = "C") -> tuple[Ten
     return (*found, rest) if order == "F" else (rest, *reversed(found))
 
 
-def ravel_multi_index(
-    multi_index: Any, dims: Any, /, *, mode: str = "raise", order: str = "C"
-) -> Tensor:
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Tensor:
     """The positions, in the flattened array, of coordinates in an array of these sizes.
 
     Coordinates given as arrays are checked; those on the device are clamped, as in all indexing on

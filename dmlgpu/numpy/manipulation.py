@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from dmlgpu.array.promotion import check_fits, promoted
+from dmlgpu.array.promotion import check_fits, dtype_of, promoted
 from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import PaddingMode
 from dmlgpu.desc.indexing import Window
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.desc.values import as_index, as_indices
+from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError, shown
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray, uninitialised
+from dmlgpu.numpy.outputs import the_one, written
 from dmlgpu.plan.values import converted
 from dmlgpu.tensor import Tensor
 
@@ -26,12 +28,12 @@ MANY = 32  # arrays of one shape from which on they are put together in groups
 WORD = 4  # bytes that shaders store at least
 
 
-def broadcast_to(x: Any, /, shape: Sequence[int]) -> Tensor:
+def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) -> Tensor:
     """A view that repeats dimensions of size 1, and new leading ones."""
-    return asarray(x).broadcast_to(shape)
+    return asarray(array).broadcast_to(shape)
 
 
-def broadcast_arrays(*arrays: Any) -> list[Tensor]:
+def broadcast_arrays(*arrays: Any, subok: bool = False) -> list[Tensor]:
     """Views of all in the shape that they broadcast to."""
     device = device_of(*arrays)
     given = [asarray(x, device=device) for x in arrays]
@@ -39,24 +41,24 @@ def broadcast_arrays(*arrays: Any) -> list[Tensor]:
     return [x.broadcast_to(shape) for x in given]
 
 
-def expand_dims(x: Any, /, axis: Axis = 0) -> Tensor:
+def expand_dims(a: Any, axis: Axis = 0) -> Tensor:
     """A view with new dimensions of size 1 at these places of the result."""
-    return asarray(x).expand_dims(axis)
+    return asarray(a).expand_dims(axis)
 
 
-def squeeze(x: Any, /, axis: Axis | None = None) -> Tensor:
+def squeeze(a: Any, axis: Axis | None = None) -> Tensor:
     """A view without these dimensions of size 1."""
-    return asarray(x).squeeze(axis)
+    return asarray(a).squeeze(axis)
 
 
-def flip(x: Any, /, *, axis: Axis | None = None) -> Tensor:
+def flip(m: Any, axis: Axis | None = None) -> Tensor:
     """The elements in reverse order along axes, all by default."""
-    return asarray(x).flip(axis)
+    return asarray(m).flip(axis)
 
 
-def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
-    """A view with the dimensions in another order."""
-    tensor = asarray(x)
+def permute_dims(a: Any, axes: Sequence[int] | None = None) -> Tensor:
+    """A view with the dimensions in another order, reversed if none is given."""
+    tensor = asarray(a)
     return tensor.transpose(axes) if tensor.ndim else tensor.transpose()
 
 
@@ -65,9 +67,9 @@ def matrix_transpose(x: Any, /) -> Tensor:
     return asarray(x).mT
 
 
-def moveaxis(x: Any, source: Axis, destination: Axis, /) -> Tensor:
+def moveaxis(a: Any, source: Axis, destination: Axis) -> Tensor:
     """A view with some dimensions moved to other places, the rest in their order."""
-    tensor = asarray(x)
+    tensor = asarray(a)
     old = views.axes_of("moveaxis", source, tensor.ndim)
     new = views.axes_of("moveaxis", destination, tensor.ndim)
     if len(old) != len(new):
@@ -78,15 +80,43 @@ def moveaxis(x: Any, source: Axis, destination: Axis, /) -> Tensor:
     return tensor.transpose(order)
 
 
-def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
+def reshape(
+    a: Any, /, shape: int | Sequence[int], order: str | None = "C", *, copy: bool | None = None
+) -> Tensor:
     """The elements under other sizes, one of which may be -1."""
-    return asarray(x).reshape(shape, copy=copy)
+    return asarray(a).reshape(shape, copy=copy, order="C" if order in ("A", None) else order)
 
 
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Tensor:
-    """Arrays one after the other along an axis; with None, all elements in one dimension."""
-    device = device_of(*arrays)
-    given = [asarray(x, device=device) for x in arrays]
+def concat(
+    arrays: Sequence[Any],
+    /,
+    axis: int | None = 0,
+    out: Tensor | None = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Tensor:
+    """Arrays one after the other along an axis; with None, all elements in one dimension.
+
+    Elements are cast to `dtype`, or to the type of `out`, as far as the rule `casting` allows it.
+    """
+    device = device_of(*arrays, out)
+    given = _cast("concat", [asarray(x, device=device) for x in arrays], out, dtype, casting)
+    made = _concatenated(given, axis, device)
+    return made if out is None else written("concat", made, out)
+
+
+def _cast(name: str, given: list[Tensor], out: Any, dtype: Any, casting: str) -> list[Tensor]:
+    """Tensors in the type that is asked for."""
+    if out is None and dtype is None:
+        return given
+    if out is not None and dtype is not None:
+        raise InvalidTypeError(f"{name}: out and dtype are given; one of them alone says the type")
+    wanted = dtype_of(f"{name}: dtype", dtype) if out is None else the_one(name, out).dtype
+    return [x.astype(wanted, copy=False, casting=casting) for x in given]
+
+
+def _concatenated(given: list[Tensor], axis: int | None, device: Device) -> Tensor:
     if not given:
         raise InvalidDescError("concat: arrays is empty; at least one is needed")
     if axis is None:
@@ -107,7 +137,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Tensor:
         # Each place is an operator of its own: those of groups serve all groups.
         given, size = [x.astype(dtype, copy=False) for x in given], isqrt(len(given))
         groups = [given[n : n + size] for n in range(0, len(given), size)]
-        return concat([concat(group, axis=axis) for group in groups], axis=axis)
+        return concat([concat(group, axis) for group in groups], axis)
     shape = tuple(
         sum(x.shape[axis] for x in given) if a == axis else n for a, n in enumerate(first)
     )
@@ -121,10 +151,22 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Tensor:
     return made
 
 
-def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Tensor:
-    """Arrays of one shape along a new axis."""
-    device = device_of(*arrays)
-    given = [asarray(x, device=device) for x in arrays]
+def stack(
+    arrays: Sequence[Any],
+    axis: int = 0,
+    out: Tensor | None = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Tensor:
+    """Arrays of one shape along a new axis, cast as `concat` casts them."""
+    device = device_of(*arrays, out)
+    given = _cast("stack", [asarray(x, device=device) for x in arrays], out, dtype, casting)
+    made = _stacked(given, axis)
+    return made if out is None else written("stack", made, out)
+
+
+def _stacked(given: list[Tensor], axis: int) -> Tensor:
     if not given:
         raise InvalidDescError("stack: arrays is empty; at least one is needed")
     if any(x.shape != given[0].shape for x in given):
@@ -145,16 +187,14 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     return tuple(tensor[(*whole, i)] for i in range(tensor.shape[place]))
 
 
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     """Each element several times; counts in a tensor are read back, for they make the shape."""
-    return asarray(x).repeat(repeats, axis)
+    return asarray(a).repeat(repeats, axis)
 
 
-def array_split(
-    x: Any, indices_or_sections: int | Sequence[int], /, *, axis: int = 0
-) -> list[Tensor]:
+def array_split(ary: Any, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Pieces along an axis: as many as a number says, nearly equal, or cut at these positions."""
-    tensor = asarray(x)
+    tensor = asarray(ary)
     place = views.axis_of("split", axis, tensor.ndim)
     size, cuts = tensor.shape[place], np.asarray(indices_or_sections)
     if cuts.size and cuts.dtype.kind not in "iu":
@@ -171,9 +211,9 @@ def array_split(
     return [tensor[(*whole, slice(first, last))] for first, last in pairwise(bounds)]
 
 
-def split(x: Any, indices_or_sections: int | Sequence[int], /, *, axis: int = 0) -> list[Tensor]:
+def split(ary: Any, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Pieces along an axis: as many equal ones as a number says, or cut at these positions."""
-    tensor = asarray(x)
+    tensor = asarray(ary)
     size = tensor.shape[views.axis_of("split", axis, tensor.ndim)]
     cuts = np.asarray(indices_or_sections)
     if not cuts.ndim and cuts.dtype.kind in "iu" and cuts > 0 and size % int(cuts):
@@ -194,14 +234,23 @@ PADDING = {
 
 
 def pad(
-    x: Any, /, pad_width: Any, mode: str = "constant", *, constant_values: Any = None
+    array: Any,
+    pad_width: Any,
+    mode: str = "constant",
+    *,
+    constant_values: Any = None,
+    reflect_type: str = "even",
 ) -> Tensor:
     """More elements before and behind those there are: PADDING1, with the modes that it has.
 
     `pad_width` and `constant_values` are one number, a pair for every axis, or a pair for each;
     `pad_width` may also be a dictionary of axes.
     """
-    tensor = asarray(x)
+    tensor = asarray(array)
+    if reflect_type != "even":
+        raise UnsupportedError(
+            f"pad: reflect_type is {shown(reflect_type)}; a tensor has no other than 'even'"
+        )
     if mode not in PADDING:
         raise UnsupportedError(
             f"pad: mode is {shown(mode)}; it must be one of {', '.join(PADDING)}"
@@ -272,10 +321,10 @@ def at_least(x: Any, rank: int) -> Tensor:
     return tensor.reshape((*(1,) * (missing - behind), *tensor.shape, *(1,) * behind))
 
 
-def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
+def tile(A: Any, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy's name
     """The whole array several times along each axis."""
-    tensor = asarray(x)
-    counts = views.shape_of("tile", (repetitions,))
+    tensor = asarray(A)
+    counts = views.shape_of("tile", (reps,))
     rank = max(tensor.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
     made = tensor.reshape((1,) * (rank - tensor.ndim) + tensor.shape)
@@ -289,9 +338,9 @@ def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
     return made.copy() if is_view else made
 
 
-def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Tensor:
+def roll(a: Any, shift: Axis, axis: Axis | None = None) -> Tensor:
     """The elements moved along axes, those that fall off the end put at the start."""
-    tensor = asarray(x)
+    tensor = asarray(a)
     if axis is None:
         total = sum(_shifts(shift))
         return roll(tensor.reshape(-1), total, axis=0).reshape(tensor.shape)
@@ -319,11 +368,9 @@ def _shifts(shift: Any) -> list[int]:
     return [as_index("roll: shift", n) for n in as_indices("roll: shift", shift)]
 
 
-def diff(
-    x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None
-) -> Tensor:
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """Differences of neighbours along an axis, `n` times over."""
-    tensor = asarray(x)
+    tensor = asarray(a)
     if n < 0:
         raise InvalidDescError(f"diff: n is {shown(n)}; it must not be negative")
     place = views.axis_of("diff", axis, tensor.ndim)

@@ -8,32 +8,59 @@ import numpy as np
 
 from dmlgpu import ordering
 from dmlgpu.array.promotion import INT32, INT64, UINT64, no_integer_holds, promoted
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.tensor import Tensor
 
+KINDS = ("quicksort", "heapsort", "mergesort", "stable")  # NumPy's, which all mean one here
+
 
 def sort(
-    x: Any, /, *, axis: int | None = -1, descending: bool = False, stable: bool = True
+    a: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = True,
 ) -> Tensor:
     """The elements of every line along an axis in order; NaN is above everything.
 
-    Equal elements keep their order, in both directions, whatever `stable` says.
+    Equal elements keep their order, in both directions, whatever `kind` and `stable` say.
     """
-    return ordering.sort(asarray(x), axis, bool(descending))
+    _check_kind("sort", kind, order)
+    return ordering.sort(asarray(a), axis, bool(descending))
 
 
 def argsort(
-    x: Any, /, *, axis: int | None = -1, descending: bool = False, stable: bool = True
+    a: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = True,
 ) -> Tensor:
     """The places that put every line in order, as int32; equal elements keep their order."""
-    return ordering.argsort(asarray(x), axis, bool(descending))
+    _check_kind("argsort", kind, order)
+    return ordering.argsort(asarray(a), axis, bool(descending))
 
 
-def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
-    """Where each x2 goes in the sorted x1: before all equal elements, or behind them; as int32."""
-    device = device_of(x1, x2, sorter)
-    line, values = (asarray(x, device=device) for x in (x1, x2))
+def _check_kind(name: str, kind: Any, order: Any) -> None:
+    """Raises for a sort that NumPy does not know, and for the names of fields to sort by."""
+    if kind not in (None, *KINDS):
+        raise InvalidDescError(
+            f"{name}: kind is {shown(kind)}; it must be one of {', '.join(KINDS)}"
+        )
+    if order is not None:
+        raise InvalidTypeError(f"{name}: a tensor takes no argument order, for it has no fields")
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    """Where each v goes in the sorted a: before all equal elements, or behind them; as int32."""
+    device = device_of(a, v, sorter)
+    line, values = (asarray(x, device=device) for x in (a, v))
     order = None if sorter is None else asarray(sorter, device=device)
     if not no_integer_holds(line.dtype, values.dtype):
         return ordering.search(line, values, side, order, promoted([line.dtype, values.dtype]))
@@ -110,24 +137,24 @@ class Runs:
         return made.reshape(self.x.shape)
 
 
-def unique_values(x: Any, /) -> Tensor:
+def unique_values(x: Any) -> Tensor:
     """The elements without repetitions, in order."""
     return Runs(x).values()
 
 
-def unique_counts(x: Any, /) -> UniqueCounts:
+def unique_counts(x: Any) -> UniqueCounts:
     """The elements without repetitions, and how often each is there."""
     runs = Runs(x)
     return UniqueCounts(runs.values(), runs.counts())
 
 
-def unique_inverse(x: Any, /) -> UniqueInverse:
+def unique_inverse(x: Any) -> UniqueInverse:
     """The elements without repetitions, and which of them each element of x is."""
     runs = Runs(x)
     return UniqueInverse(runs.values(), runs.inverse())
 
 
-def unique_all(x: Any, /) -> UniqueAll:
+def unique_all(x: Any) -> UniqueAll:
     """The elements without repetitions, where each is first, which each is, and how often."""
     runs = Runs(x)
     return UniqueAll(runs.values(), runs.indices(), runs.inverse(), runs.counts())

@@ -13,69 +13,178 @@ from dmlgpu.errors import InvalidDescError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.numpy.manipulation import concat
+from dmlgpu.numpy.outputs import written
+from dmlgpu.numpy.selected import reduced
 from dmlgpu.tensor import Tensor
 
 Axis = int | Sequence[int] | None
 
 
-def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def sum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """Sums over axes; integers below 32 bits and bool are widened to 32."""
-    return asarray(x).sum(axis, dtype, keepdims)
+    x = _beside(a, where, initial, out)
+    named = {"dtype": dtype, "keepdims": keepdims}
+    return written("sum", reduced("sum", x, axis, where=where, initial=initial, **named), out)
 
 
-def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def prod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """Products over axes, widened as sums are."""
-    return asarray(x).prod(axis, dtype, keepdims)
+    x = _beside(a, where, initial, out)
+    named = {"dtype": dtype, "keepdims": keepdims}
+    return written("prod", reduced("prod", x, axis, where=where, initial=initial, **named), out)
 
 
-def max(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def max(
+    a: Any,
+    axis: Axis = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """The largest elements; NaN where there is one."""
-    return asarray(x).max(axis, keepdims)
+    x = _beside(a, where, initial, out)
+    made = reduced("max", x, axis, where=where, initial=initial, keepdims=keepdims)
+    return written("max", made, out)
 
 
-def min(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def min(
+    a: Any,
+    axis: Axis = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """The smallest elements; NaN where there is one."""
-    return asarray(x).min(axis, keepdims)
+    x = _beside(a, where, initial, out)
+    made = reduced("min", x, axis, where=where, initial=initial, keepdims=keepdims)
+    return written("min", made, out)
 
 
-def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def mean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Tensor:
     """Averages; of integers in float32."""
-    return asarray(x).mean(axis, keepdims=keepdims)
+    x = _beside(a, where, out)
+    made = reduced("mean", x, axis, where=where, dtype=dtype, keepdims=keepdims)
+    return written("mean", made, out)
 
 
-def var(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """Variances over the count less `correction`."""
-    return asarray(x).var(axis, correction, keepdims)
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    correction: float = 0.0,
+) -> Tensor:
+    """Variances over the count less `correction`, or NumPy's `ddof`."""
+    named = {"correction": _correction("var", ddof, correction), "keepdims": keepdims}
+    x = _beside(a, where, out)
+    return written("var", reduced("var", x, axis, where=where, dtype=dtype, **named), out)
 
 
-def std(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """Standard deviations over the count less `correction`."""
-    return asarray(x).std(axis, correction, keepdims)
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    correction: float = 0.0,
+) -> Tensor:
+    """Standard deviations over the count less `correction`, or NumPy's `ddof`."""
+    named = {"correction": _correction("std", ddof, correction), "keepdims": keepdims}
+    x = _beside(a, where, out)
+    return written("std", reduced("std", x, axis, where=where, dtype=dtype, **named), out)
 
 
-def all(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def _correction(name: str, ddof: float, correction: float) -> float:
+    """What is taken from the count, which has two names."""
+    if ddof and correction:
+        raise InvalidDescError(
+            f"{name}: ddof is {ddof} and correction is {correction}; they are the same, so one"
+            " alone can be given"
+        )
+    return correction or ddof
+
+
+def all(
+    a: Any,
+    axis: Axis = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Tensor:
     """Whether no element is 0."""
-    return asarray(x).all(axis, keepdims)
+    x = _beside(a, where, out)
+    return written("all", reduced("all", x, axis, where=where, keepdims=keepdims), out)
 
 
-def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def any(
+    a: Any,
+    axis: Axis = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Tensor:
     """Whether an element is not 0."""
-    return asarray(x).any(axis, keepdims)
+    x = _beside(a, where, out)
+    return written("any", reduced("any", x, axis, where=where, keepdims=keepdims), out)
 
 
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def _beside(a: Any, *others: Any) -> Tensor:
+    """A tensor, or what is given in its place on the device of the others."""
+    return a if isinstance(a, Tensor) else asarray(a, device=device_of(*others))
+
+
+def argmax(
+    a: Any, axis: int | None = None, out: Tensor | None = None, *, keepdims: bool = False
+) -> Tensor:
     """Positions of the first largest element, as int32."""
-    return asarray(x).argmax(axis, keepdims)
+    return written("argmax", _beside(a, out).argmax(axis, keepdims), out)
 
 
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def argmin(
+    a: Any, axis: int | None = None, out: Tensor | None = None, *, keepdims: bool = False
+) -> Tensor:
     """Positions of the first smallest element, as int32."""
-    return asarray(x).argmin(axis, keepdims)
+    return written("argmin", _beside(a, out).argmin(axis, keepdims), out)
 
 
-def count_nonzero(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """How many elements are not 0, as int32."""
-    return asarray(x).astype(BOOL, copy=False).sum(axis, INT32, keepdims)
+    return asarray(a).astype(BOOL, copy=False).sum(axis, INT32, keepdims)
 
 
 @overload
@@ -97,10 +206,12 @@ def cumulative_sum(
     *,
     axis: int | None = None,
     dtype: Any = None,
+    out: Tensor | None = None,
     include_initial: bool = False,
 ) -> Tensor:
     """Running sums along an axis; integers below 32 bits are widened to 32."""
-    return _cumulative(asarray(x), "cumsum", axis, dtype, include_initial)
+    made = _cumulative(_beside(x, out), "cumsum", axis, dtype, include_initial)
+    return written("cumulative_sum", made, out)
 
 
 def cumulative_prod(
@@ -109,10 +220,12 @@ def cumulative_prod(
     *,
     axis: int | None = None,
     dtype: Any = None,
+    out: Tensor | None = None,
     include_initial: bool = False,
 ) -> Tensor:
     """Running products along an axis, widened as sums are."""
-    return _cumulative(asarray(x), "cumprod", axis, dtype, include_initial)
+    made = _cumulative(_beside(x, out), "cumprod", axis, dtype, include_initial)
+    return written("cumulative_prod", made, out)
 
 
 def _cumulative(x: Tensor, name: str, axis: int | None, dtype: Any, initial: bool) -> Tensor:
@@ -130,9 +243,9 @@ def _cumulative(x: Tensor, name: str, axis: int | None, dtype: Any, initial: boo
     return concat([first, made], axis=place)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+def vecdot(x1: Any, x2: Any, /, out: Tensor | None = None, *, axis: int = -1) -> Tensor:
     """Sums of products along an axis of equal size."""
-    device = device_of(x1, x2)
+    device = device_of(x1, x2, out)
     a, b = (asarray(x, device=device) for x in (x1, x2))
     axis = as_index("vecdot: axis", axis)
     if a.ndim == b.ndim and axis >= 0:
@@ -146,4 +259,4 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
             f"vecdot: sizes {a.shape[axis]} and {b.shape[axis]} of axis {axis} must be equal"
         )
     products = a * b
-    return products.sum(axis, products.dtype)
+    return written("vecdot", products.sum(axis, products.dtype), out)

@@ -96,9 +96,10 @@ def isdtype(dtype: Any, kind: Any) -> Any:
     return found == dtype_of("isdtype: kind", kind)
 
 
-def can_cast(from_: Any, to: Any, /) -> Any:
-    """Whether promotion keeps every value: of a type, or of a tensor's type, to another."""
-    return promotion.can_cast(_of("can_cast: from_", from_), dtype_of("can_cast: to", to))
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> Any:
+    """Whether a rule allows it: "safe" if all values are kept, of a type or of a tensor's type."""
+    source, target = _of("can_cast: from_", from_), dtype_of("can_cast: to", to)
+    return promotion.castable("can_cast: casting", source, target, casting)
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
