@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -31,9 +32,13 @@ if TYPE_CHECKING:
     from dmlgpu.device import Device
 
 MOST_CONSTANT = 1 << 16  # bytes of an upload that a program keeps
+MOST_PARTS = 256  # of a list among the arguments
 NEVER = "never replayed"
 NOTHING: Mapping[str, Any] = {}
 PLAIN = frozenset({int, bool, str, type(None), type(...)})
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 class Place(NamedTuple):
@@ -291,6 +296,28 @@ def replay(
     return made
 
 
+def replayed(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """An array function that is replayed on the device of its first tensor."""
+
+    @wraps(function)
+    def called(*args: Arguments.args, **named: Arguments.kwargs) -> Result:
+        device = _device_among(args)
+        if device is None:
+            return function(*args, **named)
+        return cast(Result, device.replay(function, function, args, named))
+
+    return called
+
+
+def _device_among(args: Sequence[Any]) -> Device | None:
+    for each in args:
+        if isinstance(each, Tensor):
+            return each.device
+        if each.__class__ in (list, tuple) and each and isinstance(each[0], Tensor):
+            return each[0].device
+    return None
+
+
 def _key(argument: Any, given: list[Tensor]) -> Hashable:
     """An argument as what a function may depend on; tensors are collected."""
     kind = argument.__class__
@@ -304,7 +331,7 @@ def _key(argument: Any, given: list[Tensor]) -> Hashable:
         return kind, argument
     if kind is float:
         return number_key(argument)
-    if kind is tuple or kind is list:
+    if (kind is tuple or kind is list) and len(argument) <= MOST_PARTS:
         return kind, *[_key(each, given) for each in argument]
     if kind is dict:
         return kind, *[(name, _key(each, given)) for name, each in argument.items()]

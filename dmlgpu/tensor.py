@@ -661,6 +661,10 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         >>> x.repeat([1, 2], axis=0).tolist()
         [[0, 1, 2], [3, 4, 5], [3, 4, 5]]
         """
+        made: Tensor = self.device.replay("repeat", Tensor._repeated, (self, repeats, axis))
+        return made
+
+    def _repeated(self, repeats: Any, axis: int | None) -> Tensor:
         if axis is None:
             return self.reshape(-1).repeat(repeats, 0)
         axis = views.axis_of("repeat", axis, self.ndim)

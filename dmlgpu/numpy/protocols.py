@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from inspect import Parameter, signature
 from math import prod
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from dmlgpu.functions import device_of
 from dmlgpu.numpy import (
     composed,
     creation,
+    elementwise,
     groups,
     indexing,
     manipulation,
@@ -44,6 +45,7 @@ from dmlgpu.numpy import (
 from dmlgpu.numpy.edited import EDITED
 from dmlgpu.numpy.like import CREATION
 from dmlgpu.numpy.nan_functions import NAN_FUNCTIONS, floats
+from dmlgpu.numpy.outputs import written
 from dmlgpu.numpy.quantiles import QUANTILES
 from dmlgpu.numpy.vectors import VECTORS, norm
 from dmlgpu.numpy.waiting import WAITING
@@ -197,55 +199,25 @@ def _of_method(name: str) -> Callable[..., Any]:
 
     def function(a: Any, *args: Any, **named: Any) -> Any:
         tensor = creation.asarray(a, device=device_of(a, *args))
-        given = {k: v for k, v in named.items() if v is not None}
-        if "ddof" in given:
-            given["correction"] = given.pop("ddof")
-        if name in selected.REDUCTIONS and not {"where", "initial"}.isdisjoint(given):
-            return selected.reduced(name, tensor, *args, **given)
-        first = [given.pop("shape")] if "shape" in given else []
-        return getattr(tensor, name)(*first, *args, **given)
+        return getattr(tensor, name)(*args, **{k: v for k, v in named.items() if v is not None})
 
     return function
 
 
-def _named(names: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The standard's function with NumPy's names, all of which may be given by position too."""
-    told = names.split()
-    kinds = [p.kind for p in signature(function).parameters.values()]
-    count = kinds.count(Parameter.POSITIONAL_ONLY)
-
-    def turned(*args: Any, **named: Any) -> Any:
-        first = [*args[:count], *(named.pop(n) for n in told[len(args) : count] if n in named)]
-        by_name = zip(told[count:], args[count:], strict=False)
-        return function(*first, *args[len(told) :], **dict(by_name), **named)
-
-    return turned
-
-
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, **named: Any) -> Tensor:
-    low = named.pop("min", a_min)
-    high = named.pop("max", a_max)
-    if any(v is not None for v in named.values()):
-        raise InvalidTypeError(f"np.clip: a tensor takes no argument {', '.join(named)}")
-    return creation.asarray(a).clip(
-        None if low is np._NoValue else low, None if high is np._NoValue else high
-    )
-
-
-def _like(function: Callable[..., Tensor], numbers: int = 0) -> Callable[..., Tensor]:
-    def like(a: Any, *args: Any, dtype: Any = None, shape: Any = None, **named: Any) -> Tensor:
-        if len(args) > numbers:  # NumPy's `dtype` may be given by position
-            args, dtype = args[:numbers], args[numbers]
-        given = {k: v for k, v in named.items() if k not in ("order", "subok", "device")}
-        source = creation.asarray(a)
-        if shape is None:
-            return function(source, *args, dtype=dtype, **given)
-        anew = getattr(creation, function.__name__.removesuffix("_like"))
-        wanted = source.dtype if dtype is None else dtype
-        made: Tensor = anew(shape, *args, dtype=wanted, device=source.device, **given)
-        return made
-
-    return like
+def _clip(
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+) -> Tensor:
+    """As `x.clip`, which takes bounds of a higher kind too; the standard's does not."""
+    low, high = (y if x is None else x for x, y in ((a_min, min), (a_max, max)))
+    device = device_of(*(x for x in (a, low, high, out) if x is not np._NoValue))
+    bounds = (None if x is np._NoValue else x for x in (low, high))
+    return written("np.clip", creation.asarray(a, device=device).clip(*bounds), out)
 
 
 def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
@@ -323,16 +295,6 @@ def _rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
     return manipulation.moveaxis(tensor, first, place - (first < place))
 
 
-def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
-    return creation.asarray(a, device=device_of(a, indices)).take(indices, axis, mode)
-
-
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", **named: Any) -> Tensor:
-    if named.pop("reflect_type", "even") != "even":
-        raise UnsupportedError("np.pad: reflect_type is not even; a tensor has no other")
-    return manipulation.pad(array, pad_width, mode, **named)
-
-
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if not isinstance(a, Tensor):
         raise InvalidTypeError(f"np.put: a is {type(a).__name__}; it must be a Tensor")
@@ -383,19 +345,6 @@ def _sharing(ask: Callable[..., bool], a: Any, b: Any, max_work: Any = None) -> 
     return ask(first, second, max_work)
 
 
-def _sorted(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """NumPy's names for the kinds of sort all mean the one there is, which is stable."""
-
-    def made(
-        a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
-    ) -> Tensor:
-        if order is not None:
-            raise InvalidTypeError(f"np.{function.__name__}: a tensor takes no argument order")
-        return function(a, axis=axis)
-
-    return made
-
-
 def _partitioned(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A whole order is a partition at every place."""
 
@@ -406,7 +355,7 @@ def _partitioned(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         count = x.size if axis is None else x.shape[views.axis_of("partition", axis, x.ndim)]
         if any(not -count <= k < count for k in np.atleast_1d(kth).tolist()):
             raise InvalidIndexError(f"np.partition: kth is {kth}; there are {count} elements")
-        return _sorted(function)(x, axis, order=order)
+        return function(x, axis, order=order)
 
     return made
 
@@ -440,22 +389,6 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     return tuple(
         x.broadcast_to(shape) if isinstance(x, Tensor) else np.broadcast_to(x, shape) for x in given
     )
-
-
-def _linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-) -> Any:
-    device = device_of(start, stop)
-    made = creation.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
-    if not retstep:
-        return made
-    steps = num - bool(endpoint)
-    return made, (float(stop) - float(start)) / steps if steps > 0 else float("nan")
 
 
 def _unique(
@@ -498,90 +431,59 @@ def _isclose(
     return made | (run("isnan", x) & run("isnan", y)) if equal_nan else made
 
 
-def _meshgrid(
-    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> tuple[Tensor, ...]:
-    grids = tuple(creation.meshgrid(*xi, indexing=indexing))
-    if not sparse:
-        return grids
-    order = list(range(len(xi)))
-    if indexing == "xy" and len(xi) > 1:
-        order[:2] = 1, 0
-    wanted = zip(grids, order, strict=True)
-    return tuple(
-        grid[tuple(slice(None) if d == own else slice(1) for d in range(grid.ndim))]
-        for grid, own in wanted
-    )
-
-
 def _outer(a: Any, b: Any) -> Tensor:
     device = device_of(a, b)
     x, y = (creation.asarray(v, device=device).reshape(-1) for v in (a, b))
     return x.reshape(-1, 1) * y
 
 
-METHODS = (
-    *("all", "any", "argmax", "argmin", "astype", "copy", "cumprod", "cumsum", "max", "mean"),
-    *("min", "nonzero", "prod", "ravel", "repeat", "reshape", "round", "squeeze", "std", "sum"),
-    *("swapaxes", "var"),
-)
-# What NumPy's functions take by position behind the array, where methods have another order.
+# NumPy's functions that have their namesakes' arguments in dmlgpu.numpy.
+NAMESAKES: dict[ModuleType, str] = {
+    creation: "empty_like full_like linspace ones_like tril triu zeros_like",
+    elementwise: "imag real round",
+    indexing: "argwhere compress flatnonzero nonzero put_along_axis ravel_multi_index take"
+    " take_along_axis unravel_index",
+    manipulation: "array_split broadcast_to diff expand_dims flip matrix_transpose moveaxis pad"
+    " permute_dims repeat reshape roll split squeeze stack tile unstack",
+    sorting: "argsort searchsorted sort unique_all unique_counts unique_inverse unique_values",
+    statistics: "all any argmax argmin count_nonzero cumulative_prod cumulative_sum max mean min"
+    " prod std sum var vecdot where",
+    types: "can_cast result_type",
+}
+# What NumPy's functions take by position behind the array, where ours have another order.
 BY_POSITION = {
-    **dict.fromkeys(("all", "any"), "axis out keepdims"),
-    **dict.fromkeys(("argmax", "argmin"), "axis out"),
     **dict.fromkeys(("cumprod", "cumsum"), "axis dtype out"),
-    **dict.fromkeys(("max", "min", "amax", "amin"), "axis out keepdims initial where"),
-    **dict.fromkeys(("prod", "sum"), "axis dtype out keepdims initial where"),
-    **dict.fromkeys(("std", "var"), "axis dtype out ddof keepdims"),
     **dict.fromkeys(("copy", "ravel"), "order"),
-    **dict.fromkeys(("round", "around"), "decimals out"),
-    "clip": "a_min a_max out",
-    "mean": "axis dtype out keepdims",
     "median": "axis out overwrite_input keepdims",
     **dict.fromkeys(("percentile", "quantile"), "q axis out overwrite_input method keepdims"),
     "ptp": "axis out keepdims",
     "trace": "offset axis1 axis2 dtype out",
-    "reshape": "shape order",
-    "take": "indices axis out mode",
 }
-FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for name in METHODS} | {
-    "argwhere": _named("a", indexing.argwhere),
-    "array_split": _named("ary indices_or_sections axis", manipulation.array_split),
+FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {
+    **{n: getattr(module, n) for module, names in NAMESAKES.items() for n in names.split()},
+    **{name: _of_method(name) for name in ("astype", "copy", "cumprod", "cumsum", "ravel")},
+    "allclose": lambda *args, **named: bool(_isclose(*args, **named).all()),
+    "amax": statistics.max,
+    "amin": statistics.min,
+    "argpartition": _partitioned(sorting.argsort),
+    "around": elementwise.round,
+    "array_equal": _array_equal,
     "atleast_1d": _each_at_least(1),
     "atleast_2d": _each_at_least(2),
     "atleast_3d": _each_at_least(3),
-    "allclose": lambda *args, **named: bool(_isclose(*args, **named).all()),
-    "amax": _of_method("max"),
-    "amin": _of_method("min"),
-    "argpartition": _partitioned(sorting.argsort),
-    "argsort": _sorted(sorting.argsort),
-    "around": _of_method("round"),
-    "array_equal": _array_equal,
     "broadcast_arrays": _broadcast_arrays,
-    "broadcast_to": lambda array, shape, subok=False: manipulation.broadcast_to(array, shape),
-    "can_cast": lambda from_, to, casting="safe": np.can_cast(from_.dtype, to, casting),
     "clip": _clip,
     "column_stack": _column_stack,
-    "compress": _named("condition a axis", indexing.compress),
-    "concatenate": _named("arrays axis", manipulation.concat),
+    "concatenate": manipulation.concat,
     "copyto": _copyto,
-    "count_nonzero": _named("a axis keepdims", statistics.count_nonzero),
-    "cumulative_prod": statistics.cumulative_prod,
-    "cumulative_sum": statistics.cumulative_sum,
-    "diff": _named("a n axis prepend append", manipulation.diff),
     "dsplit": _split_along("dsplit", 2, 3),
     "dstack": _stacked(3, 2),
     "ediff1d": _ediff1d,
-    "empty_like": _like(creation.empty_like),
-    "expand_dims": manipulation.expand_dims,
     "extract": lambda condition, arr: indexing.compress(
         (condition if isinstance(condition, Tensor) else np.asarray(condition)).reshape(-1), arr
     ),
-    "flatnonzero": _named("a", indexing.flatnonzero),
-    "flip": _named("m axis", manipulation.flip),
     "fliplr": lambda m: creation.asarray(m).flip(1),
     "flipud": lambda m: creation.asarray(m).flip(0),
-    "full_like": _like(creation.full_like, numbers=1),
     "hsplit": _split_along("hsplit", 1, 1),
     "hstack": _stacked(1, 1),
     "isclose": _isclose,
@@ -591,50 +493,21 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {name: _of_method(name) for 
     "isposinf": lambda x: creation.asarray(x) == float("inf"),
     "isreal": lambda x: creation.ones_like(creation.asarray(x), dtype=bool),
     "isrealobj": lambda x: True,
-    "real": lambda val: creation.asarray(val),
-    "imag": lambda val: creation.zeros_like(creation.asarray(val)),
     "may_share_memory": partial(_sharing, np.may_share_memory),
-    "linspace": _linspace,
-    "matrix_transpose": manipulation.matrix_transpose,
-    "meshgrid": _meshgrid,
-    "moveaxis": _named("a source destination", manipulation.moveaxis),
+    "meshgrid": lambda *xi, **named: tuple(creation.meshgrid(*xi, **named)),
     "ndim": lambda a: a.ndim,
-    "ones_like": _like(creation.ones_like),
     "outer": _outer,
-    "pad": _pad,
     "partition": _partitioned(sorting.sort),
-    "permute_dims": manipulation.permute_dims,
     "put": _put,
-    "put_along_axis": _named("arr indices values axis", indexing.put_along_axis),
-    "ravel_multi_index": _named("multi_index dims mode order", indexing.ravel_multi_index),
-    "result_type": types.result_type,
-    "roll": _named("a shift axis", manipulation.roll),
     "rollaxis": _rollaxis,
-    "searchsorted": _named("a v side sorter", sorting.searchsorted),
     "shape": lambda a: a.shape,
-    "size": _size,
     "shares_memory": partial(_sharing, np.shares_memory),
-    "sort": _sorted(sorting.sort),
-    "split": _named("ary indices_or_sections axis", manipulation.split),
-    "stack": _named("arrays axis", manipulation.stack),
-    "take": _take,
-    "take_along_axis": _named("arr indices axis", indexing.take_along_axis),
-    "tile": _named("A reps", manipulation.tile),
+    "size": _size,
+    "swapaxes": lambda a, axis1, axis2: creation.asarray(a).swapaxes(axis1, axis2),
     "transpose": lambda a, axes=None: creation.asarray(a).transpose(axes),
-    "tril": _named("m k", creation.tril),
-    "triu": _named("m k", creation.triu),
     "unique": _unique,
-    "unique_all": sorting.unique_all,
-    "unique_counts": sorting.unique_counts,
-    "unique_inverse": sorting.unique_inverse,
-    "unique_values": sorting.unique_values,
-    "unravel_index": _named("indices shape order", indexing.unravel_index),
-    "unstack": _named("x axis", manipulation.unstack),
-    "vecdot": statistics.vecdot,
     "vsplit": _split_along("vsplit", 0, 2),
     "vstack": _stacked(2, 0),
-    "where": statistics.where,
-    "zeros_like": _like(creation.zeros_like),
     **composed.COMPOSED,
     **VECTORS,
     **WINDOWS,
@@ -682,13 +555,11 @@ def _function(func: Any, args: Sequence[Any], named: Mapping[str, Any], device: 
     names = BY_POSITION.get(name, "").split()
     named = {**dict(zip(names, args[1:], strict=False)), **named}
     args = (*args[:1], *args[1 + len(names) :])
-    if named.get("out") is not None:
-        raise InvalidTypeError(f"{told}: a tensor takes no argument out")
     # What NumPy does by default need not be asked for.
     given = {
         k: v
         for k, v in named.items()
-        if k != "out" and v is not np._NoValue and (k, v) != ("order", "C")
+        if v is not np._NoValue and (k, v) not in (("order", "C"), ("out", None))
     }
     try:
         return known(*args, **given)
