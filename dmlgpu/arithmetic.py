@@ -75,14 +75,14 @@ class Arithmetic:
             tensors = [self]
         if known is not None:
             made = known(*tensors)
-        elif _is_operand(other):
+        elif is_operand(other):
             operands = (other, self) if turned else (self, other)
             made = self.device.elementwise(name, *operands)
         return made
 
     def _in_place(self, name: str, other: Any) -> Tensor:
         made: Tensor = NotImplemented
-        if _is_operand(other):
+        if is_operand(other):
             out: Any = self
             made = self.device.elementwise(name, self, other, out=out)
         return made
@@ -267,7 +267,7 @@ class Conversions:
         return (self[i] for i in range(self.shape[0]))
 
 
-def _is_operand(value: Any) -> bool:
+def is_operand(value: Any) -> bool:
     """Whether an operator takes it: a tensor, a number, or an array or list of numbers."""
     if isinstance(value, (Arithmetic, np.ndarray, np.generic)) or is_number(value):
         return True

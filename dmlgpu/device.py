@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu import elements, indexed, ordering, replays
+from dmlgpu import elements, indexed, ordering, replays, waiting
 from dmlgpu.arguments import is_fixed, key_of
 from dmlgpu.array.internal import Internal
 from dmlgpu.array.promotion import (
@@ -270,6 +270,7 @@ class Device:
     nonzero = indexed.nonzero
     put = indexed.put
     replay = replays.replay
+    later = waiting.later
 
     def sort(self, x: Tensor, axis: int | None, descending: bool = False) -> Tensor:
         """The elements of every line in order."""

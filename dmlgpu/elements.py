@@ -41,6 +41,7 @@ from dmlgpu.tensor import Tensor
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
+    from dmlgpu.waiting import Origin
 
 Number = bool | int | float
 # Functions whose expression depends on the values of numbers, not on their types alone.
@@ -72,25 +73,22 @@ def function(device: Device, name: str, *operands: Any, out: Tensor | None = Non
     [5.0, 13.0]
     """
     apart = [_apart(x, out) for x in given(device, operands)]
-    key = (name, *map(_key, apart))
-    return _run(device, name, key, lambda: formula(name, apart), apart, out)
+    return _run(device, name, lambda: formula(name, apart), apart, out)
 
 
 def select(device: Device, condition: Any, a: Any, b: Any, out: Tensor | None = None) -> Tensor:
     """Elements of `a` where the condition is not zero, else of `b`."""
     apart = [_apart(x, out) for x in given(device, (condition, a, b))]
-    key = ("select", *map(_key, apart))
-    return _run(device, "select", key, lambda: selection(apart), apart, out)
+    return _run(device, "select", lambda: selection(apart), apart, out)
 
 
 def cast(device: Device, x: Tensor, dtype: DType) -> Tensor:
     """The elements as another type holds them; a copy where the type stays."""
-    key = ("cast", _key(x), dtype)
 
     def make() -> Formula:
         return Formula(converted("x0", x.dtype, dtype), (), dtype)
 
-    return _run(device, "cast", key, make, [x], None)
+    return _run(device, "cast", make, [x], None, dtype)
 
 
 def reduce(
@@ -101,18 +99,28 @@ def reduce(
     keepdims: bool = False,
     dtype: DType | None = None,
     correction: float = 0,
+    origin: Origin | None = None,
 ) -> Tensor:
     """A function of lines of elements by its name, with NumPy's rules: sum, max, argmax, ...
 
     `dtype` is the type asked for of sums, products and averages, `correction` what var and std
     take from the count. Conversions to the type it computes in and of the result are part of it.
+    The elements of a window that waits for its copy are read at their origin.
     """
     if x.is_traced:
         ending = Reduced.of(name, x.shape, x.dtype, axis, keepdims, dtype, correction)
         ended: Tensor = x.traced_ending(ending)
         return ended
+    if x.is_waiting and origin is None:
+        with device.context.lock:
+            found = x.there()
+            if found is not None:
+                made = reduce(device, name, x, axis, keepdims, dtype, correction, found)
+                if x.is_waiting:  # still: a signal handler may have written to the origin
+                    return made
     along = axis if axis is None or axis.__class__ is int else key_of(axis)
-    key = (name, x.key[2], along, keepdims, dtype, correction, correction.__class__)
+    layout = x.key[2] if origin is None else origin.key
+    key = (name, layout, along, keepdims, dtype, correction, correction.__class__)
     try:
         known = device.remembered.get(key)
     except TypeError:  # an axis that is not hashable is not an integer: reading says so
@@ -121,12 +129,15 @@ def reduce(
         ending = Reduced.of(name, x.shape, x.dtype, axis, keepdims, dtype, correction)
         if not x.size:
             return filled(device, ending.shape, ending.dtype, ending.empty)
-        chain = reduction(name, (x.desc,), (), (), ending, x.dtype, x.desc)
-        known = device.internal(chain).prepared(ending.shape, ending.dtype)
+        desc = x.desc if origin is None else origin.view.desc
+        starts = () if origin is None else (origin.first,)
+        chain = reduction(name, (desc,), (), (), ending, x.dtype, desc, starts)
+        views = () if origin is None else (origin.view,)
+        known = device.internal(chain).prepared(ending.shape, ending.dtype, views=views)
         if is_fixed((axis, correction)):
             device.remember(key, known)
-    made: Tensor = known(x)
-    return made
+    result: Tensor = known(x if origin is None else origin.source)
+    return result
 
 
 def reduction(
@@ -284,8 +295,10 @@ def assigned(device: Device, value: Any, dtype: DType) -> Any:
     return device.tensor(value, type_for(value, dtype))
 
 
-def _key(operand: Any) -> Hashable:
-    """What a prepared function depends on of an operand."""
+def _key(operand: Any, origin: Origin | None = None) -> Hashable:
+    """What a prepared function depends on of an operand, or of the origin that it is read at."""
+    if origin is not None:
+        return origin.key
     return operand.key[2] if isinstance(operand, Tensor) else number_key(operand)
 
 
@@ -363,28 +376,56 @@ def _named(
 def _run(
     device: Device,
     name: str,
-    key: Hashable,
     make: Callable[[], Formula],
     given: Sequence[Any],
     out: Tensor | None,
+    *more: Hashable,
 ) -> Tensor:
+    """A function of operands; with `more` that it depends on."""
     for x in given:
         if isinstance(x, Tensor) and x.is_traced:
             return x.traced_step(make(), given)
+    waiting = {id(x): x for x in given if isinstance(x, Tensor) and x.is_waiting}
+    if waiting and out is None:
+        with device.context.lock:
+            origins = {n: x.there() for n, x in waiting.items()}
+            made = _made(device, name, make, given, [origins.get(id(x)) for x in given], None, more)
+            # Unless a signal handler has had them copied, since it wrote where they were.
+            if all(x.is_waiting or origins[n] is None for n, x in waiting.items()):
+                return made
+    return _made(device, name, make, given, [None] * len(given), out, more)
+
+
+def _made(
+    device: Device,
+    name: str,
+    make: Callable[[], Formula],
+    given: Sequence[Any],
+    origins: Sequence[Origin | None],
+    out: Tensor | None,
+    more: tuple[Hashable, ...],
+) -> Tensor:
+    """A function of operands, of which some are read at their origins."""
+    kinds = [_key(x, origin) for x, origin in zip(given, origins, strict=True)]
+    key: Hashable = (name, *kinds, *more)
     if out is not None:
         key = (key, "out", out.key[2])
     known = device.remembered.get(key)
-    tensors = [x for x in given if isinstance(x, Tensor)]
+    pairs = [(x, p) for x, p in zip(given, origins, strict=True) if isinstance(x, Tensor)]
+    tensors = [x if origin is None else origin.source for x, origin in pairs]
     if known is None:
         numbers = [x for x in given if not isinstance(x, Tensor)]
         alike: Hashable = None
         if numbers and name not in BY_VALUE:
-            kinds = (x.key[2] if isinstance(x, Tensor) else x.__class__ for x in given)
+            kinds = [
+                k if isinstance(x, Tensor) else x.__class__
+                for x, k in zip(given, kinds, strict=True)
+            ]
             alike = ("alike", name, out is None or out.key[2], *kinds)
             various = Various.met_again(device, alike)
             if various is not None:
                 return various.once([various.constant(n) for n in numbers], out, *tensors)
-        known = _prepared(device, name, make(), tensors, out, alike)
+        known = _prepared(device, name, make(), pairs, out, alike)
         device.remember(key, known)
     made: Tensor = known(*tensors) if out is None else known(out, *tensors)
     return made
@@ -394,12 +435,12 @@ def _prepared(
     device: Device,
     name: str,
     made: Formula,
-    tensors: Sequence[Tensor],
+    given: Sequence[tuple[Tensor, Origin | None]],
     out: Tensor | None,
     alike: Hashable,
 ) -> Callable[..., Tensor]:
     """What runs a function on tensors like these, after `out` if it is given."""
-    shape = broadcast_shapes(name, [x.shape for x in tensors])
+    shape = broadcast_shapes(name, [x.shape for x, _ in given])
     steps = [Step(made.text, data_type_of(made.dtype))]
     if out is not None:
         if broadcast_shapes(name, [shape, out.shape]) == out.shape:
@@ -419,19 +460,33 @@ def _prepared(
             return lambda out, *_: out
         return lambda *_: Tensor.without_elements(device, shape, dtype)
     sizes = shape or (1,)
-    views = tuple(None if x.desc.sizes == sizes else broadcast(x.desc, sizes) for x in tensors)
-    sources = tuple(v or x.desc for v, x in zip(views, tensors, strict=True))
-    output = packed(data_type_of(dtype), sizes) if out is None else out.desc
+    descs = [x.desc if origin is None else origin.view.desc for x, origin in given]
+    sources = tuple(d if d.sizes == sizes else broadcast(d, sizes) for d in descs)
+    starts = tuple(0 if origin is None else origin.first for _, origin in given)
     chain = Chain(
-        name=name, sources=sources, constants=made.constants, steps=tuple(steps), output=output
+        name=name,
+        sources=sources,
+        starts=starts if any(starts) else (),
+        constants=made.constants,
+        steps=tuple(steps),
+        output=packed(data_type_of(dtype), sizes) if out is None else out.desc,
     )
     op = device.internal(chain)
-    seen = tuple(None if v is None else op.view(v) for v in views)
+    seen = tuple(
+        _view(op, x, origin, desc) for (x, origin), desc in zip(given, sources, strict=True)
+    )
     if made.constants and alike is not None and alike not in device.remembered:
         device.remember(alike, Various(op, chain, seen, shape, dtype, made.computed))
     if out is None:
         return op.prepared(shape, dtype, views=seen)
     return lambda out, *xs: op(*map(_viewed, xs, seen), out=out)
+
+
+def _view(op: CompiledOperator, x: Tensor, origin: Origin | None, desc: TensorDesc) -> View | None:
+    """How a call sees an operand under a description; None: as it is."""
+    if origin is not None:
+        return op.view(desc, origin.view.start, is_all=False)
+    return None if desc is x.desc else op.view(desc)
 
 
 def _viewed(x: Tensor, view: View | None) -> Tensor:

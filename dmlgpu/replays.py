@@ -27,6 +27,7 @@ from dmlgpu.gpu.memory import Lease, Shelf
 from dmlgpu.gpu.recording import Call
 from dmlgpu.plan.dispatch import Value
 from dmlgpu.tensor import Tensor
+from dmlgpu.waiting import Waiting
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
@@ -234,6 +235,8 @@ class Tape:
         for number, x in enumerate(self._given):
             if x is result:
                 return number
+        if isinstance(result, Waiting):
+            result.read()
         is_tensor = result.__class__ is Tensor and result.size and result.device is self._device
         place = self._place(result) if is_tensor else None
         self._is_known &= place is not None and place.memory not in self._constants
@@ -320,6 +323,8 @@ def _device_among(args: Sequence[Any]) -> Device | None:
 
 def _key(argument: Any, given: list[Tensor]) -> Hashable:
     """An argument as what a function may depend on; tensors are collected."""
+    if isinstance(argument, Waiting):
+        argument.read()
     kind = argument.__class__
     if kind is Tensor:
         serial, _, number, whole = argument.key

@@ -66,12 +66,14 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     A tensor without elements has no description and never reaches the GPU.
     """
 
-    __slots__ = ("__weakref__", "_dtype", "_shape", "device")
+    __slots__ = ("__weakref__", "_dtype", "_shape", "device", "waiting")
     device: Device
+    waiting: Any  # where its elements are, before they are copied: of tensors that wait alone
     _shape: tuple[int, ...] | None  # where it is not the description's sizes
     _dtype: DType | None  # where it is not the description's type
 
     is_traced: ClassVar[bool] = False
+    is_waiting: ClassVar[bool] = False  # for its copy; see dmlgpu.waiting
     # dmlgpu.numpy, which lies above this module, puts itself here.
     namespace: ClassVar[Any] = None
     # NumPy hands its operators and functions over to a tensor among its arguments.
@@ -135,6 +137,10 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
 
     def traced_ending(self, ending: Any) -> Tensor:
         """The reduction at the end of a function that `dmlgpu.fuse` traces."""
+        raise NotImplementedError
+
+    def there(self) -> Any:
+        """Where the elements are, before they are copied; only tensors that wait have it."""
         raise NotImplementedError
 
     def marked(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
@@ -535,8 +541,10 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
             else:
                 known = op.prepared_anywhere(span.desc, window.shape, self.dtype, seen)
             device.remember(key, known)
-        made_by: Callable[..., Tensor] = known if is_all else known(span.begin)
-        return made_by
+        if is_all:
+            made_by: Callable[..., Tensor] = known
+            return made_by
+        return self.device.later(self.desc, window, span, known(span.begin), self.dtype)
 
     def __setitem__(self, index: Index | tuple[Index, ...], value: Any) -> None:
         """Writes to the elements that an index names; of repeated ones the last value stays.

@@ -298,7 +298,8 @@ def test_no_elements_and_nested_functions(device: dml.Device) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda v: v[0] + 1,
+        lambda v: (v + 1)[0],
+        lambda v: v[::-1] + 1,
         lambda v: v.T + 1,
         lambda v: v.reshape(-1),
         lambda v: v if v.item() else -v,

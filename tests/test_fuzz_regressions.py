@@ -12,7 +12,7 @@ from support.fuzz_values import Hostile
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
-from dmlgpu.device import COMPILED_LIMIT
+from dmlgpu.device import REMEMBERED_LIMIT
 from dmlgpu.errors import shown
 
 HUGE = 10**5000  # Python refuses to print it
@@ -327,7 +327,7 @@ def test_shapes_of_an_index_are_bounded(device: dml.Device) -> None:
     x = device.tensor(X)
     for end in range(3, 1200):
         assert x[:end].shape == (3, 4)
-    assert len(device.remembered) <= COMPILED_LIMIT
+    assert len(device.remembered) <= REMEMBERED_LIMIT
 
 
 @pytest.mark.gpu

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -363,8 +364,10 @@ def test_functions_compile_once_for_the_same_arguments(
     opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Any] = []
-    compile_ = opened.compile
-    monkeypatch.setattr(opened, "compile", lambda desc: made.append(desc) or compile_(desc))
+    for name in ("compile", "internal"):
+        make = getattr(opened, name)
+        noting = partial(lambda make, desc: made.append(desc) or make(desc), make)
+        monkeypatch.setattr(opened, name, noting)
     monkeypatch.setattr(opened, "remembered", {})
     x = opened.tensor(np.arange(12, dtype=np.int32).reshape(3, 4))
     wide = opened.tensor(np.arange(12, dtype=np.int64).reshape(3, 4))
@@ -401,7 +404,7 @@ def test_functions_compile_once_for_the_same_arguments(
 def test_functions_do_not_remember_without_end(
     opened: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_module, "COMPILED_LIMIT", 4)
+    monkeypatch.setattr(device_module, "REMEMBERED_LIMIT", 4)
     monkeypatch.setattr(opened, "remembered", {})
     x = opened.tensor(np.arange(32, dtype=np.int32))
     for first in (*range(12), *range(12)):

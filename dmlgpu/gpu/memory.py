@@ -53,6 +53,15 @@ class _Nothing:
 NOTHING: Recorded = _Nothing()
 
 
+class Reader(Protocol):
+    """Who reads a storage later, and what it holds now."""
+
+    is_waiting: ClassVar[bool]
+
+    def read(self) -> None:
+        """Records the reading, once."""
+
+
 class Storage:
     """One buffer for its whole life."""
 
@@ -62,6 +71,7 @@ class Storage:
         "buffer",
         "note",
         "own",
+        "readers",
         "serial",
         "shared",
         "size",
@@ -78,6 +88,7 @@ class Storage:
         self.special: bool = False  # shared, or may have a note: looked at more closely
         self.batch: Recorded = NOTHING
         self.note: str | None = None  # why it cannot be used; see foreign
+        self.readers: dict[int, ref[Reader]] = {}  # by their ids
 
 
 class Lease:

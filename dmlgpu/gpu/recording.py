@@ -126,6 +126,14 @@ class Batch:
         return id(entry) in self.members or any(other is entry for other in self.taken)
 
 
+def settle(storage: Storage) -> None:
+    """Records what is to be read of a storage, before something else is written there."""
+    for each in list(storage.readers.values()):
+        reader = each()
+        if reader is not None and reader.is_waiting:
+            reader.read()
+
+
 class Recording:
     """The calls of one device that wait to be submitted."""
 
@@ -141,6 +149,9 @@ class Recording:
 
     def append(self, call: Call) -> None:
         """Adds a call, and submits when there is enough."""
+        for storage in call.targets:
+            if storage.readers:
+                settle(storage)
         if self._stuck:
             self.submit()
         timer = self.timer

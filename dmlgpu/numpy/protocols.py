@@ -440,7 +440,7 @@ def _outer(a: Any, b: Any) -> Tensor:
 # NumPy's functions that have their namesakes' arguments in dmlgpu.numpy.
 NAMESAKES: dict[ModuleType, str] = {
     creation: "empty_like full_like linspace ones_like tril triu zeros_like",
-    elementwise: "imag real round",
+    elementwise: "imag round",
     indexing: "argwhere compress flatnonzero nonzero put_along_axis ravel_multi_index take"
     " take_along_axis unravel_index",
     manipulation: "array_split broadcast_to diff expand_dims flip matrix_transpose moveaxis pad"
@@ -499,6 +499,7 @@ FUNCTIONS_OF_NUMPY: dict[str, Callable[..., Any]] = {
     "outer": _outer,
     "partition": _partitioned(sorting.sort),
     "put": _put,
+    "real": lambda val: creation.asarray(val),
     "rollaxis": _rollaxis,
     "shape": lambda a: a.shape,
     "shares_memory": partial(_sharing, np.shares_memory),

@@ -16,7 +16,7 @@ from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.gpu.objects import Buffer, Pipeline
-from dmlgpu.gpu.recording import Call, Recording
+from dmlgpu.gpu.recording import Call, Recording, settle
 from dmlgpu.gpu.transfer import Transfers
 from dmlgpu.plan.dispatch import SMALL, Adapter, Dispatch, Plan, Value
 from dmlgpu.runtime import forward_progress
@@ -182,6 +182,7 @@ class Context:
         storage = lease.storage
         if not storage.shared and self.is_usable:
             with self.lock:
+                settle(storage)  # for they may write there
                 if self.is_recorded(storage):
                     self.recording.mark_risky()
                     self.recording.submit()

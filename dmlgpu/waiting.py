@@ -1,0 +1,145 @@
+"""Windows that wait: copies of most of a tensor, made only when something needs them.
+
+`x[1:] - x[:-1]` is one kernel that reads x twice, where three would read and write it three times:
+element-wise functions and reductions read the elements where they are. Everything else that looks
+at a window gets its copy, and so does everyone before anything is written to the tensor that it is
+of. So it cannot be told from one that was copied at once, but by the time it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import ref
+
+from dmlgpu.arithmetic import is_operand
+from dmlgpu.array.promotion import BOOL, DType
+from dmlgpu.compiled import NEW, View
+from dmlgpu.desc.indexing import Span, Window
+from dmlgpu.desc.tensor import TensorDesc
+from dmlgpu.desc.views import packed, reshaped
+from dmlgpu.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dmlgpu.device import Device
+
+LEAST = 1 << 20  # bytes of a window that may wait: a smaller one is copied as soon as read
+SHARE = 2  # a window that waits holds no more memory than so many times its own
+MOST_READS = 2  # of the elements where they are, before a copy is quicker
+
+
+@dataclass(slots=True)
+class Origin:
+    """Where the elements of a window are."""
+
+    source: Tensor
+    view: View
+    first: int  # element of the view
+    copy: Callable[[Tensor], Tensor]
+    reads: int = 0
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """What a kernel that reads them there depends on."""
+        return self.view.number, self.view.start, self.first
+
+
+class Waiting(Tensor):
+    """A tensor whose elements are still those of another; once it is copied, a Tensor."""
+
+    __slots__ = ()
+    is_waiting: ClassVar[bool] = True
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in ("key", "lease"):
+                return super().__getattr__(name)
+            self.read()
+            return getattr(self, name)
+
+    def read(self) -> None:
+        """Copies the elements."""
+        with self.device.context.lock:
+            origin: Origin | None = self.waiting
+            if origin is not None:
+                made = origin.copy(origin.source)
+                self.lease, self.key = made.lease, made.key
+                self.waiting = None
+                self.__class__ = Tensor  # type: ignore[assignment]
+                origin.source.storage.readers.pop(id(self), None)
+
+    def there(self) -> Origin | None:
+        """Where the elements are, for who reads them there; None if a copy is quicker by now."""
+        origin: Origin | None = self.waiting
+        if origin is not None and origin.reads >= MOST_READS:
+            self.read()
+            return None
+        if origin is not None:
+            origin.reads += 1
+        return origin
+
+    def _unary(self, name: str) -> Tensor:
+        return self.device.elementwise(name, self)
+
+    def _binary(self, name: str, other: Any, turned: bool = False) -> Tensor:
+        made: Tensor = NotImplemented
+        if is_operand(other):
+            operands = (other, self) if turned else (self, other)
+            made = self.device.elementwise(name, *operands)
+        return made
+
+
+def later(
+    device: Device,
+    tensor: TensorDesc,
+    window: Window,
+    span: Span,
+    copy: Callable[[Tensor], Tensor],
+    dtype: DType,
+) -> Callable[[Tensor], Tensor]:
+    """What takes a window of tensors of a layout, by `copy` or to be copied later."""
+    nbytes = prod(window.shape) * tensor.data_type.bits // 8
+    is_most = nbytes >= LEAST and nbytes * SHARE >= tensor.total_tensor_size_in_bytes
+    # Processors take rows of narrow elements that begin anywhere apart: copying them is quicker.
+    is_slow = device.context.facts.is_cpu and tensor.data_type.bits < 32
+    if device.debug or not is_most or span.is_backward or is_slow:
+        return copy
+    shape = window.shape or (1,)
+    desc = reshaped(span.desc, shape)
+    assert desc is not None  # only dimensions of one element come or go
+    mark = None if window.shape else window.shape
+    kind = BOOL if dtype == BOOL else None
+    view = View(desc, device.context.number(desc, mark, kind), span.begin, is_all=False)
+    return partial(_waiting, view, span.lowest, copy, packed(tensor.data_type, shape), mark, kind)
+
+
+def _waiting(
+    view: View,
+    first: int,
+    copy: Callable[[Tensor], Tensor],
+    desc: TensorDesc,
+    mark: tuple[int, ...] | None,
+    kind: DType | None,
+    source: Tensor,
+) -> Tensor:
+    device, storage = source.device, source.storage
+    if storage.special or device.is_observed:
+        return copy(source)
+    made: Waiting = NEW(Waiting)
+    made.device = device
+    made.desc = desc
+    made._shape = mark
+    made._dtype = kind
+    made.waiting = Origin(source, view, first, copy)
+    key, readers = id(made), storage.readers
+
+    def gone(_: Any) -> None:
+        readers.pop(key, None)
+
+    with device.context.lock:
+        readers[key] = ref(made, gone)
+    return made
