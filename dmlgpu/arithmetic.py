@@ -75,6 +75,8 @@ class Arithmetic:
             tensors = [self]
         if known is not None:
             made = known(*tensors)
+        elif getattr(other, "is_waiting", False):
+            made = other._binary(name, self, not turned)
         elif is_operand(other):
             operands = (other, self) if turned else (self, other)
             made = self.device.elementwise(name, *operands)

@@ -119,7 +119,7 @@ def reduce(
                 if x.is_waiting:  # still: a signal handler may have written to the origin
                     return made
     along = axis if axis is None or axis.__class__ is int else key_of(axis)
-    layout = x.key[2] if origin is None else origin.key
+    layout = x.key[2] if origin is None else origin.layout
     key = (name, layout, along, keepdims, dtype, correction, correction.__class__)
     try:
         known = device.remembered.get(key)
@@ -298,7 +298,7 @@ def assigned(device: Device, value: Any, dtype: DType) -> Any:
 def _key(operand: Any, origin: Origin | None = None) -> Hashable:
     """What a prepared function depends on of an operand, or of the origin that it is read at."""
     if origin is not None:
-        return origin.key
+        return origin.layout
     return operand.key[2] if isinstance(operand, Tensor) else number_key(operand)
 
 

@@ -28,6 +28,7 @@ from dmlgpu.errors import BindingError, InvalidTypeError, UnsupportedError, show
 from dmlgpu.ops import BY_DESC, BY_NAME
 from dmlgpu.plan.operator import Operator
 from dmlgpu.tensor import Tensor
+from dmlgpu.waiting import Waiting
 
 Array: TypeAlias = Tensor | npt.ArrayLike
 Given = ParamSpec("Given")
@@ -98,7 +99,8 @@ def _pickled(x: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     return tensor, (x.numpy(),)
 
 
-copyreg.pickle(Tensor, _pickled)
+for _kind in (Tensor, Waiting):
+    copyreg.pickle(_kind, _pickled)
 
 
 def infer(desc_type: type[Description], **fields: Any) -> Description:

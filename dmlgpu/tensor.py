@@ -140,8 +140,8 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         raise NotImplementedError
 
     def there(self) -> Any:
-        """Where the elements are, before they are copied; only tensors that wait have it."""
-        raise NotImplementedError
+        """Where the elements of a tensor are that waits for its copy; None: in its own memory."""
+        return None
 
     def marked(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """This tensor, seen with a shape and a type that its description cannot say."""

@@ -15,7 +15,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
-from dmlgpu.arithmetic import is_operand
+from dmlgpu.arguments import number_key
+from dmlgpu.arithmetic import NUMBERS, is_operand
 from dmlgpu.array.promotion import BOOL, DType
 from dmlgpu.compiled import NEW, View
 from dmlgpu.desc.indexing import Span, Window
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 LEAST = 1 << 20  # bytes of a window that may wait: a smaller one is copied as soon as read
 SHARE = 2  # a window that waits holds no more memory than so many times its own
+SHORT = 128  # bytes of rows that are quicker read once they lie side by side
 MOST_READS = 2  # of the elements where they are, before a copy is quicker
 
 
@@ -38,13 +40,9 @@ class Origin:
     source: Tensor
     view: View
     first: int  # element of the view
+    layout: int  # the number of all that a kernel depends on which reads them there
     copy: Callable[[Tensor], Tensor]
     reads: int = 0
-
-    @property
-    def key(self) -> tuple[int, int, int]:
-        """What a kernel that reads them there depends on."""
-        return self.view.number, self.view.start, self.first
 
 
 class Waiting(Tensor):
@@ -75,22 +73,53 @@ class Waiting(Tensor):
     def there(self) -> Origin | None:
         """Where the elements are, for who reads them there; None if a copy is quicker by now."""
         origin: Origin | None = self.waiting
-        if origin is not None and origin.reads >= MOST_READS:
+        if origin is None or origin.reads >= MOST_READS:
             self.read()
             return None
-        if origin is not None:
-            origin.reads += 1
+        origin.reads += 1
         return origin
 
     def _unary(self, name: str) -> Tensor:
-        return self.device.elementwise(name, self)
+        made = self._known(name, (self,))
+        return self.device.elementwise(name, self) if made is None else made
 
     def _binary(self, name: str, other: Any, turned: bool = False) -> Tensor:
-        made: Tensor = NotImplemented
-        if is_operand(other):
-            operands = (other, self) if turned else (self, other)
-            made = self.device.elementwise(name, *operands)
-        return made
+        refused: Tensor = NotImplemented
+        if not is_operand(other):
+            return refused
+        operands = (other, self) if turned else (self, other)
+        made = self._known(name, operands)
+        return self.device.elementwise(name, *operands) if made is None else made
+
+    def _known(self, name: str, operands: tuple[Any, ...]) -> Tensor | None:
+        """The result of a function that has met operands like these before."""
+        device = self.device
+        key: list[Any] = [name]
+        tensors, origins = [], []
+        with device.context.lock:
+            for x in operands:
+                if x.__class__ is Waiting:
+                    origin: Origin | None = x.waiting
+                    if origin is None or origin.reads >= MOST_READS:
+                        return None
+                    origins.append((x, origin))
+                    tensors.append(origin.source)
+                    key.append(origin.layout)
+                elif x.__class__ is Tensor:
+                    tensors.append(x)
+                    key.append(x.key[2])
+                elif x.__class__ in NUMBERS:
+                    key.append(number_key(x))
+                else:
+                    return None
+            known = device.remembered.get(tuple(key))
+            if known is None:
+                return None
+            for _, origin in origins:
+                origin.reads += 1
+            made: Tensor = known(*tensors)
+            # Unless a signal handler has written where the elements were, and so had them copied.
+            return made if all(x.waiting is origin for x, origin in origins) else None
 
 
 def later(
@@ -102,8 +131,10 @@ def later(
     dtype: DType,
 ) -> Callable[[Tensor], Tensor]:
     """What takes a window of tensors of a layout, by `copy` or to be copied later."""
-    nbytes = prod(window.shape) * tensor.data_type.bits // 8
+    count = prod(window.shape)
+    nbytes = count * tensor.data_type.bits // 8
     is_most = nbytes >= LEAST and nbytes * SHARE >= tensor.total_tensor_size_in_bytes
+    is_most &= count < tensor.element_count and _run(span.desc) >= SHORT
     # Processors take rows of narrow elements that begin anywhere apart: copying them is quicker.
     is_slow = device.context.facts.is_cpu and tensor.data_type.bits < 32
     if device.debug or not is_most or span.is_backward or is_slow:
@@ -113,13 +144,27 @@ def later(
     assert desc is not None  # only dimensions of one element come or go
     mark = None if window.shape else window.shape
     kind = BOOL if dtype == BOOL else None
-    view = View(desc, device.context.number(desc, mark, kind), span.begin, is_all=False)
-    return partial(_waiting, view, span.lowest, copy, packed(tensor.data_type, shape), mark, kind)
+    number = device.context.number
+    view = View(desc, number(desc, None, None), span.begin, is_all=False)
+    layout = number(desc, mark, kind, span.begin, span.lowest)
+    seen = packed(tensor.data_type, shape)
+    return partial(_waiting, view, span.lowest, layout, copy, seen, mark, kind)
+
+
+def _run(desc: TensorDesc) -> int:
+    """Bytes of elements that lie side by side."""
+    count = 1
+    for n, step in zip(reversed(desc.sizes), reversed(desc.effective_strides), strict=True):
+        if n > 1 and step != count:
+            break
+        count *= n
+    return count * desc.data_type.bits // 8
 
 
 def _waiting(
     view: View,
     first: int,
+    layout: int,
     copy: Callable[[Tensor], Tensor],
     desc: TensorDesc,
     mark: tuple[int, ...] | None,
@@ -134,7 +179,7 @@ def _waiting(
     made.desc = desc
     made._shape = mark
     made._dtype = kind
-    made.waiting = Origin(source, view, first, copy)
+    made.waiting = Origin(source, view, first, layout, copy)
     key, readers = id(made), storage.readers
 
     def gone(_: Any) -> None:
