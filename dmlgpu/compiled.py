@@ -197,9 +197,17 @@ class CompiledOperator:
         self._context.check_usable()
         context = self._context
         with context.lock:
-            context.record(self._executable.bound(inputs, (out,), values))
+            self.record_once(inputs, (out,), values)
         if context.tape is not None:
             context.tape.called(self, inputs, (), (out,), (), values)
+
+    def record_once(
+        self, inputs: Sequence[Tensor], outputs: Sequence[Tensor], values: Mapping[str, Value]
+    ) -> None:
+        """Records a call with parameters that no other call may have; the lock must be held."""
+        made = self._executable.varied(inputs, outputs, values)
+        self._context.record(made.call)
+        self._executable.give_back(inputs, outputs, made)
 
     @property
     def ready(self) -> Mapping[Hashable, Call]:
@@ -210,12 +218,9 @@ class CompiledOperator:
         self,
         inputs: Sequence[Tensor],
         outputs: Sequence[Tensor],
-        values: Mapping[str, Value] | None = None,
     ) -> Call:
-        """The call of these tensors; with `values` for its parameters it is bound for once."""
-        if values is None:
-            return self._bound(tuple(inputs), tuple(outputs))
-        return self._executable.bound(inputs, outputs, values)
+        """The call of these tensors."""
+        return self._bound(tuple(inputs), tuple(outputs))
 
     def _viewed(self, inputs: tuple[Any, ...], views: Views) -> tuple[Any, ...]:
         """The inputs as a call sees them; arrays among those that have a view are uploaded."""

@@ -69,8 +69,7 @@ class Step:
 
     def __post_init__(self) -> None:
         self.places = (*self.inputs, *self.outputs)
-        is_kept = self.operator is not None and self.values is None
-        self.bound = self.operator.ready if is_kept and self.operator else {}
+        self.bound = {} if self.operator is None else self.operator.ready
 
 
 # Where a memory lies: its lease, its storage's serial, and the byte at which its argument begins.
@@ -104,7 +103,9 @@ class Program:
                 for number, shelf in step.taken:
                     lease = take(shelf)
                     memories[number] = (lease, lease.storage.serial, 0)
-                if step.operator is not None:
+                if step.values is not None:
+                    self._record_once(step, memories)
+                elif step.operator is not None:
                     keys = [_key_at(memories, place) for place in step.places]
                     call = step.bound.get(tuple(keys))
                     if call is None:
@@ -115,10 +116,20 @@ class Program:
         return self._made(self.result, memories, given)
 
     def _called(self, step: Step, memories: Sequence[Memory]) -> Call:
+        assert step.operator is not None
+        return step.operator.call_of(*self._tensors_of(step, memories))
+
+    def _record_once(self, step: Step, memories: Sequence[Memory]) -> None:
+        assert step.operator is not None
+        assert step.values is not None
+        step.operator.record_once(*self._tensors_of(step, memories), step.values)
+
+    def _tensors_of(
+        self, step: Step, memories: Sequence[Memory]
+    ) -> tuple[list[Tensor], list[Tensor]]:
         tensors = [self._tensor(memories, place) for place in step.places]
         count = len(step.inputs)
-        assert step.operator is not None
-        return step.operator.call_of(tensors[:count], tensors[count:], step.values)
+        return tensors[:count], tensors[count:]
 
     def _tensor(self, memories: Sequence[Memory], place: Place) -> Tensor:
         made = NEW(Tensor)

@@ -164,11 +164,18 @@ class Parameter:
         )
 
 
+HELD = {DataType.FLOAT16: struct.Struct("<e"), DataType.FLOAT32: struct.Struct("<f")}
+
+
 def converted(value: int | float, data_type: DataType) -> int | float:
     """A number as the data type holds it: integers truncate toward zero and saturate."""
-    if data_type in (DataType.FLOAT16, DataType.FLOAT32):
-        with np.errstate(over="ignore"):
-            return float(data_type.numpy.type(value))
+    held = HELD.get(data_type)
+    if held is not None:
+        try:
+            (rounded,) = held.unpack(held.pack(float(value)))
+        except OverflowError:  # of what would round to an infinity
+            return math.copysign(math.inf, value)
+        return float(rounded)
     if data_type is DataType.FLOAT64:
         return float(value)
     if isinstance(value, float) and math.isnan(value):

@@ -16,6 +16,7 @@ from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.gpu.objects import Buffer, Pipeline
+from dmlgpu.gpu.parameters import Parameters
 from dmlgpu.gpu.recording import Call, Recording, settle
 from dmlgpu.gpu.transfer import Transfers
 from dmlgpu.plan.dispatch import SMALL, Adapter, Dispatch, Plan, Value
@@ -65,6 +66,7 @@ class Context:
         self.lock = threading.RLock()
         self.recording = Recording(gpu)
         self.transfers = Transfers(gpu, self.recording)
+        self.parameters = Parameters(gpu)
         # Takes a bound call; the lock must be held.
         self.record: Callable[[Call], None] = self.recording.append
         self.tape: Tape | None = None

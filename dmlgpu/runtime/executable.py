@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import contextlib
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +15,7 @@ from dmlgpu.desc.description import Description
 from dmlgpu.desc.tensor import TENSOR_ALIGNMENT, TensorDesc
 from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
 from dmlgpu.gpu.foreign import check as check_intact
-from dmlgpu.gpu.memory import Lease
+from dmlgpu.gpu.memory import Lease, Storage
 from dmlgpu.gpu.objects import (
     BindGroup,
     Buffer,
@@ -22,6 +24,7 @@ from dmlgpu.gpu.objects import (
     can_be_copied,
     can_be_written,
 )
+from dmlgpu.gpu.parameters import Parameters, Place
 from dmlgpu.gpu.recording import Call
 from dmlgpu.plan.dispatch import Dispatch, Plan, Value
 from dmlgpu.plan.index_values import REPORT, IndexValues
@@ -30,12 +33,13 @@ from dmlgpu.plan.parts import UNIT_BYTES
 from dmlgpu.runtime.context import Context
 from dmlgpu.runtime.reach import Range, grid, reach, window
 from dmlgpu.runtime.region import Region
-from dmlgpu.wgsl.assembly import Shader, binds
-from dmlgpu.wgsl.params import pack_params
+from dmlgpu.wgsl.assembly import binds
+from dmlgpu.wgsl.params import pack_params, pack_value
 
 CALL_LIMIT = 256  # bound calls one operator keeps
 BINDINGS_LIMIT = 64  # ways in which the tensors of one operator lie
-NO_VALUES: Mapping[str, Value] = {}
+VARIED_LIMIT = 64  # ways to call one operator with other values of parameters
+MOST_VARIED = 256  # calls of each, which may all wait to be submitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,31 @@ class Binding:
     told: str
     pipeline: Pipeline
     layout: Layout
-    shader: Shader
-    params: Mapping[str, Value]
+    packed: bytes  # the parameters
+    offsets: Mapping[str, int]  # of each of these
     uniforms: list[tuple[int, Buffer, int, int]]  # binding, buffer, offset, size
     ranges: list[tuple[int, str, int, int]]  # the same of tensors, from where each begins
     grid: tuple[int, int]
+
+
+PlacesOf: TypeAlias = "Callable[[Binding], Place]"  # for the parameters of a dispatch
+
+
+@dataclass(frozen=True, slots=True)
+class Varied:
+    """A call whose parameters are written for each time that it is recorded."""
+
+    call: Call
+    used: Storage  # stands for its parameters: by the batch in which they are used
+    places: list[tuple[Place, Binding]]
+
+    def write(self, parameters: Parameters, values: Mapping[str, Value]) -> None:
+        """The parameters, some of them with other values than the plan's."""
+        for place, way in self.places:
+            data = bytearray(way.packed)
+            for name, value in values.items():
+                pack_value(data, way.offsets[name], value)
+            parameters.write(place, bytes(data))
 
 
 class Executable:
@@ -84,6 +108,7 @@ class Executable:
             -(-d.total_tensor_size_in_bytes // UNIT_BYTES) * UNIT_BYTES for d in described
         ]
         self.calls: dict[Hashable, Call] = {}
+        self._varied: dict[Hashable, deque[Varied]] = {}
 
     def bind(self, key: Hashable, inputs: Sequence[Region], outputs: Sequence[Region]) -> Call:
         """Makes pipelines and bind groups for these tensors, and keeps them."""
@@ -98,15 +123,15 @@ class Executable:
         self,
         inputs: Sequence[Region],
         outputs: Sequence[Region],
-        values: Mapping[str, Value] = NO_VALUES,
+        places_of: PlacesOf | None = None,
     ) -> Call:
-        """A call of these tensors, with other `values` of parameters than the plan's if given.
+        """A call of these tensors, with parameters at other places if these are given.
 
         Of tensors that lie as others did before, in buffers of their own, only where is looked at.
         """
         lie = self._how_they_lie((*inputs, *outputs))
         if lie is not None and lie in self._alike:
-            return self._bound_alike(self._alike[lie], inputs, outputs, values)
+            return self._bound_alike(self._alike[lie], inputs, outputs, places_of)
         self._check(inputs, outputs)
         regions = dict(zip((*self.inputs, *self.outputs), (*inputs, *outputs), strict=True))
         descs = {**self.inputs, **self.outputs}
@@ -139,7 +164,7 @@ class Executable:
                 for c in plan.copies
             )
         else:
-            dispatches = self._dispatched(plan.dispatches, first, places, values)
+            dispatches = self._dispatched(plan.dispatches, first, places, places_of)
             if lie is not None and not held:
                 if len(self._alike) >= BINDINGS_LIMIT:
                     self._alike.clear()
@@ -180,7 +205,7 @@ class Executable:
         ways: list[Binding],
         inputs: Sequence[Region],
         outputs: Sequence[Region],
-        values: Mapping[str, Value],
+        places_of: PlacesOf | None,
     ) -> Call:
         alignment = self.context.gpu.offset_alignment
         regions = (*inputs, *outputs)
@@ -189,10 +214,45 @@ class Executable:
             name: (storage.buffer, x.offset // alignment * alignment)
             for name, x, storage in zip(self._names, regions, storages, strict=True)
         }
-        dispatches = self._with_groups(ways, places, values)
+        dispatches = self._with_groups(ways, places, places_of)
         targets = storages[len(inputs) :]
         name = self.operator.name
         return Call(name, dispatches, storages, self.nbytes, targets, tensors=self._told)
+
+    def varied(
+        self, inputs: Sequence[Region], outputs: Sequence[Region], values: Mapping[str, Value]
+    ) -> Varied:
+        """A call with other values of parameters, to be given back once it is recorded."""
+        kept = self._varied.get(_varied_key(inputs, outputs))
+        made = None
+        with contextlib.suppress(IndexError):
+            if kept and not kept[0].used.batch.is_waiting:
+                made = kept.popleft()
+        if made is None:
+            places: list[tuple[Place, Binding]] = []
+
+            def places_of(way: Binding) -> Place:
+                place = self.context.parameters.place(len(way.packed))
+                places.append((place, way))
+                return place
+
+            call = self.bound(inputs, outputs, places_of)
+            used = Storage(places[0][0].buffer, 0, own=False)
+            made = Varied(replace(call, storages=(*call.storages, used)), used, places)
+        made.write(self.context.parameters, values)
+        return made
+
+    def give_back(self, inputs: Sequence[Region], outputs: Sequence[Region], made: Varied) -> None:
+        """Keeps a call for other values, behind those that were recorded before it."""
+        key = _varied_key(inputs, outputs)
+        if key not in self._varied:
+            if len(self._varied) >= VARIED_LIMIT:
+                for other in list(self._varied):
+                    self.drop_call(other)
+            self._varied[key] = deque(maxlen=MOST_VARIED)
+            storages = made.call.storages[:-1]
+            self.context.remember_use((s.serial for s in storages), self, key)
+        self._varied[key].append(made)
 
     def drop_calls(self) -> None:
         """Forgets every bound call."""
@@ -202,6 +262,9 @@ class Executable:
     def drop_call(self, key: Hashable) -> None:
         """Forgets a bound call; the next one like it binds anew."""
         call = self.calls.pop(key, None)
+        if call is None:
+            varied = self._varied.pop(key, None)
+            call = varied[0].call if varied else None
         if call is not None:
             self.context.forget_use((s.serial for s in call.storages), self, key)
 
@@ -298,12 +361,12 @@ class Executable:
         dispatches: Sequence[Dispatch],
         first: int,
         places: Mapping[str, Range],
-        values: Mapping[str, Value] = NO_VALUES,
+        places_of: PlacesOf | None = None,
     ) -> tuple[tuple[Pipeline, BindGroup, int, int], ...]:
         """Dispatches with bind groups; `first` is the number of the first of them among all."""
         begins = self._begins(places.values())
         where = {f: (r.storage.buffer, begins[r.storage.serial]) for f, r in places.items()}
-        return self._with_groups(self._ways(dispatches, first, places), where, values)
+        return self._with_groups(self._ways(dispatches, first, places), where, places_of)
 
     def _ways(
         self, dispatches: Sequence[Dispatch], first: int, places: Mapping[str, Range]
@@ -337,27 +400,21 @@ class Executable:
         self,
         ways: Sequence[Binding],
         places: Mapping[str, tuple[Buffer, int]],
-        values: Mapping[str, Value],
+        places_of: PlacesOf | None,
     ) -> tuple[tuple[Pipeline, BindGroup, int, int], ...]:
         """Dispatches with bind groups of buffers, in which bindings begin at these bytes."""
         bind = self.context.gpu.bind
         made = []
         for way in ways:
-            entries = list(self._with_values(way, values) if values else way.uniforms)
+            entries = list(way.uniforms)
+            if places_of is not None:
+                place = places_of(way)
+                entries[0] = (0, place.buffer, place.offset, len(way.packed))
             for binding, name, start, size in way.ranges:
                 buffer, begin = places[name]
                 entries.append((binding, buffer, begin + start, size))
             made.append((way.pipeline, bind(way.told, way.layout, entries), *way.grid))
         return tuple(made)
-
-    def _with_values(
-        self, way: Binding, values: Mapping[str, Value]
-    ) -> list[tuple[int, Buffer, int, int]]:
-        """The uniforms of a call whose parameters have other values."""
-        given = {name: values.get(name, value) for name, value in way.params.items()}
-        data = pack_params(way.shader.label, way.shader.params, given)
-        made = self.context.gpu.uniform(data)
-        return [(0, made, 0, made.size), *way.uniforms[1:]]
 
     def _begins(self, places: Iterable[Range]) -> dict[int, int]:
         """Where the first binding of each storage may begin, by its serial."""
@@ -416,7 +473,13 @@ class Executable:
         groups = grid(dispatch.workgroups, gpu.max_groups, self.operator.name)
         told = f"binding tensors of {', '.join(str(size) for *_, size in ranges)} bytes"
         layout = gpu.layout(pipeline)
-        return Binding(told, pipeline, layout, shader, dispatch.params, uniforms, ranges, groups)
+        packed = pack_params(shader.label, shader.params, dispatch.params)
+        offsets = {param.name: param.offset for param in shader.params}
+        return Binding(told, pipeline, layout, packed, offsets, uniforms, ranges, groups)
+
+
+def _varied_key(inputs: Sequence[Region], outputs: Sequence[Region]) -> Hashable:
+    return ("varied", *[x.key for x in inputs], *[x.key for x in outputs])
 
 
 def _told(tensors: Iterable[TensorDesc]) -> str:

@@ -64,9 +64,13 @@ def pack_params(label: str, layout: tuple[Param, ...], values: Mapping[str, Valu
         )
     packed = bytearray(-(-max((param.end for param in layout), default=0) // 16) * 16)
     for name, kind, offset in layout:
-        value = values[name]
-        if isinstance(value, tuple):
-            struct.pack_into("<8I", packed, offset, *value)
-        else:
-            struct.pack_into(_WORDS[kind], packed, offset, value)
+        pack_value(packed, offset, values[name], kind)
     return bytes(packed)
+
+
+def pack_value(packed: bytearray, offset: int, value: Value, kind: str = EIGHT) -> None:
+    """Puts one value where its name lies."""
+    if isinstance(value, tuple):
+        struct.pack_into("<8I", packed, offset, *value)
+    else:
+        struct.pack_into(_WORDS[kind], packed, offset, value)
