@@ -32,7 +32,7 @@ from dmlgpu.array.promotion import (
 from dmlgpu.array.reductions import Reduced
 from dmlgpu.array.uploads import type_for
 from dmlgpu.compiled import CompiledOperator, View, Views
-from dmlgpu.desc.indexing import Window, span_of
+from dmlgpu.desc.indexing import Span, Window, span_of
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.desc.views import broadcast, broadcast_shapes, packed, reshaped
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, NumberRangeError
@@ -196,14 +196,33 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
         check_value(source, window.shape)
         return
     check_writable(target)
+    span = span_of(target.desc, window)
+    if isinstance(source, Tensor) and source.is_waiting and source.shape == window.shape:
+        with device.context.lock:
+            origin = None if span.is_backward else source.there()
+            if origin is not None and origin.source.storage is not target.storage:
+                _assign(device, target, window, span, source, origin)
+                if source.is_waiting:  # still: a signal handler may have written to the origin
+                    return
     if isinstance(source, Tensor) and source.size and source.storage is target.storage:
         source = source.copy()
-    span = span_of(target.desc, window)
+    _assign(device, target, window, span, source, None)
+
+
+def _assign(
+    device: Device,
+    target: Tensor,
+    window: Window,
+    span: Span,
+    source: Any,
+    origin: Origin | None,
+) -> None:
+    """Writes a tensor or a number, or the elements of a window where they are."""
     part = reshaped(span.desc, window.shape or (1,))
     assert part is not None  # dimensions of one element come or go, and no others
     place = Place(span.lowest, part.sizes, part.effective_strides)
     check_value(source, window.shape)
-    if isinstance(source, Tensor):
+    if isinstance(source, Tensor) and origin is None:
         if source.shape != window.shape:
             extra = max(0, source.ndim - len(window.shape))
             source = source.reshape(source.shape[extra:]).broadcast_to(window.shape)
@@ -219,7 +238,7 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
         reach = span.begin + part.total_tensor_size_in_bytes
         whole = target.whole and reach == target.desc.total_tensor_size_in_bytes
         within = Tensor(device, target.lease, part, target.offset + span.begin, whole)
-    key = ("assign", _key(source), part, target.dtype, place)
+    key = ("assign", _key(source, origin), part, target.dtype, place)
     known = device.remembered.get(key)
     if known is None:
         alike = ("assign", part, target.dtype, place)
@@ -228,7 +247,7 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
         constants: tuple[Constant, ...] = ()
         if isinstance(source, Tensor):
             text = converted("x0", source.dtype, target.dtype)
-            sources = (source.desc,)
+            sources = (source.desc if origin is None else origin.view.desc,)
         else:
             check_fits(source, target.dtype)
             text = "k0"
@@ -240,6 +259,7 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
         chain = Chain(
             name="assign",
             sources=sources,
+            starts=() if origin is None else (origin.first,),
             constants=constants,
             steps=(Step(text, data_type),),
             output=part,
@@ -250,6 +270,8 @@ def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
         else:
             known = device.internal(chain)
         device.remember(key, known)
+    if origin is not None:
+        source = origin.view.of(origin.source)
     known(*([source] if isinstance(source, Tensor) else []), out=within)
 
 

@@ -556,7 +556,10 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         >>> y.tolist()
         [[0, 7, 0], [8, -1, 0]]
         """
-        self.device.replay("set", Tensor._set, (self, index, value))
+        if isinstance(value, Tensor) and value.is_waiting:  # read where it is, if that can be
+            self._set(index, value)
+        else:
+            self.device.replay("set", Tensor._set, (self, index, value))
 
     def _set(self, index: Any, value: Any) -> None:
         parts = index if isinstance(index, tuple) else (index,)

@@ -91,6 +91,30 @@ def test_elements_are_read_where_they_are(device: dml.Device, name: str, dtype: 
         )
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.uint8, np.int64])
+def test_windows_are_assigned_from_where_they_are(opened: dml.Device, dtype: Any) -> None:
+    a, b = abs(X).astype(dtype), np.zeros((4, 6), np.float32)
+    x, y = opened.tensor(a), opened.tensor(b)
+    for to, of, copies in (
+        (np.s_[1:], np.s_[:-1], 0),
+        (np.s_[:, 2:], np.s_[:, 1:-1], 0),
+        (np.s_[::-1, 1:], np.s_[:, :-1], 2),
+        (np.s_[0], np.s_[3], 0),
+        (np.s_[::2, ::2], np.s_[1:3, 3:], 0),
+        (np.s_[1:], np.s_[2], 1),
+        (np.s_[1:, 1:], np.s_[1:, 1:], 0),
+    ):
+        told = names(opened, lambda to=to, of=of: y.__setitem__(to, x[of]))
+        b[to] = a[of]
+        same(y, b)
+        waits = opened.adapter.kind != "cpu" or a.itemsize > 2
+        assert len(told) == 1 + copies or not waits
+    for _ in range(3):
+        y[1:] = y[:-1]
+        b[1:] = b[:-1].copy()
+        same(y, b)
+
+
 @pytest.mark.parametrize(
     ("work", "made"),
     [
