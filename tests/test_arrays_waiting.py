@@ -25,6 +25,7 @@ X = (np.arange(24, dtype=np.float32).reshape(4, 6) * 7 % 11) - 3
 def small(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Windows of any size may wait, and no other test meets such a window."""
     monkeypatch.setattr(waiting, "LEAST", 0)
+    monkeypatch.setattr(waiting, "SHARE", 1000)
     monkeypatch.setattr(waiting, "SHORT", 0)
     yield
     device.remembered.clear()
