@@ -66,9 +66,9 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     A tensor without elements has no description and never reaches the GPU.
     """
 
-    __slots__ = ("__weakref__", "_dtype", "_shape", "device", "waiting")
+    __slots__ = ("__weakref__", "_dtype", "_origin", "_shape", "device")
     device: Device
-    waiting: Any  # where its elements are, before they are copied: of tensors that wait alone
+    _origin: Any  # where the elements are of a tensor that waits for its copy
     _shape: tuple[int, ...] | None  # where it is not the description's sizes
     _dtype: DType | None  # where it is not the description's type
 

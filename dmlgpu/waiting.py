@@ -62,17 +62,17 @@ class Waiting(Tensor):
     def read(self) -> None:
         """Copies the elements."""
         with self.device.context.lock:
-            origin: Origin | None = self.waiting
+            origin: Origin | None = self._origin
             if origin is not None:
                 made = origin.copy(origin.source)
                 self.lease, self.key = made.lease, made.key
-                self.waiting = None
+                self._origin = None
                 self.__class__ = Tensor  # type: ignore[assignment]
                 origin.source.storage.readers.pop(id(self), None)
 
     def there(self) -> Origin | None:
         """Where the elements are, for who reads them there; None if a copy is quicker by now."""
-        origin: Origin | None = self.waiting
+        origin: Origin | None = self._origin
         if origin is None or origin.reads >= MOST_READS:
             self.read()
             return None
@@ -99,7 +99,7 @@ class Waiting(Tensor):
         with device.context.lock:
             for x in operands:
                 if x.__class__ is Waiting:
-                    origin: Origin | None = x.waiting
+                    origin: Origin | None = x._origin
                     if origin is None or origin.reads >= MOST_READS:
                         return None
                     origins.append((x, origin))
@@ -119,7 +119,7 @@ class Waiting(Tensor):
                 origin.reads += 1
             made: Tensor = known(*tensors)
             # Unless a signal handler has written where the elements were, and so had them copied.
-            return made if all(x.waiting is origin for x, origin in origins) else None
+            return made if all(x._origin is origin for x, origin in origins) else None
 
 
 def later(
@@ -179,7 +179,7 @@ def _waiting(
     made.desc = desc
     made._shape = mark
     made._dtype = kind
-    made.waiting = Origin(source, view, first, layout, copy)
+    made._origin = Origin(source, view, first, layout, copy)
     key, readers = id(made), storage.readers
 
     def gone(_: Any) -> None:
