@@ -9,6 +9,7 @@ import pytest
 from support.layouts import small_bindings
 
 import dmlgpu as dml
+from dmlgpu import indexed
 from dmlgpu.array.promotion import DTYPES
 
 pytestmark = pytest.mark.gpu
@@ -407,3 +408,37 @@ def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
         a[:, columns], x[:, along] = value, value
         a[rows, ::-3], x[down, ::-3] = value[0, :134], value[0, :134]
         same(x, a)
+
+
+def test_columns_are_put_by_rows(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where positions name many columns of many lines, every element is written anew."""
+    monkeypatch.setattr(indexed, "LARGE", 0)
+    monkeypatch.setattr(indexed, "LINES", 2)
+    monkeypatch.setattr(indexed, "SHORT", 1 << 20)
+    put, across = indexed._put_across, []
+    monkeypatch.setattr(indexed, "_put_across", lambda *a: across.append(a) or put(*a))
+    rng = np.random.default_rng(7)
+    for case in range(150):
+        shape = tuple(int(n) for n in rng.integers(1, 7, rng.integers(2, 5)))
+        axis, count = int(rng.integers(len(shape))), int(rng.integers(1, 9))
+        dtype = (np.float32, np.float16, np.uint8, np.int64, np.int8, np.bool_)[case % 6]
+        a = rng.integers(0, 90, shape).astype(dtype)
+        x = device.tensor(a)
+        at = rng.integers(-shape[axis], shape[axis], count)
+        whole = (*shape[:axis], count, *shape[axis + 1 :])
+        values = (
+            rng.integers(0, 90, whole).astype(dtype),
+            rng.integers(0, 90, whole[axis:]).astype(dtype),
+            rng.integers(0, 90, (*whole[:axis], 1, *whole[axis + 1 :])).astype(dtype),
+            np.asarray(rng.integers(0, 90)).astype(dtype),
+        )[case % 4]
+        given = (at, device.tensor(at), at.tolist())[case % 3]
+        before = (slice(None),) * axis
+        x[(*before, given)] = device.tensor(values) if case % 2 else values
+        a[(*before, at)] = values
+        np.testing.assert_array_equal(x.numpy(), a)
+    assert len(across) > 60
+    x = device.tensor(a := np.arange(12, dtype=np.float32).reshape(3, 4))
+    x[:, [3, 0, 1, 2]] = x
+    a[:, [3, 0, 1, 2]] = a.copy()
+    np.testing.assert_array_equal(x.numpy(), a)
