@@ -73,7 +73,7 @@ class Prepared:
         self.inputs = [data.tensor(problem, layout) for layout in problem.layouts]
         workload = problem.workload
         if problem.operator is None:
-            function = eval(workload.program, {"dml": dml, "dnp": dnp})
+            function = eval(workload.program, {"dml": dml, "dnp": dnp, "np": np})
             masks = [operand.values == "mask" for operand in workload.inputs]
             pairs = zip(self.inputs, masks, strict=True)
             self.inputs = [x.astype(np.bool_) if is_mask else x for x, is_mask in pairs]

@@ -479,3 +479,28 @@ def test_many_arrays_of_several_types_keep_their_digits(device: dml.Device) -> N
     parts = [device.tensor(np.full(3, 2**24 + 1, np.int32)), device.tensor(np.ones(3, np.float32))]
     doubles = [device.tensor(np.ones(3))] * 30
     assert np.concatenate([*parts * 4, *doubles])[0].item() == 2**24 + 1
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.bool_, np.uint8, np.int8, np.uint16, np.int16, np.int32, np.uint32, np.int64]
+)
+@pytest.mark.parametrize("most", [1, 9, 127, 5000, 70_000])
+def test_values_are_counted(device: dml.Device, dtype: Any, most: int) -> None:
+    rng = np.random.default_rng(most)
+    high = 1 if dtype == np.bool_ else min(most, np.iinfo(dtype).max)
+    for count in (1, 16, 255, 4097, 100_003):
+        a = rng.integers(0, high + 1, count).astype(dtype)
+        for least in (0, 300, 6000):
+            made = np.bincount(device.tensor(a), minlength=least)
+            np.testing.assert_array_equal(made.numpy(), np.bincount(a, minlength=least))
+    rows = rng.integers(0, high + 1, (6, 7)).astype(dtype)
+    made = np.bincount(device.tensor(rows).T[2])  # whose elements do not lie side by side
+    np.testing.assert_array_equal(made.numpy(), np.bincount(rows.T[2]))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_values_below_zero_are_not_counted(device: dml.Device, dtype: Any) -> None:
+    with pytest.raises(dml.InvalidDescError, match="must not be negative"):
+        np.bincount(device.tensor(np.array([3, -1, 2], dtype)))
+    with pytest.raises(dml.InvalidDescError, match="must not be negative"):
+        np.bincount(device.tensor(np.array([3], dtype)), minlength=-1)

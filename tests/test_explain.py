@@ -350,7 +350,8 @@ def test_an_expression_is_one_kernel_with_its_traffic(capsys: Capture) -> None:
         ("x +", "invalid syntax"),
         ("x * z", "name 'z' is not defined"),
         ("x.sum() + 1", "sum must be the last step"),
-        ("x[0]", "indexing is no element-wise step"),
+        ("(x + 1)[0]", "index before the steps"),
+        ("x[::-1] + 1", "slices that go forward"),
         ("3", "it must return one tensor"),
     ],
 )

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from dmlgpu import ordering
+from dmlgpu.array.counts import CountDesc
 from dmlgpu.array.promotion import (
     BOOL,
     FLOAT32,
     FLOAT64,
+    INT32,
     DType,
     is_number,
     no_integer_holds,
@@ -31,6 +33,7 @@ from dmlgpu.numpy.nan_functions import floats
 from dmlgpu.tensor import Tensor
 
 Axis = int | Sequence[int] | None
+NEGATIVE = "np.bincount: x and minlength must not be negative"
 
 
 def _together(*given: Any) -> list[Tensor]:
@@ -100,15 +103,40 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     if values.dtype.kind == "f" and (values.size or hasattr(x, "dtype")):
         raise InvalidTypeError(f"np.bincount: x is {values.dtype}; it must be integers")
     minlength = as_index("np.bincount: minlength", minlength)
+    if minlength < 0:
+        raise InvalidDescError(NEGATIVE)
     if values.dtype.kind in "bf":
         values = values.astype(np.uint8)
+    if weights is None and values.size:
+        return _occurrences(values, minlength)
     least, most = 0, -1
     if values.size:
         least, most = (int(v) for v in (values.min(), values.max()))
-    if least < 0 or minlength < 0:
-        raise InvalidDescError("np.bincount: x and minlength must not be negative")
+    if least < 0:
+        raise InvalidDescError(NEGATIVE)
     numbers = arange(max(most + 1, minlength) + 1, device=values.device)
     return _counted(values, numbers, weights, last="left")
+
+
+def _occurrences(values: Tensor, minlength: int) -> Tensor:
+    """How often each number is there, up to the largest one at least."""
+    device, is_narrow = values.device, values.itemsize == 1
+    if is_narrow:  # every number has a place, and the largest is found among the counts
+        most = (1 << 8) - 1
+    else:
+        ends = manipulation.stack([values.min(), values.max()])
+        least, most = (int(n) for n in ends.numpy())
+        if least < 0:
+            raise InvalidDescError(NEGATIVE)
+    counts = device.full((max(most + 1, minlength),), INT32, 0)
+    source = values if values.desc.is_packed else values.copy()
+    device.internal(CountDesc(values=source.desc, counts=counts.desc))(source, out=counts)
+    if not is_narrow:
+        return counts
+    found = np.flatnonzero(counts[: most + 1].numpy())
+    if values.dtype.kind == "i" and found[-1] > most >> 1:
+        raise InvalidDescError(NEGATIVE)
+    return counts[: max(int(found[-1]) + 1, minlength)]
 
 
 def _counted(values: Tensor, edges: Any, weights: Any, last: str) -> Tensor:
