@@ -171,10 +171,10 @@ def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) 
     check_fits(value, dtype)
     if 0 in shape:
         return Tensor.without_elements(device, shape, dtype)
-    constant = Constant.of(value, dtype)
-    key = ("filled", shape, dtype, constant)
+    key = ("filled", shape, dtype, number_key(value))
     known = device.remembered.get(key)
     if known is None:
+        constant = Constant.of(value, dtype)
         alike = ("filled", shape, dtype)
         various = Various.met_again(device, alike)
         if various is not None:

@@ -556,10 +556,14 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         >>> y.tolist()
         [[0, 7, 0], [8, -1, 0]]
         """
-        if isinstance(value, Tensor) and value.is_waiting:  # read where it is, if that can be
-            self._set(index, value)
+        if isinstance(value, Tensor) and value.is_waiting:
+            value.assign_to(self, index, self._set)
         else:
             self.device.replay("set", Tensor._set, (self, index, value))
+
+    def assign_to(self, x: Tensor, index: Any, assign: Callable[[Any, Any], None]) -> None:
+        """`x[index] = self`, which `assign` does."""
+        assign(index, self)
 
     def _set(self, index: Any, value: Any) -> None:
         parts = index if isinstance(index, tuple) else (index,)

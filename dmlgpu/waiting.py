@@ -79,6 +79,25 @@ class Waiting(Tensor):
         origin.reads += 1
         return origin
 
+    def assign_to(self, x: Tensor, index: Any, assign: Callable[[Any, Any], None]) -> None:
+        """`x[index] = self`, replayed as long as the elements are read where they are."""
+        origin: Origin | None = self._origin
+        if origin is None or origin.reads >= MOST_READS:
+            assign(index, self)
+            return
+        step_by_step = []
+
+        def steps(*_: Any) -> None:
+            step_by_step.append(True)
+            assign(index, self)
+
+        given = (x, index, origin.source, origin.layout)
+        self.device.replay("set from a window", steps, given)
+        # Copied while it was replayed: because of x, or since a signal handler wrote to the origin.
+        is_copied = not step_by_step and not self.is_waiting
+        if is_copied and x.key[0] != origin.source.key[0]:
+            assign(index, self)
+
     def _unary(self, name: str) -> Tensor:
         made = self._known(name, (self,))
         return self.device.elementwise(name, self) if made is None else made

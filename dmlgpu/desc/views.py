@@ -35,8 +35,16 @@ def axes_of(what: str, axes: Any, rank: int) -> tuple[int, ...]:
     return numbers
 
 
+def _are_sizes(given: tuple[Any, ...], low: int) -> bool:
+    """Whether nothing of a shape needs to be converted or refused."""
+    return all(n.__class__ is int and low <= n <= UINT32_MAX for n in given)
+
+
 def shape_of(what: str, shape: Sequence[Any], low: int = 0) -> tuple[int, ...]:
     """A shape given as separate integers or as one sequence of them."""
+    first = shape[0] if len(shape) == 1 else shape
+    if first.__class__ is tuple and len(first) <= MAX_RANK and _are_sizes(first, low):
+        return first
     name = f"{what}: shape"
     given = as_indices(name, shape[0]) if len(shape) == 1 else shape
     numbers = [as_index(f"{name}[{i}]", n) for i, n in enumerate(given)]

@@ -36,7 +36,7 @@ from dmlgpu.runtime.region import Region
 from dmlgpu.wgsl.assembly import binds
 from dmlgpu.wgsl.params import pack_params, pack_value
 
-CALL_LIMIT = 256  # bound calls one operator keeps
+CALL_LIMIT = 640  # bound calls one operator keeps: twice what a batch has, each with its own upload
 BINDINGS_LIMIT = 64  # ways in which the tensors of one operator lie
 VARIED_LIMIT = 64  # ways to call one operator with other values of parameters
 MOST_VARIED = 256  # calls of each, which may all wait to be submitted
