@@ -188,8 +188,9 @@ class CompiledOperator:
             if call is None:
                 call = self._bound(self._viewed(inputs, views), (out,))
             context.record(call)
-        if context.tape is not None:
-            context.tape.called(self, inputs, views, (out,), (out,))
+        tape = context.tape
+        if tape is not None:
+            tape.called(self, inputs, views, (out,), (out,))
         return out
 
     def once(self, out: Tensor, values: Mapping[str, Value], *inputs: Tensor) -> None:
@@ -198,8 +199,9 @@ class CompiledOperator:
         context = self._context
         with context.lock:
             self.record_once(inputs, (out,), values)
-        if context.tape is not None:
-            context.tape.called(self, inputs, (), (out,), (), values)
+        tape = context.tape
+        if tape is not None:
+            tape.called(self, inputs, (), (out,), (), values)
 
     def record_once(
         self, inputs: Sequence[Tensor], outputs: Sequence[Tensor], values: Mapping[str, Value]
@@ -249,9 +251,10 @@ class CompiledOperator:
             if call is None:
                 call = self._bound(inputs, outs)
             context.record(call)
-        if context.tape is not None:
+        tape = context.tape
+        if tape is not None:
             given = [id(x) for x in (out if isinstance(out, (list, tuple)) else (out,))]
-            context.tape.called(self, inputs, (), outs, [x for x in outs if id(x) not in given])
+            tape.called(self, inputs, (), outs, [x for x in outs if id(x) not in given])
         return outs[0] if self._single is not None else outs
 
     def _bound(self, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Call:

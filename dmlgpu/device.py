@@ -215,8 +215,9 @@ class Device:
                 context.recording.submit()  # a write overtakes work that used the buffer before
                 tensor.storage.note = None  # nor does it matter what was to lie there
             context.transfers.write(tensor.storage.buffer, 0, raw)
-        if context.tape is not None:
-            context.tape.took(tensor, is_written=True)
+        tape = context.tape
+        if tape is not None:
+            tape.took(tensor, is_written=True)
         return tensor
 
     def empty(self, desc: TensorDesc) -> Tensor:
@@ -226,8 +227,9 @@ class Device:
         with self.context.lock:
             lease = self.context.take(desc.total_tensor_size_in_bytes)
         made = Tensor(self, lease, desc, 0, whole=True)
-        if self.context.tape is not None:
-            self.context.tape.took(made, is_written=False)
+        tape = self.context.tape
+        if tape is not None:
+            tape.took(made, is_written=False)
         return made
 
     def wrap(self, wgpu_buffer: Buffer, desc: TensorDesc, offset: int = 0) -> Tensor:
@@ -444,14 +446,16 @@ class Device:
 
     def read(self, tensor: Tensor) -> npt.NDArray[Any]:
         """The tensor's bytes, padding included."""
-        if self.context.tape is not None:
-            self.context.tape.spoil()
+        tape = self.context.tape
+        if tape is not None:
+            tape.spoil()
         return self._read_back.read(tensor)
 
     async def read_async(self, tensor: Tensor) -> npt.NDArray[Any]:
         """`read` for asyncio: a thread waits for the bytes, not the event loop."""
-        if self.context.tape is not None:
-            self.context.tape.spoil()
+        tape = self.context.tape
+        if tape is not None:
+            tape.spoil()
         return await self._read_back.read_async(tensor)
 
     def profile(self) -> Profile:

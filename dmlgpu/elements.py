@@ -443,7 +443,7 @@ def _made(
                 k if isinstance(x, Tensor) else x.__class__
                 for x, k in zip(given, kinds, strict=True)
             ]
-            alike = ("alike", name, out is None or out.key[2], *kinds)
+            alike = ("alike", name, None if out is None else out.key[2], *kinds)
             various = Various.met_again(device, alike)
             if various is not None:
                 return various.once([various.constant(n) for n in numbers], out, *tensors)

@@ -12,7 +12,8 @@ depends on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from threading import get_ident
@@ -169,17 +170,34 @@ class Tape:
         self._taken: list[tuple[int, Shelf]] = []
         self._count = len(given)
         self._is_known = True  # whether all that was done is noted
+        self._is_aside = False
         for number, x in enumerate(given):
             self._memories.setdefault(x.key[0], (number, x.key[1]))
 
+    @property
+    def _is_listening(self) -> bool:
+        return get_ident() == self._thread and not self._is_aside
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Around what is no part of the function, though it runs meanwhile."""
+        if not self._is_listening:
+            yield
+            return
+        self._is_aside = True
+        try:
+            yield
+        finally:
+            self._is_aside = False
+
     def spoil(self) -> None:
         """The function has done what no program does again."""
-        if get_ident() == self._thread:
+        if self._is_listening:
             self._is_known = False
 
     def took(self, x: Tensor, *, is_written: bool) -> None:
         """A tensor was made, with elements from host memory or with none yet."""
-        if get_ident() != self._thread:
+        if not self._is_listening:
             return
         number = self._count
         self._count += 1
@@ -201,7 +219,7 @@ class Tape:
         values: Mapping[str, Value] | None = None,
     ) -> None:
         """An operator was called; those of its outputs that are `made` are new."""
-        if get_ident() != self._thread or not self._is_known:
+        if not self._is_listening or not self._is_known:
             return
         if not all(isinstance(x, Tensor) for x in inputs):
             self._is_known = False  # an array: its elements are not part of a program
@@ -247,7 +265,7 @@ class Tape:
             if x is result:
                 return number
         if isinstance(result, Waiting):
-            result.read()
+            Waiting.read(result)
         is_tensor = result.__class__ is Tensor and result.size and result.device is self._device
         place = self._place(result) if is_tensor else None
         self._is_known &= place is not None and place.memory not in self._constants
@@ -335,7 +353,7 @@ def _device_among(args: Sequence[Any]) -> Device | None:
 def _key(argument: Any, given: list[Tensor]) -> Hashable:
     """An argument as what a function may depend on; tensors are collected."""
     if isinstance(argument, Waiting):
-        argument.read()
+        Waiting.read(argument)
     kind = argument.__class__
     if kind is Tensor:
         serial, _, number, whole = argument.key

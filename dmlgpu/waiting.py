@@ -3,12 +3,13 @@
 `x[1:] - x[:-1]` is one kernel that reads x twice, where three would read and write it three times:
 element-wise functions and reductions read the elements where they are. Everything else that looks
 at a window gets its copy, and so does everyone before anything is written to the tensor that it is
-of. So it cannot be told from one that was copied at once, but by the time it takes.
+of. So it cannot be told from one that was copied at once, but by its class and the time it takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -46,7 +47,11 @@ class Origin:
 
 
 class Waiting(Tensor):
-    """A tensor whose elements are still those of another; once it is copied, a Tensor."""
+    """A tensor whose elements are still those of another; once it is copied, a Tensor.
+
+    Another thread may have it copied at any time, and so change its class under a method that runs:
+    methods of this class are therefore called by the class.
+    """
 
     __slots__ = ()
     is_waiting: ClassVar[bool] = True
@@ -55,8 +60,8 @@ class Waiting(Tensor):
 
         def __getattr__(self, name: str) -> Any:
             if name not in ("key", "lease"):
-                return super().__getattr__(name)
-            self.read()
+                return Tensor.__getattr__(self, name)
+            Waiting.read(self)
             return getattr(self, name)
 
     def read(self) -> None:
@@ -70,11 +75,17 @@ class Waiting(Tensor):
                 self.__class__ = Tensor  # type: ignore[assignment]
                 origin.source.storage.readers.pop(id(self), None)
 
+    def settle(self) -> None:
+        """Copies the elements before they are overwritten, as no step of a function."""
+        tape = self.device.context.tape
+        with nullcontext() if tape is None else tape.aside():
+            Waiting.read(self)
+
     def there(self) -> Origin | None:
         """Where the elements are, for who reads them there; None if a copy is quicker by now."""
         origin: Origin | None = self._origin
         if origin is None or origin.reads >= MOST_READS:
-            self.read()
+            Waiting.read(self)
             return None
         origin.reads += 1
         return origin
@@ -99,7 +110,7 @@ class Waiting(Tensor):
             assign(index, self)
 
     def _unary(self, name: str) -> Tensor:
-        made = self._known(name, (self,))
+        made = Waiting._known(self, name, (self,))
         return self.device.elementwise(name, self) if made is None else made
 
     def _binary(self, name: str, other: Any, turned: bool = False) -> Tensor:
@@ -107,7 +118,7 @@ class Waiting(Tensor):
         if not is_operand(other):
             return refused
         operands = (other, self) if turned else (self, other)
-        made = self._known(name, operands)
+        made = Waiting._known(self, name, operands)
         return self.device.elementwise(name, *operands) if made is None else made
 
     def _known(self, name: str, operands: tuple[Any, ...]) -> Tensor | None:
@@ -139,6 +150,9 @@ class Waiting(Tensor):
             made: Tensor = known(*tensors)
             # Unless a signal handler has written where the elements were, and so had them copied.
             return made if all(x._origin is origin for x, origin in origins) else None
+
+
+Waiting.__name__ = Tensor.__name__  # as Python's own messages show it
 
 
 def later(

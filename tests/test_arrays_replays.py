@@ -159,6 +159,26 @@ def test_numbers_of_each_type_are_other_arguments(device: dml.Device) -> None:
         assert np.full_like(x, True).dtype == np.int32
 
 
+@pytest.mark.parametrize("first", ["with out", "without"])
+def test_an_out_is_another_argument(first: str) -> None:
+    """Of many numbers, which share a kernel; `h` has the second layout of its device."""
+    a = np.arange(4, dtype=np.float32)
+    with dml.Device() as device:
+        x, h = device.tensor(a), device.tensor(np.zeros(4, np.float16))
+
+        def into(k: float) -> None:
+            assert np.add(x, k, out=h) is h
+            same(h, (a + np.float32(k)).astype(np.float16))
+
+        def anew(k: float) -> None:
+            assert (x + k).dtype == np.float32
+            same(x + k, a + np.float32(k))
+
+        for work in (into, anew) if first == "with out" else (anew, into):
+            for k in range(12):
+                work(k + 0.5)
+
+
 def test_shapes_and_layouts_are_other_arguments(device: dml.Device) -> None:
     a = np.arange(24, dtype=np.float32)
     for shape in ((4, 6), (6, 4), (2, 12), (4, 6)):

@@ -299,6 +299,70 @@ def test_a_profile_and_debugging_copy_at_once(opened: dml.Device) -> None:
         assert type(device.tensor(X)[1:]) is dml.Tensor
 
 
+def test_copies_for_others_are_no_steps_of_a_function(opened: dml.Device) -> None:
+    """Assigning to x has its windows copied first, also while the assignment is noted."""
+
+    def assigned(n: int, *, is_watched: bool) -> list[str]:
+        x = opened.tensor(np.zeros(n, np.float32))
+        window = x[1:] if is_watched else None
+        part = x.view(dml.TensorDesc(dml.DataType.FLOAT32, (8,)))
+
+        def assign() -> None:
+            part[1:3] = 1.0
+
+        made = names(opened, assign)
+        same(x, np.where((np.arange(n) > 0) & (np.arange(n) < 3), np.float32(1), np.float32(0)))
+        if window is not None:
+            same(window, np.zeros(n - 1, np.float32))
+        return made
+
+    for _ in range(3):
+        assert assigned(64, is_watched=True) == ["assign", "SLICE1"]
+    assert assigned(64, is_watched=False) == ["assign"]
+    assert assigned(16, is_watched=False) == ["assign"]
+    assert assigned(16, is_watched=True) == ["assign", "SLICE1"]
+
+
+def test_a_function_copies_its_own_windows_again(device: dml.Device) -> None:
+    for k in range(5):
+        a = X + k
+        x, kept = device.tensor(a), device.tensor(a)
+        window = x[:, 2:]
+        x[1:] = x[:-1]
+        wanted = a.copy()
+        wanted[1:] = a[:-1]
+        same(x, wanted)
+        same(window, a[:, 2:])
+        same(np.diff(kept), np.diff(a))
+
+
+def test_a_copy_that_others_have_made_meanwhile(device: dml.Device) -> None:
+    """Another thread may have a window copied while a method of it runs."""
+    x, z = device.tensor(X), device.tensor(X[1:])
+    for _ in range(3):
+        y = x[1:]
+        y.read()
+        same(Waiting._unary(y, "negative"), -X[1:])
+        same(Waiting._binary(y, "add", 1), X[1:] + 1)
+        same(Waiting._binary(y, "subtract", z), X[1:] - X[1:])
+        assert Waiting.there(y) is None
+        assert Waiting.__getattr__(y, "key") == y.key
+        Waiting.settle(y)
+        Waiting.read(y)
+        with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'nothing'"):
+            Waiting.__getattr__(y, "nothing")
+        Waiting.assign_to(y, z, slice(None), z._set)
+        same(z, X[1:])
+
+
+def test_messages_call_it_a_tensor(device: dml.Device) -> None:
+    x = device.tensor(X)
+    with pytest.raises(TypeError) as caught:
+        x[1:] + object()
+    assert "Tensor" in str(caught.value)
+    assert "Waiting" not in str(caught.value)
+
+
 def test_the_device_is_closed(opened: dml.Device) -> None:
     y = opened.tensor(X)[1:]
     opened.close()

@@ -58,8 +58,8 @@ class Reader(Protocol):
 
     is_waiting: ClassVar[bool]
 
-    def read(self) -> None:
-        """Records the reading, once."""
+    def settle(self) -> None:
+        """Records the reading, once, before what is read is overwritten."""
 
 
 class Storage:

@@ -131,7 +131,7 @@ def settle(storage: Storage) -> None:
     for each in list(storage.readers.values()):
         reader = each()
         if reader is not None and reader.is_waiting:
-            reader.read()
+            reader.settle()
 
 
 class Recording:

@@ -39,6 +39,9 @@ class Bound(Protocol):
 class Tape(Protocol):
     """Notes what a function of arrays does, so that it can be done again."""
 
+    def aside(self) -> contextlib.AbstractContextManager[None]:
+        """Around what is no part of the function, though it runs meanwhile."""
+
     def spoil(self) -> None:
         """Something was done that is not to be done again."""
 
