@@ -302,6 +302,16 @@ def named(parameters: Sequence[Parameter], text: str) -> list[str]:
     return lines
 
 
+def held_parameters(parameters: Sequence[Parameter]) -> list[str]:
+    """Variables of the parameters' names, and the function that reads them all."""
+    if not parameters:
+        return []
+    names = " ".join(p.name for p in parameters)
+    reads = [line.replace("let ", "", 1) for line in named(parameters, names)]
+    held = [f"var<private> {p.name}: {wgsl_type(p.data_type)};" for p in parameters]
+    return [*held, "fn read_parameters() {", *reads, "}"]
+
+
 def _parameter(parameter: Parameter, word: int) -> str:
     """WGSL that reads a parameter from the uniform buffer."""
 

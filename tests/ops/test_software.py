@@ -11,12 +11,13 @@ import pytest
 
 import dmlgpu as dml
 import dmlgpu.numpy as dnp
-from dmlgpu.plan.dispatch import VECTOR
+from dmlgpu.plan.dispatch import VECTOR, Adapter
 from dmlgpu.plan.elementwise import spans
+from dmlgpu.plan.elementwise.planner import ElementWise
 from dmlgpu.plan.elementwise.spans import Spans, is_brief
 from dmlgpu.plan.reading import Loop
 from dmlgpu.plan.reduce import division
-from dmlgpu.plan.values import Expression
+from dmlgpu.plan.values import Expression, Operand, Parameter
 from dmlgpu.wgsl.assembly import Access, assemble
 
 DTYPES = ("float32", "float16", "uint8", "int64")
@@ -61,13 +62,29 @@ def test_every_group_is_in_one_span(sizes: tuple[int, ...], is_linear: bool) -> 
         ("T_mod(a, b)", 4, True),
         ("T_mod(a, b)", 16, False),
         ("math_floor_divide(a, b)", 8, False),
-        (" + ".join(["a"] * 99), 4, False),
+        (" + ".join(["a"] * 99), 4, True),
+        (" + ".join(["select(0.0, a, f32_lt(a, b))"] * 2), 4, True),
+        (" + ".join(["select(0.0, a, f32_lt(a, b))"] * 9), 4, False),
+        (" + ".join(["math_erf(a)"] * 20), 4, False),
+        (" + ".join(["math_exp(f32_mul(a, b))"] * 20), 4, True),
     ],
 )
 def test_what_takes_long_to_compile_in_a_loop_is_not_made_in_turn(
     result: str, group: int, brief: bool
 ) -> None:
     assert is_brief(Expression(result), group) == brief
+
+
+def test_numbers_are_read_before_a_vector_makes_its_groups() -> None:
+    layout = dml.TensorDesc(dml.DataType.FLOAT32, (5, 4000))
+    x, made = Operand.of("x", layout), Operand.of("made", layout)
+    numbers = (Parameter("k", layout.data_type, 1), Parameter("m", layout.data_type, 2))
+    work = ElementWise({"x": x}, ((made, Expression("f32_add(f32_mul(x, k), m)")),), numbers)
+    (dispatch,) = work.plan(Adapter(is_cpu=True)).dispatches
+    before, _, loop = dispatch.code.partition("for (var number")
+    assert "\n  read_parameters();" in before
+    assert "params" not in loop
+    assert "params" not in dispatch.code.partition("fn operate0")[2].partition("}")[0]
 
 
 @pytest.mark.gpu

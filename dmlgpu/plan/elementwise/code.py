@@ -19,6 +19,7 @@ from dmlgpu.plan.values import (
     Parameter,
     float_slots,
     function,
+    held_parameters,
     of_halves,
     of_words,
     parameter_words,
@@ -119,8 +120,12 @@ class Kernel:
         made = self.outputs[0][0].data_type
         first = next((o.data_type for o in self.inputs.values()), made)
         classes = {"T": first, "R": made}
+        parameters = self.parameters
+        if shape.is_spanned:
+            lines += held_parameters(parameters)
+            parameters = ()
         for n, (operand, expression) in enumerate(self.outputs):
-            given = self.inputs, self.parameters, expression, operand.data_type, classes
+            given = self.inputs, parameters, expression, operand.data_type, classes
             lines += function(f"operate{n}", *given)
         if shape.is_quick:
             ((operand, expression),) = self.outputs
@@ -235,7 +240,8 @@ class Kernel:
         if shape.is_spanned:
             step = f"{shape.group}u * {stride(shape.loops)}"
             steps = [step.format(t) for t in range(len(self.operands))]
-            return [*lines, "}", *shape.spans.code(len(shape.loops), steps)]
+            read = ["  read_parameters();"] if self.parameters else []
+            return [*lines, "}", *shape.spans.code(len(shape.loops), steps, read)]
         return [*lines, "}", *([] if shape.tile else _in_turn(shape))]
 
     def _places(self) -> list[str]:

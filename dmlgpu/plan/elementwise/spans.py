@@ -9,8 +9,11 @@ invocation, 2.3 by 8 that lie a workgroup apart and 3.0 by 16, and 1.3 by 32 sid
 A vector stays in one row of the loops, so that addresses are found once for all its groups: to
 divide takes as long as several loads.
 
-That a vector makes many groups is a loop around one, and SwiftShader takes minutes to compile some
-dozens of choices in a loop: those of 16 remainders, or of a long expression. These are not made in
+That a vector makes many groups is a loop around one. What all groups read of the parameters is read
+before it: drivers leave it in the loop, and fused functions of a few numbers took twice as long so.
+
+SwiftShader takes minutes to compile some dozens of choices in a loop, twice as long for each: 20
+took 1 s, 24 12 s. Expressions that choose so often, and those of 16 remainders, are not made in
 turn; what it takes to begin counts less for them.
 """
 
@@ -28,9 +31,16 @@ from dmlgpu.plan.values import Expression
 MOST_TURNS = 32  # groups that each makes one after the other
 LEAST_TURNS = 8  # in a row, for vectors to stay there
 ENOUGH = 64  # workgroups that keep all cores busy
-MOST_TEXT = 160  # characters of an expression; longer ones take software drivers long to compile
+MOST_TEXT = 160  # characters of an expression whose choices are few, whatever it calls
+MOST_CHOICES = 16  # of a group, in longer ones
+HIDDEN = 4  # choices for which other functions count, which were not looked at
 FEW = 4  # elements of a group whose remainders are
 _REMAINDERS = re.compile(r"\w+_(floor_divide|mod|rem|remainder)")
+_CHOOSING = re.compile(r"select|min|max|\w+_(min|max|lt|le|eq)")
+_PLAIN = re.compile(
+    r"[fiu]32(_(add|sub|mul|neg|abs|and|or|xor|not|is_nan|nan|from_[fiu]32))?|split_[iu]32|f32_div"
+    r"|u?int\d+_wrap|bitcast|vec2|math_(exp|sqrt|floor|ceil|tanh)"
+)
 _CONVERTED = re.compile(r"\b([iu]32)_from_f32\(")
 
 
@@ -69,10 +79,11 @@ class Spans:
         turns = -(-self.along // (VECTOR * self.count))
         return {"rows": self.rows, "along": self.along, "spans": self.count, "turns": turns}
 
-    def code(self, rank: int, strides: Sequence[str]) -> list[str]:
+    def code(self, rank: int, strides: Sequence[str], begun_with: Sequence[str]) -> list[str]:
         """`make_groups`: the groups of a span, from the steps of each tensor between groups."""
         head = [
             "fn make_groups(workgroup: u32, lane: u32) {",
+            *begun_with,
             f"  let span = workgroup * (WG_SIZE / {VECTOR}u) + lane / {VECTOR}u;",
             "  let row = span / params.spans;",
             f"  let begin = (span - row * params.spans) * params.turns * {VECTOR}u;",
@@ -90,9 +101,13 @@ class Spans:
             *head,
             *(places(rank - 1, "sizes", "row", walks) if rank > 1 else begun),
             *(f"  {name} += first * ({step});" for name, step in zip(at, strides, strict=True)),
+            *(
+                f"  let {name}step = {VECTOR}u * ({s});"
+                for name, s in zip(at, strides, strict=True)
+            ),
             turn,
             f"    make_group({', '.join(['number', *at])});",
-            *(f"    {name} += {VECTOR}u * ({s});" for name, s in zip(at, strides, strict=True)),
+            *(f"    {name} += {name}step;" for name in at),
             "  }",
             "}",
         ]
@@ -100,9 +115,13 @@ class Spans:
 
 def is_brief(expression: Expression, group: int) -> bool:
     """Whether groups of so many elements are made in turn."""
+    called = expression.calls
+    if group > FEW and any(_REMAINDERS.fullmatch(name) for name in called):
+        return False
+    choosing = sum(1 for name in called if _CHOOSING.fullmatch(name))
+    others = [n for n in called if not _PLAIN.fullmatch(n) and not _CHOOSING.fullmatch(n)]
     text = len(expression.steps) + len(expression.result)
-    choosing = group > FEW and any(_REMAINDERS.fullmatch(name) for name in expression.calls)
-    return text <= MOST_TEXT and not choosing
+    return text <= MOST_TEXT or (choosing + HIDDEN * len(others)) * group <= MOST_CHOICES
 
 
 def converting(line: str) -> str:
