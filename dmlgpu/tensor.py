@@ -332,6 +332,9 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     def copy(self, order: str = "C") -> Tensor:
         """A packed tensor of its own with the same elements."""
         _check_order("copy", order)
+        return self._copied()
+
+    def _copied(self) -> Tensor:
         return self[...]
 
     def astype(

@@ -109,6 +109,18 @@ class Waiting(Tensor):
         if is_copied and x.key[0] != origin.source.key[0]:
             assign(index, self)
 
+    def _copied(self) -> Tensor:
+        """The elements once, where both the window and its copy would be copied."""
+        with self.device.context.lock:
+            origin: Origin | None = self._origin
+            if origin is not None and origin.reads < MOST_READS:
+                origin.reads += 1
+                made = origin.copy(origin.source)
+                # Unless a signal handler has written where the elements were.
+                if self._origin is origin:
+                    return made
+        return Tensor._copied(self)
+
     def _unary(self, name: str) -> Tensor:
         made = Waiting._known(self, name, (self,))
         return self.device.elementwise(name, self) if made is None else made

@@ -125,6 +125,7 @@ def test_windows_are_assigned_from_where_they_are(opened: dml.Device, dtype: Any
         (lambda x: x[1:, 1:].sum(0), ["sum"]),
         (lambda x: x[1:], []),
         (lambda x: x[1:].numpy(), ["slice"]),
+        (lambda x: x[1:].copy(), ["slice"]),
         (lambda x: x[::-1] + 1, ["slice", "add"]),
     ],
 )
@@ -185,6 +186,24 @@ def test_an_operator_of_the_documents_writes(device: dml.Device) -> None:
     op(x, out=x)
     same(x, X.cumsum(1, dtype=np.float32))
     same(y, X[1:])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, bool, np.int64])
+def test_a_copy_is_one_of_its_own(device: dml.Device, dtype: Any) -> None:
+    a = X.astype(dtype)
+    x = device.tensor(a)
+    y, z = x[1:, 2:], x[2, 3:4]
+    for _ in range(MOST_READS + 2):
+        copied, one = y.copy(), z.copy()
+        same(copied, a[1:, 2:])
+        same(one, a[2, 3:4])
+        copied[...] = 1
+        same(y, a[1:, 2:])
+        y = x[1:, 2:]
+    copied = y.copy()
+    x[...] = 0
+    same(copied, a[1:, 2:])
+    same(y, a[1:, 2:])
 
 
 def test_a_window_of_a_window(device: dml.Device) -> None:
