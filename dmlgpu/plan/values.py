@@ -294,22 +294,26 @@ def quick(expression: Expression) -> tuple[Expression, list[str]]:
 
 def named(parameters: Sequence[Parameter], text: str) -> list[str]:
     """Statements that give the parameters in a text their names."""
-    lines, word = [], 0
-    for parameter in parameters:
-        if re.search(rf"\b{parameter.name}\b", text):
-            lines.append(f"  let {parameter.name} = {_parameter(parameter, word)};")
-        word += len(parameter.words)
-    return lines
+    read = _reads(parameters).items()
+    return [f"  let {name} = {value};" for name, value in read if re.search(rf"\b{name}\b", text)]
 
 
 def held_parameters(parameters: Sequence[Parameter]) -> list[str]:
     """Variables of the parameters' names, and the function that reads them all."""
     if not parameters:
         return []
-    names = " ".join(p.name for p in parameters)
-    reads = [line.replace("let ", "", 1) for line in named(parameters, names)]
     held = [f"var<private> {p.name}: {wgsl_type(p.data_type)};" for p in parameters]
+    reads = [f"  {name} = {value};" for name, value in _reads(parameters).items()]
     return [*held, "fn read_parameters() {", *reads, "}"]
+
+
+def _reads(parameters: Sequence[Parameter]) -> dict[str, str]:
+    """By its name, WGSL that reads each parameter."""
+    reads, word = {}, 0
+    for parameter in parameters:
+        reads[parameter.name] = _parameter(parameter, word)
+        word += len(parameter.words)
+    return reads
 
 
 def _parameter(parameter: Parameter, word: int) -> str:

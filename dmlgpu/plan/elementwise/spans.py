@@ -118,10 +118,11 @@ def is_brief(expression: Expression, group: int) -> bool:
     called = expression.calls
     if group > FEW and any(_REMAINDERS.fullmatch(name) for name in called):
         return False
-    choosing = sum(1 for name in called if _CHOOSING.fullmatch(name))
-    others = [n for n in called if not _PLAIN.fullmatch(n) and not _CHOOSING.fullmatch(n)]
+    choices = sum(
+        1 if _CHOOSING.fullmatch(name) else HIDDEN for name in called if not _PLAIN.fullmatch(name)
+    )
     text = len(expression.steps) + len(expression.result)
-    return text <= MOST_TEXT or (choosing + HIDDEN * len(others)) * group <= MOST_CHOICES
+    return text <= MOST_TEXT or choices * group <= MOST_CHOICES
 
 
 def converting(line: str) -> str:
