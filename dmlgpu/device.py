@@ -162,6 +162,35 @@ class Device:
         """Bytes held by tensors and kept for reuse."""
         return self.context.memory()
 
+    @property
+    def memory_limit(self) -> int:
+        """Most bytes kept for reuse: half of a GPU's own memory, a quarter of what a host shares.
+
+        What was not asked for longest goes first. `device.memory_limit = None` is the default
+        again.
+
+        >>> device.memory_limit = 2**30
+        >>> device.memory.limit
+        1073741824
+        """
+        return self.context.pool.limit
+
+    @memory_limit.setter
+    def memory_limit(self, wanted: int | None) -> None:
+        limit = None if wanted is None else integer("memory_limit", wanted, 0, (1 << 63) - 1)
+        with self.context.lock:
+            self.context.pool.limit = limit
+
+    def release(self) -> None:
+        """Gives back all memory that is kept for reuse; waits for the GPU.
+
+        >>> device.release()
+        >>> device.memory.pooled
+        0
+        """
+        self.context.check_usable()
+        self.context.release()
+
     def tensor(self, obj: Tensor | npt.ArrayLike, dtype: Any = None) -> Tensor:
         """Uploads an array, or whatever NumPy can view, as a packed tensor.
 

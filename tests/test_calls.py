@@ -206,13 +206,81 @@ def test_waiting_submits_writes_only_where_there_are_some(
 def test_memory_beyond_the_limit_goes_with_a_submission() -> None:
     with dml.Device() as device:
         pool = device.context.pool
-        pool._limit = 1 << 20
+        device.memory_limit = 1 << 20
         tensors = [device.empty(dml.TensorDesc(dml.DataType.UINT8, (1 << 18,))) for _ in range(9)]
         tensors.append(device.empty(dml.TensorDesc(dml.DataType.UINT8, (256,))))
         del tensors
-        assert pool._pooled() > pool._limit
+        assert pool._pooled() > device.memory_limit
         device.flush()
-        assert pool._pooled() == (1 << 20) - (1 << 18) + 256  # of the size of which most is kept
+        # One goes of the size that was asked for before the other.
+        assert pool._pooled() == (1 << 20) + 256 - (1 << 18)
+
+
+def test_memory_of_the_size_asked_for_longest_ago_goes_first() -> None:
+    """However little of it there is, and however much of the size that is asked for now."""
+
+    def room(*sizes: int) -> list[dml.Tensor]:
+        return [device.empty(dml.TensorDesc(dml.DataType.UINT8, (size,))) for size in sizes]
+
+    with dml.Device() as device:
+        device.memory_limit = 1 << 20
+        room(4096)
+        room(1 << 17, 1 << 17)
+        room(*[1 << 18] * 4)
+        device.flush()
+        pool = device.context.pool
+        assert {size for size, shelf in pool._shelves.items() if shelf} == {1 << 18}
+        storages = {x.storage.serial for x in room(*[1 << 18] * 4)}
+        device.flush()
+        assert {x.storage.serial for x in room(*[1 << 18] * 4)} == storages
+
+
+def test_what_the_device_can_spare_is_the_limit_until_one_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with dml.Device() as device:
+        asked: list[int] = []
+        monkeypatch.setattr(device.context, "room", lambda: asked.append(3 << 30) or 3 << 30)
+        device.tensor(np.ones(9, np.float32))
+        device.flush()
+        assert not asked
+        assert device.memory_limit == device.memory.limit == asked[0] == 3 << 30
+        device.memory_limit = 256
+        assert device.memory_limit == 256
+        with pytest.raises(dml.InvalidDescError, match="memory_limit"):
+            device.memory_limit = -1
+        device.memory_limit = None
+        assert device.memory_limit == 3 << 30
+
+
+def test_release_gives_back_what_is_kept() -> None:
+    with dml.Device() as device:
+        x = device.tensor(np.ones(1000, np.float32))
+        for _ in range(3):
+            x = x + 1
+        assert device.memory.pooled
+        device.release()
+        assert device.memory.pooled == 0
+        assert x.tolist() == [4] * 1000
+
+
+def test_where_the_device_refuses_only_as_much_goes_as_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with dml.Device() as device:
+        pool = device.context.pool
+        for size in (1 << 16, 1 << 17, 1 << 18):
+            device.empty(dml.TensorDesc(dml.DataType.UINT8, (size,)))
+        make, least = pool._make, (1 << 18) + (1 << 17)
+
+        def refuse(size: int) -> Any:
+            if pool._pooled() > least:
+                raise dml.OutOfMemoryError("full")
+            return make(size)
+
+        monkeypatch.setattr(pool, "_make", refuse)
+        device.empty(dml.TensorDesc(dml.DataType.UINT8, (5000,)))
+        assert [len(pool.shelf(1 << n)) for n in (16, 17, 18)] == [0, 1, 1]
 
 
 def test_a_buffer_that_someone_may_hold_is_not_used_again_whatever_interrupts() -> None:

@@ -9,6 +9,7 @@ import sys
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import dask
@@ -24,6 +25,7 @@ import dmlgpu.dask
 from dmlgpu import AxisDirection, Tensor
 from dmlgpu.dask import workers
 from dmlgpu.dask.workers import DeviceHostFile, OnHost
+from dmlgpu.gpu import adapters
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("device")]
 
@@ -407,10 +409,10 @@ class TestSpilling:
         gpu = dml.AdapterInfo("NVIDIA H200", "discrete", "Vulkan", "", 0)
         told = "NVIDIA A100, 40960\nNVIDIA H200, 143771\n"
         done = subprocess.CompletedProcess([], 0, told, "")
-        monkeypatch.setattr(workers.subprocess, "run", lambda *_, **__: done)
-        assert workers.device_memory(gpu) == 143771 << 20
+        monkeypatch.setattr(adapters.subprocess, "run", lambda *_, **__: done)
+        assert adapters.memory_of(gpu) == 143771 << 20
         integrated = dml.AdapterInfo("Iris", "integrated", "Vulkan", "", 0)
-        assert workers.device_memory(integrated) is None
+        assert adapters.memory_of(integrated) == adapters.memory_of(replace(gpu, kind="cpu"))
 
 
 def test_equal_adapters_are_told_apart_by_their_place(device: dml.Device) -> None:

@@ -125,7 +125,7 @@ def test_wrapping_the_same_buffer_often_keeps_no_trace(device: dml.Device) -> No
 
 def test_a_buffer_of_the_pool_is_not_destroyed_under_recorded_work() -> None:
     with dml.Device() as device:
-        device.context.pool._limit = 0
+        device.memory_limit = 0
         x = device.tensor(ONES)
         for _ in range(5):
             y = device.compile(summation(64))(x)

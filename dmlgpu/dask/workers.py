@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import subprocess
 from collections.abc import Iterator, MutableMapping, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import dask
@@ -24,7 +21,7 @@ from tornado.ioloop import PeriodicCallback
 from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError
 from dmlgpu.functions import default_device, tensor
-from dmlgpu.gpu.adapters import AdapterInfo, adapters, choose
+from dmlgpu.gpu.adapters import AdapterInfo, adapters, choose, memory_of
 from dmlgpu.tensor import Tensor
 
 logger = logging.getLogger(__name__)
@@ -120,25 +117,6 @@ class DeviceHostFile(MutableMapping[Any, Any]):
         return getattr(self.host, "spilled_total", (0, 0))
 
 
-def device_memory(adapter: AdapterInfo) -> int | None:
-    """Bytes of a GPU's own memory; None where there is none or the driver does not tell.
-
-    WebGPU does not tell. NVIDIA's tool and Linux's driver for AMD do.
-    """
-    if adapter.kind != "discrete":
-        return None
-    query = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"]
-    with suppress(OSError, subprocess.SubprocessError, ValueError):
-        told = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True)
-        for line in told.stdout.splitlines():
-            name, _, mebibytes = line.rpartition(",")
-            if name.strip() in adapter.name:
-                return int(mebibytes) << 20
-    files = Path("/sys/class/drm").glob("card*/device/mem_info_vram_total")
-    sizes = [int(file.read_text()) for file in files]
-    return min(sizes, default=None)
-
-
 def device_memory_limit(device: Device) -> int | None:
     """Bytes that a worker's chunks may have on its device, as Dask's configuration says."""
     asked = dask.config.get(LIMIT, "auto")
@@ -146,8 +124,10 @@ def device_memory_limit(device: Device) -> int | None:
         return None
     if asked != "auto":
         return int(parse_bytes(asked))
-    known = device_memory(device.adapter)
-    if known is None and device.adapter.kind == "discrete":
+    if device.adapter.kind != "discrete":
+        return None  # Dask watches the memory of the host
+    known = memory_of(device.adapter)
+    if known is None:
         logger.warning("the memory of %s is unknown; set %s", device.adapter, LIMIT)
     return None if known is None else int(known * SHARE)
 

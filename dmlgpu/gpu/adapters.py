@@ -7,10 +7,12 @@ import ctypes
 import gc
 import logging
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import wgpu
@@ -50,6 +52,27 @@ def described(index: int, adapter: classes.GPUAdapter) -> AdapterInfo:
         driver=str(info.get("description") or ""),
         index=index,
     )
+
+
+def memory_of(adapter: AdapterInfo) -> int | None:
+    """Bytes of memory that an adapter has, or shares with the host; None where nobody tells.
+
+    WebGPU does not tell. NVIDIA's tool and Linux's driver for AMD do.
+    """
+    if adapter.kind != "discrete":
+        with contextlib.suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
+            return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return None
+    query = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"]
+    with contextlib.suppress(OSError, subprocess.SubprocessError, ValueError):
+        told = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True)
+        for line in told.stdout.splitlines():
+            name, _, mebibytes = line.rpartition(",")
+            if name.strip() in adapter.name:
+                return int(mebibytes) << 20
+    files = Path("/sys/class/drm").glob("card*/device/mem_info_vram_total")
+    sizes = [int(file.read_text()) for file in files]
+    return min(sizes, default=None)
 
 
 def subgroup_sizes(info: Mapping[str, Any]) -> tuple[int, int]:

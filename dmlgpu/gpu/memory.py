@@ -18,6 +18,7 @@ from dmlgpu.errors import OutOfMemoryError
 from dmlgpu.gpu.foreign import check, unwatch, watch
 from dmlgpu.gpu.objects import Buffer
 
+FEW_KEPT = 1 << 30  # bytes for reuse, up to which the device is not asked what it can spare
 FRESH = 1 << 16  # bytes of the smallest
 FEW_BYTES = 1 << 16  # of storages that are made although others will be free soon
 MOST_IDLE = 300  # of one size: more than the calls that are recorded before they are submitted
@@ -30,7 +31,7 @@ class Memory:
 
     in_use: int  # behind live tensors, and for the inside of calls
     pooled: int  # kept for reuse
-    limit: int  # most that is kept for reuse
+    limit: int  # most that is kept for reuse: `device.memory_limit`
 
 
 class Recorded(Protocol):
@@ -112,8 +113,9 @@ class Ticket(ref[Lease]):
 class Shelf(deque[ref[Lease]]):
     """Tickets of the storages of one size that nobody has, the last that came back at the end."""
 
-    __slots__ = ("size",)
+    __slots__ = ("asked", "size")
     size: int
+    asked: int  # rises each time that room of any size is asked for: when it was of this one
 
 
 class Owner(Protocol):
@@ -128,9 +130,14 @@ class Owner(Protocol):
     def probe(self, buffer: Buffer) -> None:
         """Raises when a buffer made elsewhere cannot be used."""
 
+    def room(self) -> int:
+        """Bytes that the device can spare for reuse; asked once, where there are many to keep."""
+
 
 class Pool:
-    """Buffers by size class; beyond `limit` bytes those go of which most bytes are kept.
+    """Buffers by size class; beyond `limit` bytes those go whose size was asked for longest ago.
+
+    The limit is what the device can spare, unless someone sets another one.
 
     A storage belongs to a lease, to a shelf, or to nobody, and then it vanishes with its buffer.
     It changes hands in single steps (one method of a dict or deque), so that whatever interrupts
@@ -141,12 +148,11 @@ class Pool:
     for another tensor and never destroyed here: it lasts as long as anyone holds it.
     """
 
-    def __init__(
-        self, make: Callable[[int], Buffer], owner: Owner, limit: int, largest: int
-    ) -> None:
+    def __init__(self, make: Callable[[int], Buffer], owner: Owner, largest: int) -> None:
         self._make = make
         self._owner = owner
-        self._limit = limit
+        self._limit: int | None = None  # until it matters what the device can spare
+        self._asks = count()
         self._largest = largest  # bytes of a buffer that the adapter makes
         self._lent: dict[int, Ticket] = {}  # by serial; those on shelves among them
         self._shared: dict[int, Ticket] = {}  # those of them that others may hold, by id of buffer
@@ -159,7 +165,19 @@ class Pool:
         self.trim()
         alive = [ticket.storage for ticket in list(self._lent.values()) if ticket() is not None]
         in_use = sum(storage.size for storage in alive if storage.own)
-        return Memory(in_use, self._pooled(), self._limit)
+        return Memory(in_use, self._pooled(), self.limit)
+
+    @property
+    def limit(self) -> int:
+        """Most bytes that are kept for reuse."""
+        if self._limit is None:
+            self._limit = max(self._owner.room(), FEW_KEPT)
+        return self._limit
+
+    @limit.setter
+    def limit(self, wanted: int | None) -> None:
+        self._limit = wanted
+        self.trim()
 
     def shelf(self, size: int) -> Shelf:
         """Where room for `size` bytes, rounded up to whole units, comes from."""
@@ -168,7 +186,7 @@ class Pool:
         shelf = self._shelves.get(size)
         if shelf is None:
             shelf = Shelf()
-            shelf.size = size
+            shelf.size, shelf.asked = size, 0
             shelf = self._shelves.setdefault(size, shelf)
         return shelf
 
@@ -193,6 +211,7 @@ class Pool:
 
     def take_from(self, shelf: Shelf, oldest: bool = False) -> Lease:
         """Room of a shelf's size; every call takes some for its result."""
+        shelf.asked = next(self._asks)
         storage = None
         aside = []
         while shelf and storage is None:
@@ -264,8 +283,11 @@ class Pool:
             if not self._pooled():
                 raise
             self._owner.finish()  # what is free may still be in use on the GPU
-            self.clear()
-            return self._make(size)
+        while kept := self._pooled():
+            self._evict_down_to(max(0, kept - size))
+            with contextlib.suppress(OutOfMemoryError):
+                return self._make(size)
+        return self._make(size)
 
     def _collect(self) -> None:
         """Forgets buffers that only others hold."""
@@ -299,14 +321,19 @@ class Pool:
         """Forgets what nobody here holds, and destroys what is kept beyond the limit."""
         if self._left:
             self._collect()
-        while self._pooled() > self._limit:
+        if self._pooled() > (FEW_KEPT if self._limit is None else self._limit):
+            self._evict_down_to(self.limit)
+
+    def _evict_down_to(self, limit: int) -> None:
+        """Destroys what was not asked for longest, until at most so many bytes are kept."""
+        while self._pooled() > limit:
             self._evict()
 
     def _evict(self) -> None:
-        """Destroys the storage that came back first to the fullest shelf."""
+        """Destroys the storage that came back first, of the size asked for longest ago."""
         shelves = [shelf for shelf in self._shelves.copy().values() if shelf]
         with contextlib.suppress(IndexError, AttributeError, ValueError):
-            ticket: Any = max(shelves, key=lambda shelf: len(shelf) * shelf.size).popleft()
+            ticket: Any = min(shelves, key=lambda shelf: shelf.asked).popleft()
             storage = ticket.storage
             if self._forget(ticket) and not storage.shared and not storage.batch.is_waiting:
                 storage.buffer.destroy()  # else it goes when that work is submitted
@@ -314,8 +341,7 @@ class Pool:
     def clear(self) -> None:
         """Destroys every buffer that is kept for reuse."""
         self._drop_lost()
-        while self._pooled():
-            self._evict()
+        self._evict_down_to(0)
 
     def close(self, whole: bool) -> None:
         """Destroys every buffer that the pool made; unless `whole`, not those shown outside.

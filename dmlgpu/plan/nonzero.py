@@ -58,8 +58,7 @@ class Find:
         bindings = {"input": field, "flags": FLAGS, "counts": COUNTS}
         flags = Dispatch("nonzero/flags", blocks, params, bindings, slots, constants)
         summed, held = plan_counts(1, blocks + 1, COUNTS, SUMS, adapter)
-        made = in_turn([*plans, Plan((flags,)), summed])
-        return replace(made, scratch={**made.scratch, **scratch, COUNTS: held[COUNTS]})
+        return in_turn([*plans, Plan((flags,)), summed], {**scratch, COUNTS: held[COUNTS]})
 
     def traffic(self) -> dict[str, int]:
         """The elements, and a bit for each."""
@@ -130,10 +129,9 @@ class NonZero:
     def plan(self, adapter: Adapter) -> Plan:
         """The flags and the coordinates."""
         source = self.source
-        made = in_turn([Find(source).plan(adapter), self._rows.plan(adapter)])
         count = source.element_count
         memory = {FLAGS: 4 * words_of(count), SUMS: 4 * sums_of(count)}
-        return replace(made, scratch={**made.scratch, **memory})
+        return in_turn([Find(source).plan(adapter), self._rows.plan(adapter)], memory)
 
     @property
     def _rows(self) -> Coordinates:

@@ -133,9 +133,15 @@ def part_of(first: tuple[int, ...], sizes: tuple[int, ...], walks: Sequence[Walk
     return Part(first, sizes, spans, starts)
 
 
-def in_turn(plans: Sequence[Plan]) -> Plan:
-    """Plans one after the other."""
-    return joined(plans, [{}] * len(plans))
+def in_turn(plans: Sequence[Plan], handed_on: Mapping[str, int] | None = None) -> Plan:
+    """Plans one after the other, and the scratch memory in which they hand results on.
+
+    Their own scratch memory serves in turn, so no plan may use a name of what is handed on.
+    """
+    made = joined(plans, [{}] * len(plans))
+    handed_on = handed_on or {}
+    assert made.scratch.keys().isdisjoint(handed_on), (made.scratch, handed_on)
+    return replace(made, scratch={**made.scratch, **handed_on})
 
 
 def joined(plans: Sequence[Plan], spans: Sequence[Mapping[str, tuple[int, int]]]) -> Plan:

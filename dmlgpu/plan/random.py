@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan
@@ -35,7 +35,7 @@ class Philox:
             return made
         packed = TensorDesc(output.data_type, output.sizes)
         moved = Move.between(packed, output, PACKED).plan(adapter)
-        return replace(in_turn([made, moved]), scratch={PACKED: 16 * blocks})
+        return in_turn([made, moved], {PACKED: 16 * blocks})
 
     def traffic(self) -> dict[str, int]:
         """The state and the output."""

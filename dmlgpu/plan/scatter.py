@@ -18,7 +18,7 @@ from dmlgpu.desc.tensor import TensorDesc, packed_strides
 from dmlgpu.plan.dispatch import Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.loops import Dim, count, fold, widen
 from dmlgpu.plan.move import Move
-from dmlgpu.plan.parts import joined
+from dmlgpu.plan.parts import in_turn
 from dmlgpu.plan.reading import Loop, folded
 from dmlgpu.plan.traffic import SECTOR, all_read, bytes_written
 
@@ -80,7 +80,7 @@ class Scatter:
         if self.source is None:
             return made
         copy = Move.between(self.source, self.output).plan(adapter)
-        return joined([copy, made], [{}, {}])
+        return in_turn([copy, made])
 
     # Row: scatter elements of rows float32 bandwidth: 1.0 ms, with a table in memory 5.7.
     def _by_lines(self, source: TensorDesc, adapter: Adapter) -> Plan | None:

@@ -248,8 +248,7 @@ class Sort:
             plans += [Plan((counted,)), summed, Plan((put,))]
             if target:
                 scratch[target] = 4 * words * lines * length
-        made = in_turn(plans)
-        return replace(made, scratch={**made.scratch, **scratch})
+        return in_turn(plans, scratch)
 
     def _params(self, piece: Piece, segments: int, wanted: int) -> dict[str, Value]:
         lines = self._lines

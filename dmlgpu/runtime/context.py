@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from dmlgpu.errors import DeviceError, DeviceLostError, OutOfMemoryError
+from dmlgpu.gpu.adapters import memory_of
 from dmlgpu.gpu.foreign import check
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
@@ -26,7 +27,8 @@ from dmlgpu.wgsl.assembly import Access, Shader, assemble
 
 PIPELINE_LIMIT = 512  # compiled shaders a device keeps
 NUMBERED_LIMIT = 1 << 16  # layouts a device has numbers for
-POOL_LIMIT = {True: 1 << 30, False: 8 << 30}  # bytes kept for reuse, on a CPU and on a GPU
+KEPT = {True: 2, False: 4}  # parts of memory kept for reuse: of a GPU's own, of what a host shares
+UNKNOWN = 16 << 30  # bytes of memory, where nobody tells
 
 
 class Bound(Protocol):
@@ -93,7 +95,7 @@ class Context:
         self._pipelines: OrderedDict[Hashable, tuple[Pipeline, Shader]] = OrderedDict()
         self._scratch: dict[int | str, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Hashable], Bound]] = {}
-        self.pool = Pool(gpu.buffer, self, POOL_LIMIT[gpu.is_cpu], gpu.max_buffer)
+        self.pool = Pool(gpu.buffer, self, gpu.max_buffer)
         self.recording.trim = self.pool.trim
         # Room for so many bytes; the lock must be held.
         self.take: Callable[[int], Lease] = self.pool.take
@@ -167,6 +169,18 @@ class Context:
         self.check_process()
         with self.lock:
             return self.pool.memory()
+
+    def room(self) -> int:
+        """Bytes that may be kept for reuse: a part of what the adapter has."""
+        info = self.gpu.info
+        return (memory_of(info) or UNKNOWN) // KEPT[info.kind == "discrete"]
+
+    def release(self) -> None:
+        """Gives back what is kept for reuse, and the memory for the inside of calls."""
+        self.finish()
+        with self.lock:
+            self._scratch.clear()
+            self.pool.clear()
 
     def is_recorded(self, storage: Storage) -> bool:
         """Whether recorded but unsubmitted work uses it."""

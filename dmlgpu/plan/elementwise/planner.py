@@ -191,8 +191,7 @@ class ElementWise:
             room[field] = size
         if not moves:
             return None
-        made = in_turn([*moves, replace(self, inputs=inputs).plan(adapter)])
-        return replace(made, scratch={**made.scratch, **room})
+        return in_turn([*moves, replace(self, inputs=inputs).plan(adapter)], room)
 
     def _in_window(self, shape: Shape, adapter: Adapter) -> Plan | None:
         """The work in whole units of an output whose rows begin anywhere, or None.
@@ -222,7 +221,7 @@ class ElementWise:
             reading,
             ("units",),
             adapter.exact_floats,
-            writes=window.step == 1 and window.is_uniform(reading),
+            writes=window.is_uniform(reading),
             is_quick=not adapter.is_cpu and self._is_quick(),
             on_cpu=adapter.is_cpu,
             window=window,
@@ -257,8 +256,7 @@ class ElementWise:
         if not room:
             return move.plan(adapter)
         first = replace(self, outputs=((source, expression),))
-        plan = in_turn([first.plan(adapter), move.plan(adapter)])
-        return replace(plan, scratch={**plan.scratch, source.field: room})
+        return in_turn([first.plan(adapter), move.plan(adapter)], {source.field: room})
 
     def _once(self, adapter: Adapter) -> Plan | None:
         """The work at one step of all loops along which nothing moves, then copied, or None.
@@ -285,8 +283,8 @@ class ElementWise:
         seen = [0 if s else n for n, s in zip(kept.effective_strides, still, strict=True)]
         source = TensorDesc(data_type, made.tensor.sizes, seen)
         again = Move.between(source, made.tensor, "once", made.field).plan(adapter)
-        plan = in_turn([replace(self, inputs=inputs, outputs=outputs).plan(adapter), again])
-        return replace(plan, scratch={**plan.scratch, "once": size})
+        first = replace(self, inputs=inputs, outputs=outputs).plan(adapter)
+        return in_turn([first, again], {"once": size})
 
     def _doubled(self, loops: tuple[Loop, ...], adapter: Adapter) -> Plan | None:
         """The work after rows that are repeated were laid out twice each, or None.
@@ -319,8 +317,7 @@ class ElementWise:
         inputs = dict(zip(self.inputs, operands, strict=False))
         made = zip(operands[len(inputs) :], (e for _, e in self.outputs), strict=True)
         work = replace(self, inputs=inputs, outputs=tuple(made)).plan(adapter)
-        plan = in_turn([*moves, work])
-        return replace(plan, scratch={**plan.scratch, **room})
+        return in_turn([*moves, work], room)
 
     def _loops(self) -> list[Loop]:
         sizes = self.outputs[0][0].tensor.sizes

@@ -199,7 +199,7 @@ class Move:
 
 def _after_laying(laid: TensorDesc, *plans: Plan) -> Plan:
     """Plans in turn, which share what is laid out in scratch memory."""
-    return replace(in_turn(list(plans)), scratch={LAID: room_of(laid)})
+    return in_turn(plans, {LAID: room_of(laid)})
 
 
 def _plan(layout: Layout, largest: int) -> Plan:

@@ -148,8 +148,8 @@ class Window:
         return {"reach": reach, "divided": eight(self.divided)}
 
     def is_uniform(self, reading: Reading) -> bool:
-        """Whether all elements of a unit that are of one row are the same."""
-        return all(access == "splat" for access in reading.access)
+        """Whether a unit has one value all over, wherever a row begins in it."""
+        return self.step == 1 and all(access == "splat" for access in reading.access)
 
     def spread(self, words: Sequence[str]) -> list[str]:
         """The words of a unit, from those of elements side by side: its first, and each `step` on.

@@ -13,6 +13,7 @@ from math import prod
 from dmlgpu.desc.tensor import DataType, TensorDesc, packed_strides
 from dmlgpu.plan.dispatch import Adapter, Plan, Value, eight
 from dmlgpu.plan.elementwise import ElementWise
+from dmlgpu.plan.parts import in_turn
 from dmlgpu.plan.reading import Loop, folded
 from dmlgpu.plan.reduce import short_lines
 from dmlgpu.plan.reduce.accumulators import Accumulator
@@ -86,9 +87,7 @@ class ByLine:
         first = reduction.plan(adapter, STATISTICS)
         second = self._with_statistics().plan(adapter)
         nbytes = lines.element_count * self.accumulator.words * 4
-        scratch = {**first.scratch, STATISTICS: max(16, nbytes)}
-        dispatches = first.dispatches + second.dispatches
-        return replace(second, dispatches=dispatches, scratch=scratch, shared=first.shared)
+        return in_turn([first, second], {STATISTICS: max(16, nbytes)})
 
     def _elements(self) -> ElementWise:
         inputs = {"x": Operand.of("input_tensor", self.source)}

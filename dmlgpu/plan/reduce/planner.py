@@ -21,7 +21,7 @@ from dmlgpu.plan.dispatch import LOOKS, Adapter, Dispatch, Plan, Value, eight
 from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.elementwise.spans import MOST_TEXT
 from dmlgpu.plan.move import Move
-from dmlgpu.plan.parts import in_turn, joined
+from dmlgpu.plan.parts import in_turn
 from dmlgpu.plan.reduce import accumulators, meeting
 from dmlgpu.plan.reduce.accumulators import Accumulator
 from dmlgpu.plan.reduce.code import Kernel
@@ -91,9 +91,8 @@ class Reduction:
         if between is not None:
             first = replace(self, output=between, output_field=RESULTS).plan(adapter)
             moved = Move.between(between, self.output, RESULTS, self.output_field).plan(adapter)
-            made = in_turn([first, moved])
             held = {RESULTS: max(16, between.total_tensor_size_in_bytes)}
-            return replace(made, scratch={**made.scratch, **held})
+            return in_turn([first, moved], held)
         shape = shape_of(
             self.layout,
             self.output,
@@ -230,7 +229,6 @@ class InTurn:
 
     def plan(self, adapter: Adapter) -> Plan:
         """The passes of both, and memory for what the first one gives."""
-        made = joined([self.first.plan(adapter), self.second.plan(adapter)], [{}, {}])
         between = self.first.output.total_tensor_size_in_bytes
-        scratch = {**made.scratch, self.first.output_field: max(16, between)}
-        return replace(made, scratch=scratch)
+        held = {self.first.output_field: max(16, between)}
+        return in_turn([self.first.plan(adapter), self.second.plan(adapter)], held)

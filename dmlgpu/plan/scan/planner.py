@@ -132,9 +132,8 @@ def _by_boxes(cut: boxes.Boxes, scan: Scan, adapter: Adapter) -> Plan:
         _plan(carries, replace(adapter, forward_progress=False)),
         Plan((box_code.dispatch(cut, "scan_carried", SUMS),)),
     ]
-    made = in_turn(passes)
     room = {SUMS: count(carries.lines) * carries.axis_size * carries.bits // 8}
-    return replace(made, scratch={**made.scratch, **room})
+    return in_turn(passes, room)
 
 
 def _by_hardware(scan: Scan, adapter: Adapter) -> Scan:
