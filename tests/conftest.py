@@ -12,14 +12,13 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("support", "expected", "expected_moves")
 
-from support import fault_table  # noqa: E402
+from support import facts, fault_table  # noqa: E402
 from support.execution import Execute, executor  # noqa: E402
 
 import dmlgpu as dml  # noqa: E402
@@ -42,6 +41,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fault-table", action="store_true", help="print faults and their outcomes")
+    parser.addoption(
+        "--facts",
+        choices=facts.NAMES,
+        default="own",
+        help="whose kernels run: see support/facts.py",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    facts.choose(config.getoption("--facts"))
 
 
 def pytest_terminal_summary(
@@ -93,25 +102,3 @@ def device() -> Iterator[dml.Device]:
 @pytest.fixture(scope="session")
 def execute(device: dml.Device) -> Execute:
     return executor(device)
-
-
-@pytest.fixture(scope="session", params=["own", "gpu"])
-def device_both(request: pytest.FixtureRequest, device: dml.Device) -> Iterator[dml.Device]:
-    """With the adapter's own kernels; and on a CPU with a GPU's, which run there just as well."""
-    if request.param == "own":
-        yield device
-        return
-    if device.adapter.kind != "cpu":
-        pytest.skip(f"{device.adapter.name} is a GPU")
-    compiles_quickly = device.adapter.driver.startswith("Mesa 22")
-    patient = os.environ.get("HYPOTHESIS_PROFILE") == "long" and "Mesa" in device.adapter.driver
-    if not (compiles_quickly or patient):
-        pytest.skip(f"{device.adapter} takes minutes to compile the kernels of a GPU")
-    with dml.Device(device.adapter) as made:
-        made.context.facts = replace(made.context.facts, is_cpu=False)
-        yield made
-
-
-@pytest.fixture(scope="session")
-def execute_both(device_both: dml.Device) -> Execute:
-    return executor(device_both)

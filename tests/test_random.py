@@ -43,14 +43,14 @@ def test_every_operator_has_an_expected_value() -> None:
 @pytest.mark.gpu
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_random_descriptions(execute_both: Any, name: str) -> None:
+def test_random_descriptions(execute: Any, name: str) -> None:
     quick = os.environ.get("HYPOTHESIS_PROFILE", "quick") == "quick"
     few = EXPECTED[name].examples if quick else 0
 
     @settings(max_examples=few or settings().max_examples)
     @given(cases(name))
     def run(case: Case) -> None:
-        check(case, execute_both)
+        check(case, execute)
 
     run()
 

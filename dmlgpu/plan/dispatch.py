@@ -31,6 +31,12 @@ class Adapter:
     max_workgroup_storage: int = 16384
     max_binding: int = 1 << 27  # bytes of a buffer that a shader reaches through one binding
     shaped_from: int = 0  # bytes from which on it is worth compiling a kernel for one shape
+    launch: int = SMALL  # bytes that are moved in the time in which a dispatch begins
+
+    @property
+    def worth_a_dispatch(self) -> int:
+        """Bytes from which on another dispatch costs less than it saves where layouts differ."""
+        return 4 * self.launch
 
 
 @dataclass(frozen=True, slots=True)

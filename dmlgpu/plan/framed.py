@@ -24,7 +24,6 @@ from dmlgpu.plan.words import UNIT_BITS, element_at, param_lines, words_of
 
 WG_SIZE = 256
 LONG_RUN = 8192  # bits of a run, from which on few units hold two of them
-WORTH_CUTTING = 1 << 20  # bytes of an output, from which on several dispatches cost less on a CPU
 FEW = 2  # a frame is at most one of so many parts of the output
 
 
@@ -85,7 +84,9 @@ class Framed:
         (name, source), (field, output) = self.source, self.output
         largest = max(t.total_tensor_size_in_bytes for t in (source, output))
         found = self._box()
-        if found is None or largest > adapter.max_binding or bytes_written(output) < WORTH_CUTTING:
+        if found is None or bytes_written(output) < adapter.worth_a_dispatch:
+            return None
+        if largest > adapter.max_binding:
             return None
         box, loops, base = found
         inside = prod(loop.size for loop in loops)

@@ -62,6 +62,23 @@ class Tape(Protocol):
         """An operator was called; those of its outputs that are `made` are new."""
 
 
+def facts_of(gpu: Gpu) -> Adapter:
+    """What plans may know of a device."""
+    return Adapter(
+        is_cpu=gpu.is_cpu,
+        subgroup_min=gpu.subgroup_min,
+        subgroup_max=gpu.subgroup_max,
+        exact_floats=gpu.exact_floats,
+        wide_integers=gpu.wide_integers,
+        # A guess, until the first plan that waits has it probed.
+        forward_progress=forward_progress.is_candidate(gpu.info),
+        max_workgroup_size=gpu.max_workgroup_size,
+        max_workgroup_storage=gpu.max_workgroup_storage,
+        max_binding=gpu.max_binding,
+        shaped_from=0 if gpu.is_cpu else SMALL,
+    )
+
+
 class Context:
     """One open wgpu device with its memory, its queue, and the pipelines made for it."""
 
@@ -76,19 +93,7 @@ class Context:
         self.record: Callable[[Call], None] = self.recording.append
         self.tape: Tape | None = None
         self.closed = ""
-        self.facts = Adapter(
-            is_cpu=gpu.is_cpu,
-            subgroup_min=gpu.subgroup_min,
-            subgroup_max=gpu.subgroup_max,
-            exact_floats=gpu.exact_floats,
-            wide_integers=gpu.wide_integers,
-            # A guess, until the first plan that waits has it probed.
-            forward_progress=forward_progress.is_candidate(gpu.info),
-            max_workgroup_size=gpu.max_workgroup_size,
-            max_workgroup_storage=gpu.max_workgroup_storage,
-            max_binding=gpu.max_binding,
-            shaped_from=0 if gpu.is_cpu else SMALL,
-        )
+        self.facts = facts_of(gpu)
         self._process = os.getpid()
         self._numbers: dict[Hashable, int] = {}
         self._next_number = count()

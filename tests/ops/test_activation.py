@@ -221,6 +221,24 @@ def test_lines_that_do_not_follow_each_other_are_read_twice() -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [dml.DataType.FLOAT16, dml.DataType.FLOAT32])
+def test_lines_across_the_output_are_moved_before(device: dml.Device, data_type: Any) -> None:
+    """By a plan with memory of its own, which the plan of both steps has to keep."""
+    sizes = (6, 20, 33)
+    source = dml.TensorDesc(data_type, sizes, (700, 1, 20))
+    output = dml.TensorDesc(data_type, sizes, (760, 36, 1))
+    desc = dml.ActivationSoftmax1Desc(input_tensor=source, output_tensor=output, axes=(1,))
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal(sizes).astype(data_type.numpy)
+    with as_gpu(device, launch=0) as gpu:
+        plan = gpu.compile(desc).plan
+        assert any("laid" in field for d in plan.dispatches for field in d.bindings.values())
+        (got,) = run(gpu, desc, [x], rng)
+    e = np.exp(x.astype(float) - x.max(1, keepdims=True))
+    np.testing.assert_allclose(got, e / e.sum(1, keepdims=True), rtol=2e-3)
+
+
+@pytest.mark.gpu
 def test_kernels_agree_on_the_largest_beside_nan(device: dml.Device) -> None:
     """What comes of NaN is open, but not to depend on where lines lie: it is passed over."""
     if "SwiftShader" in device.adapter.name:

@@ -13,7 +13,7 @@ from support.plans import ADAPTERS
 
 import dmlgpu as dml
 from dmlgpu.plan.dispatch import Adapter
-from dmlgpu.plan.elementwise import ElementWise, planner
+from dmlgpu.plan.elementwise import ElementWise
 from dmlgpu.plan.elementwise.shape import fold
 from dmlgpu.plan.move.windows import Window
 from dmlgpu.plan.reading import Loop
@@ -34,10 +34,9 @@ ALL = slice(None)
 def target(device: dml.Device, request: pytest.FixtureRequest) -> Iterator[dml.Device]:
     """A device that runs the kernels of a GPU, one whose quotients are no products, and a plain."""
     if request.param == "as it is":
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(planner, "WORTH_MOVING", 64)
-            with dml.Device(device.adapter) as made:
-                yield made
+        with dml.Device(device.adapter) as made:
+            made.context.facts = replace(made.context.facts, launch=16)
+            yield made
         return
     with as_gpu(device) as made:
         wide = made.context.facts.wide_integers and request.param == "gpu"

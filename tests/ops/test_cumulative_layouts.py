@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from support.layouts import as_gpu as on_gpu
 from support.layouts import run
-from support.plans import ADAPTERS, retune, running
+from support.plans import ADAPTERS, running
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops import operator_of
-from dmlgpu.plan import scan
 from dmlgpu.plan.dispatch import Adapter, Plan
 from dmlgpu.plan.scan import box_code, boxes, planner
 from dmlgpu.plan.scan.lines import Scan
@@ -263,7 +262,7 @@ def as_gpu(device: dml.Device) -> AbstractContextManager[dml.Device]:
     """A device that takes boxes; software adapters by themselves take none."""
     if "SwiftShader" in device.adapter.name:
         pytest.skip("SwiftShader takes minutes to compile boxes, and uses none of them")
-    return on_gpu(device)
+    return on_gpu(device, launch=0)
 
 
 def wanted(values: Any, axis: int, product: bool, backward: bool, exclusive: bool) -> Any:
@@ -311,7 +310,6 @@ def check(device: dml.Device, random: np.random.Generator, data_type: T, sizes: 
 def test_random_layouts(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch, data_type: str
 ) -> None:
-    retune(monkeypatch, scan, WORTH_BOXES=1)
     monkeypatch.setattr(boxes, "FEW_BOXES", 1)
     random = np.random.default_rng([5, TYPES.index(data_type)])
     taken: list[str] = []
@@ -359,7 +357,6 @@ def test_segments_and_in_place(
     axis: int,
 ) -> None:
     """A view, then the same in place: its output has the strides of the input."""
-    retune(monkeypatch, scan, WORTH_BOXES=1)
     monkeypatch.setattr(boxes, "FEW_BOXES", 1)
     tensor = strided(T[data_type], sizes, order)
     values = np.random.default_rng(3).integers(0, 2, sizes).astype(tensor.data_type.numpy)
@@ -391,7 +388,6 @@ def test_segments_and_in_place(
 )
 def test_lines_that_a_box_holds_are_not_walked(
     device: dml.Device,
-    monkeypatch: pytest.MonkeyPatch,
     data_type: str,
     sizes: Sizes,
     gap: int,
@@ -399,7 +395,6 @@ def test_lines_that_a_box_holds_are_not_walked(
     exclusive: bool,
 ) -> None:
     """Neighbours in the input that go along the output, written without regard to rows."""
-    retune(monkeypatch, scan, WORTH_BOXES=1)
     source = strided(T[data_type], sizes, (1, 0))
     output = strided(T[data_type], sizes, (0, 1), gap)
     values, laid = few_values(source, (1, 0))
@@ -428,14 +423,12 @@ def test_lines_that_a_box_holds_are_not_walked(
 )
 def test_halves_beside_a_run_stay(
     device: dml.Device,
-    monkeypatch: pytest.MonkeyPatch,
     sizes: Sizes,
     order: Sizes,
     axis: int,
     gap: int,
 ) -> None:
     """The word in which a run ends may hold the first of the next, or what is nobody's."""
-    retune(monkeypatch, scan, WORTH_BOXES=1)
     source = strided(T.UINT16, sizes, order)
     output = strided(T.UINT16, sizes, tuple(range(len(sizes))), gap)
     values, laid = few_values(source, order)
@@ -474,7 +467,6 @@ def test_halves_beside_a_run_stay(
 )
 def test_halves_are_held_as_words(
     device: dml.Device,
-    monkeypatch: pytest.MonkeyPatch,
     data_type: str,
     sizes: Sizes,
     order: Sizes,
@@ -482,7 +474,6 @@ def test_halves_are_held_as_words(
     backward: bool,
     exclusive: bool,
 ) -> None:
-    retune(monkeypatch, scan, WORTH_BOXES=1)
     source = strided(T[data_type], sizes, order)
     values, laid = few_values(source, order)
     asked = {"axis_direction": int(backward), "has_exclusive_sum": exclusive}
@@ -518,13 +509,11 @@ def test_halves_are_held_as_words(
 )
 def test_walks_along_the_output_write_whole_sectors(
     device: dml.Device,
-    monkeypatch: pytest.MonkeyPatch,
     data_type: str,
     sizes: Sizes,
     backward: bool,
 ) -> None:
     """The last steps of a box wait for the next one, in one pass and in the last of three."""
-    retune(monkeypatch, scan, WORTH_BOXES=1)
     source = strided(T[data_type], sizes, (1, 0))
     # Lines begin anywhere in a sector, odd ones behind the end of the one before.
     output = strided(T[data_type], sizes, (0, 1), gap=0 if sizes[1] % 2 else 3)
@@ -552,14 +541,12 @@ def test_walks_along_the_output_write_whole_sectors(
 )
 def test_boxes_of_halves_share_a_line_where_words_do(
     device: dml.Device,
-    monkeypatch: pytest.MonkeyPatch,
     sizes: Sizes,
     order: Sizes,
     axis: int,
     exclusive: bool,
 ) -> None:
     """A word between two boxes is written whole by one of them; not in place, nor in even rows."""
-    retune(monkeypatch, scan, WORTH_BOXES=1)
     source = strided(T.FLOAT16, sizes, order)
     output = strided(T.FLOAT16, sizes, tuple(range(len(sizes))), gap=1 - sizes[-1] % 2)
     asked = running("sum", source, axis, output, has_exclusive_sum=exclusive)
@@ -585,7 +572,6 @@ def test_boxes_of_halves_share_a_line_where_words_do(
 
 @pytest.mark.gpu
 def test_least_workgroup_memory(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    retune(monkeypatch, scan, WORTH_BOXES=1)
     monkeypatch.setattr(boxes, "FEW_BOXES", 1)
     random = np.random.default_rng(11)
     with as_gpu(device) as gpu:
@@ -596,11 +582,8 @@ def test_least_workgroup_memory(device: dml.Device, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("data_type", "across"), [("FLOAT32", 19), ("INT64", 9)])
-def test_neighbours_on_both_sides(
-    device: dml.Device, monkeypatch: pytest.MonkeyPatch, data_type: str, across: int
-) -> None:
+def test_neighbours_on_both_sides(device: dml.Device, data_type: str, across: int) -> None:
     """Backward and exclusive, in boxes that need no workgroup memory for their elements."""
-    retune(monkeypatch, scan, WORTH_BOXES=1)
     tensor = dml.TensorDesc(T[data_type], (301, across))
     values = np.random.default_rng(4).integers(0, 3, tensor.sizes).astype(tensor.data_type.numpy)
     flags = {"axis_direction": 1, "has_exclusive_sum": True}
@@ -621,7 +604,6 @@ def test_zeros_keep_their_sign_in_boxes(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch, sizes: Sizes, axis: int, exclusive: bool
 ) -> None:
     """In one pass, and in three: but for exclusive sums, which begin with +0.0."""
-    retune(monkeypatch, scan, WORTH_BOXES=1)
     monkeypatch.setattr(boxes, "FEW_BOXES", 1)
     for data_type in (T.FLOAT32, T.FLOAT16):
         tensor = strided(data_type, sizes, (1, 0) if axis == 0 and sizes[1] > 2 else (0, 1))

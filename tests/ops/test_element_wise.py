@@ -15,7 +15,7 @@ from support.plans import retune
 import dmlgpu as dml
 from dmlgpu.ops import operator_of
 from dmlgpu.plan import elementwise
-from dmlgpu.plan.dispatch import BANKS, Adapter
+from dmlgpu.plan.dispatch import BANKS, SMALL, Adapter
 from dmlgpu.plan.elementwise import ElementWise, across
 from dmlgpu.plan.elementwise.shape import EACH
 from dmlgpu.plan.reading import Loop
@@ -161,17 +161,17 @@ def some_sizes(rng: np.random.Generator) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64"])
-def test_operands_of_any_layout(
-    device: dml.Device, dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_operands_of_any_layout(device: dml.Device, dtype: str) -> None:
     rng = np.random.default_rng([7, np.dtype(dtype).num])
     with as_gpu(device) as gpu:
         wide = gpu.context.facts.wide_integers
         for n in range(24):
             # With quotients by product and by division, and with operands moved or not.
-            facts = replace(gpu.context.facts, wide_integers=wide and n % 2 == 0)
-            monkeypatch.setattr(gpu.context, "facts", facts)
-            retune(monkeypatch, elementwise, WORTH_MOVING=1 if n % 4 < 2 else 1 << 20)
+            gpu.context.facts = replace(
+                gpu.context.facts,
+                wide_integers=wide and n % 2 == 0,
+                launch=0 if n % 4 < 2 else SMALL,
+            )
             sizes, name = some_sizes(rng), str(rng.choice(list(OPERATORS)))
             (a, x), (b, y) = view(rng, dtype, sizes), view(rng, dtype, sizes)
             wanted = OPERATORS[name](x, y)
@@ -216,8 +216,7 @@ def test_groups_that_go_on_in_the_next_row(device: dml.Device, dtype: str, lengt
             check(gpu, desc, [x, y], x + y)
 
 
-def test_operands_across_in_two_ways(device: dml.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    retune(monkeypatch, elementwise, WORTH_MOVING=1)
+def test_operands_across_in_two_ways(device: dml.Device) -> None:
     rng = np.random.default_rng(9)
     sizes = (40, 50, 22)
     for dtype in ("uint8", "float16", "float32", "int64"):
@@ -229,7 +228,7 @@ def test_operands_across_in_two_ways(device: dml.Device, monkeypatch: pytest.Mon
         ]
         made = dml.TensorDesc(kind, sizes)
         desc = dml.ElementWiseAddDesc(a_tensor=tensors[0], b_tensor=tensors[1], output_tensor=made)
-        with as_gpu(device) as gpu:
+        with as_gpu(device, launch=0) as gpu:
             plan = check(gpu, desc, [x, y], x + y)
         assert [d.shader.split("/")[0] for d in plan.dispatches] == ["move", "elementwise"]
 
@@ -244,13 +243,11 @@ def test_operands_across_in_two_ways(device: dml.Device, monkeypatch: pytest.Mon
 )
 def test_pieces_of_sectors_are_moved_before(
     device: dml.Device,
-    monkeypatch: pytest.MonkeyPatch,
     dtype: str,
     order: tuple[int, ...],
     kernels: list[str],
 ) -> None:
     """Also where the output has an order of its own."""
-    retune(monkeypatch, elementwise, WORTH_MOVING=1)
     rng = np.random.default_rng(9)
     sizes, kind = (12, 40, 14, 40), dml.DataType.from_numpy(dtype)
     x = rng.integers(0, 50, sizes).astype(dtype)
@@ -261,7 +258,7 @@ def test_pieces_of_sectors_are_moved_before(
     turned = dml.TensorDesc(kind, sizes, (40 * 40 * 14, 14 * 40, 40, 1))
     for made in (a, turned):
         desc = dml.ElementWiseAddDesc(a_tensor=a, b_tensor=b, output_tensor=made)
-        with as_gpu(device) as gpu:
+        with as_gpu(device, launch=0) as gpu:
             plan = check(gpu, desc, [x, y], x + y)
         assert [d.shader.split("/")[0] for d in plan.dispatches] == kernels
 
@@ -553,11 +550,8 @@ def test_narrow_integers_are_calculated_by_words(device: dml.Device, dtype: str)
             assert "by_words(" in plan.dispatches[0].code
 
 
-def test_what_nothing_read_moves_along_is_made_once(
-    device: dml.Device, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_nothing_read_moves_along_is_made_once(device: dml.Device) -> None:
     """Only where a group of it would go on in the next row."""
-    retune(monkeypatch, elementwise, WORTH_MOVING=1 << 12)
     rng = np.random.default_rng(4)
     for length, kernels in ((31, ["elementwise", "move"]), (32, ["elementwise"])):
         sizes = (3, 200, length)
@@ -566,7 +560,7 @@ def test_what_nothing_read_moves_along_is_made_once(
         made = dml.TensorDesc(dml.DataType.FLOAT16, sizes)
         desc = dml.ElementWiseMaxDesc(a_tensor=still, b_tensor=still, output_tensor=made)
         seen = [np.broadcast_to(v, sizes) for v in (x, y)]
-        with as_gpu(device) as gpu:
+        with as_gpu(device, launch=1024) as gpu:
             plan = check(gpu, desc, seen, np.maximum(*seen))
         assert [d.shader.split("/")[0] for d in plan.dispatches] == kernels
 
@@ -599,10 +593,9 @@ def test_operands_across_in_one_way_are_held_as_their_result(
 @pytest.mark.parametrize("dtype", ["uint8", "float16"])
 @pytest.mark.parametrize("sizes", [(300, 83), (5, 70, 83), (3, 2, 40, 131)])
 def test_rows_that_are_repeated_are_laid_out_twice(
-    device: dml.Device, monkeypatch: pytest.MonkeyPatch, dtype: str, sizes: tuple[int, ...]
+    device: dml.Device, dtype: str, sizes: tuple[int, ...]
 ) -> None:
     """Then only the last row of a loop needs another one; not where as much is read as written."""
-    retune(monkeypatch, elementwise, WORTH_MOVING=1 << 12)
     rng = np.random.default_rng(6)
     made = dml.TensorDesc(dml.DataType[dtype.upper()], sizes)
     still = (*sizes[:-2], 1, sizes[-1])
@@ -615,7 +608,7 @@ def test_rows_that_are_repeated_are_laid_out_twice(
             for v in seen
         )
         desc = dml.ElementWiseAddDesc(a_tensor=a, b_tensor=b, output_tensor=made)
-        with as_gpu(device) as gpu:
+        with as_gpu(device, launch=1024) as gpu:
             plan = check(gpu, desc, seen, seen[0] + seen[1])
         assert [d.shader.split("/")[0] for d in plan.dispatches] == kernels
         ends = [line for line in plan.dispatches[-1].code.split("\n") if "if (left < " in line]

@@ -55,7 +55,7 @@ def indices_of(rng: Rng, data_type: T, sizes: Sequence[int], n: int, *, wild: bo
 
 @pytest.mark.gpu
 @seeds
-def test_gather_takes_slices(device_both: dml.Device, seed: int) -> None:
+def test_gather_takes_slices(device: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
     data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
     rank = int(rng.integers(1, 5))
@@ -75,7 +75,7 @@ def test_gather_takes_slices(device_both: dml.Device, seed: int) -> None:
         axis=axis + whole - rank,
         index_dimensions=meant,
     )
-    same_bits(run(device_both, desc, [x, index], rng)[0], wanted)
+    same_bits(run(device, desc, [x, index], rng)[0], wanted)
 
 
 @pytest.mark.gpu
@@ -94,10 +94,10 @@ def test_the_function_gather_is_numpys_take(
 
 
 @pytest.mark.gpu
-def test_elements_are_picked_backwards(device_both: dml.Device) -> None:
+def test_elements_are_picked_backwards(device: dml.Device) -> None:
     rng = rng_of(2)
     x, index = random_values(rng, T.FLOAT16, (5, 7, 33)), rng.integers(-33, 33, 21)
-    got = device_both.tensor(x)[::-1, ::-2, device_both.tensor(index)]
+    got = device.tensor(x)[::-1, ::-2, device.tensor(index)]
     same_bits(np.asarray(got), x[::-1, ::-2, index])
 
 
@@ -105,7 +105,7 @@ def test_elements_are_picked_backwards(device_both: dml.Device) -> None:
 @pytest.mark.parametrize("shape", [(13, 10), (1, 7, 33), (64, 64), (101, 7), (3, 1001)])
 @pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.FLOAT32], ids=lambda t: t.name)
 def test_rows_that_share_their_indices(
-    device_both: dml.Device,
+    device: dml.Device,
     monkeypatch: pytest.MonkeyPatch,
     data_type: T,
     shape: tuple[int, ...],
@@ -114,8 +114,8 @@ def test_rows_that_share_their_indices(
     retune(monkeypatch, elementwise, MANY=1)
     rng = rng_of(3)
     x, index = random_values(rng, data_type, shape), rng.integers(0, shape[-1], shape[-1] + 1)
-    with dml.Device(device_both.adapter) as made:
-        made.context.facts = device_both.context.facts
+    with dml.Device(device.adapter) as made:
+        made.context.facts = device.context.facts
         got = dml.gather(made.tensor(x), made.tensor(index), len(shape) - 1)
         same_bits(np.asarray(got), np.take(x, index, -1))
 
@@ -124,7 +124,7 @@ def test_rows_that_share_their_indices(
 @pytest.mark.parametrize("data_type", TYPES, ids=lambda t: t.name)
 @pytest.mark.parametrize("shape", [(5, 128), (7, 101), (13, 150), (34, 66)])
 def test_lines_that_workgroups_hold(
-    device_both: dml.Device,
+    device: dml.Device,
     monkeypatch: pytest.MonkeyPatch,
     data_type: T,
     shape: tuple[int, ...],
@@ -139,8 +139,8 @@ def test_lines_that_workgroups_hold(
     x, length = random_values(rng, data_type, shape), shape[-1]
     index = indices_of(rng, T.INT64, (length + 3,), length)
     beside = indices_of(rng, T.UINT32, shape, length)
-    with dml.Device(device_both.adapter) as made:
-        made.context.facts = device_both.context.facts
+    with dml.Device(device.adapter) as made:
+        made.context.facts = device.context.facts
         source, picked = made.tensor(x), made.tensor(index)
         same_bits(np.asarray(dml.gather(source, picked, 1)), np.take(x, index, 1))
         same_bits(np.asarray(source[::-1, picked]), x[::-1, index])
@@ -203,7 +203,7 @@ def test_workgroups_that_hold_a_line_of_few_groups_are_smaller(
     ("shape", "axis"), [((5, 128), 0), ((9, 784), 0), ((3, 4, 144), 1), ((2, 3, 4, 80), 2)]
 )
 def test_long_rows_are_picked_piece_by_piece(
-    device_both: dml.Device,
+    device: dml.Device,
     monkeypatch: pytest.MonkeyPatch,
     data_type: T,
     shape: tuple[int, ...],
@@ -215,8 +215,8 @@ def test_long_rows_are_picked_piece_by_piece(
     rng = rng_of(6)
     x = random_values(rng, data_type, shape)
     index = indices_of(rng, T.INT64, (shape[axis] + 2,), shape[axis])
-    with dml.Device(device_both.adapter) as made:
-        made.context.facts = device_both.context.facts
+    with dml.Device(device.adapter) as made:
+        made.context.facts = device.context.facts
         got = dml.gather(made.tensor(x), made.tensor(index), axis)
         same_bits(np.asarray(got), np.take(x, index, axis))
 
@@ -264,7 +264,7 @@ def test_a_gpu_reads_indices_once_for_several_rows_of_narrow_elements() -> None:
 
 @pytest.mark.gpu
 @seeds
-def test_gather_elements(device_both: dml.Device, seed: int) -> None:
+def test_gather_elements(device: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
     data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
     rank = int(rng.integers(1, 5))
@@ -281,12 +281,12 @@ def test_gather_elements(device_both: dml.Device, seed: int) -> None:
         output_tensor=layout(rng, data_type, sizes),
         axis=axis,
     )
-    same_bits(run(device_both, desc, [x, index], rng)[0], wanted)
+    same_bits(run(device, desc, [x, index], rng)[0], wanted)
 
 
 @pytest.mark.gpu
 @seeds
-def test_scatter_elements_keeps_the_last_update(device_both: dml.Device, seed: int) -> None:
+def test_scatter_elements_keeps_the_last_update(device: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
     data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
     rank = int(rng.integers(1, 5))
@@ -304,17 +304,17 @@ def test_scatter_elements_keeps_the_last_update(device_both: dml.Device, seed: i
         output_tensor=layout(rng, data_type, x.shape),
         axis=axis,
     )
-    same_bits(run(device_both, desc, [x, index, updates], rng)[0], wanted)
+    same_bits(run(device, desc, [x, index, updates], rng)[0], wanted)
 
 
 @pytest.mark.gpu
-def test_many_updates_of_few_places_are_the_same_on_every_run(device_both: dml.Device) -> None:
+def test_many_updates_of_few_places_are_the_same_on_every_run(device: dml.Device) -> None:
     rng = rng_of(0)
-    x = device_both.tensor(np.zeros(3, np.uint8))
+    x = device.tensor(np.zeros(3, np.uint8))
     index = rng.integers(0, 3, 20_000)
     updates = rng.integers(0, 256, 20_000).astype(np.uint8)
     last = [int(updates[np.flatnonzero(index == k)[-1]]) for k in range(3)]
-    where, what = device_both.tensor(index), device_both.tensor(updates)
+    where, what = device.tensor(index), device.tensor(updates)
     for _ in range(5):
         assert dml.scatter_elements(x, where, what, 0).tolist() == last
     assert dml.scatter(x, where, what, 0).tolist() == last
@@ -323,7 +323,7 @@ def test_many_updates_of_few_places_are_the_same_on_every_run(device_both: dml.D
 
 @pytest.mark.gpu
 @seeds
-def test_scatter_nd_puts_blocks(device_both: dml.Device, seed: int) -> None:
+def test_scatter_nd_puts_blocks(device: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
     data_type, index_type = TYPES[seed % 4], INDEX_TYPES[seed // 2]
     real = int(rng.integers(1, 5))
@@ -352,7 +352,7 @@ def test_scatter_nd_puts_blocks(device_both: dml.Device, seed: int) -> None:
         indices_dimension_count=len(tuples) + 1,
     )
     wanted = moves.scatter_nd(x, index, updates, real, len(tuples) + 1)
-    same_bits(run(device_both, desc, [x, index, updates], rng)[0], wanted)
+    same_bits(run(device, desc, [x, index, updates], rng)[0], wanted)
 
 
 @pytest.mark.gpu
@@ -445,7 +445,7 @@ def test_nonzero_coordinates_as_documented(device: dml.Device) -> None:
         (T.INT32, (2, 3, 4)),
     ],
 )
-def test_nonzero_coordinates(device_both: dml.Device, data_type: T, sizes: tuple[int, ...]) -> None:
+def test_nonzero_coordinates(device: dml.Device, data_type: T, sizes: tuple[int, ...]) -> None:
     rng = rng_of(len(sizes))
     x = random_values(rng, data_type, sizes).copy()
     x[rng.integers(0, 2, sizes) == 0] = 0
@@ -459,25 +459,23 @@ def test_nonzero_coordinates(device_both: dml.Device, data_type: T, sizes: tuple
             output_count_tensor=dml.TensorDesc(T.UINT32, (1, 1)),
             output_coordinates_tensor=layout(rng, T.UINT32, (1, x.size, columns)),
         )
-        rows = device_both.upload(
+        rows = device.upload(
             dml.TensorDesc(T.UINT32, (1, x.size, columns)),
             np.full(x.size * columns, 77, np.uint32).tobytes(),
         )
-        count, got = run(device_both, desc, [x], rng)
+        count, got = run(device, desc, [x], rng)
         assert count.tolist() == [[len(found)]]
         same_bits(got[0, : len(found)], found[:, len(sizes) - columns :].astype(np.uint32))
-        packed = dml.infer(dml.NonzeroCoordinatesDesc, input_tensor=device_both.tensor(x).desc)
+        packed = dml.infer(dml.NonzeroCoordinatesDesc, input_tensor=device.tensor(x).desc)
         if columns == len(sizes):
-            device_both.compile(packed)(
-                device_both.tensor(x), out=(None, rows.reshape(x.size, columns))
-            )
+            device.compile(packed)(device.tensor(x), out=(None, rows.reshape(x.size, columns)))
             assert np.all(np.asarray(rows)[0, len(found) :] == 77)
 
 
 @pytest.mark.gpu
-def test_nothing_and_everything_may_be_nonzero(device_both: dml.Device) -> None:
+def test_nothing_and_everything_may_be_nonzero(device: dml.Device) -> None:
     for value in (0, 1):
-        x = device_both.tensor(np.full((5, 1000), value, np.uint8))
+        x = device.tensor(np.full((5, 1000), value, np.uint8))
         count, rows = dml.nonzero_coordinates(x)
         assert count.tolist() == [5000 * value]
         if value:
@@ -487,19 +485,17 @@ def test_nothing_and_everything_may_be_nonzero(device_both: dml.Device) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("share", [0.5, 0.01])
 @pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64])
-def test_masks_pick_across_words_and_blocks(
-    device_both: dml.Device, data_type: T, share: float
-) -> None:
+def test_masks_pick_across_words_and_blocks(device: dml.Device, data_type: T, share: float) -> None:
     rng = rng_of(1)
     for count in (1, 31, 33, 2047, 2049, 20_001):
         x = random_values(rng, data_type, (count,))
         mask = rng.random(count) < share
         mask[-1] = True
-        tensor, here = device_both.tensor(x), device_both.tensor(mask)
+        tensor, here = device.tensor(x), device.tensor(mask)
         same_bits(np.asarray(tensor[here]), x[mask])
         same_bits(np.asarray(here.nonzero()[0]), np.flatnonzero(mask).astype(np.int32))
     x, mask = x[:20_000].reshape(50, 400), mask[:20_000].reshape(400, 50)
-    tensor, here = device_both.tensor(x).T, device_both.tensor(mask.T.copy()).T
+    tensor, here = device.tensor(x).T, device.tensor(mask.T.copy()).T
     same_bits(np.asarray(tensor[here]), x.T[mask])
     for found, wanted in zip(here.nonzero(), np.nonzero(mask), strict=True):
         same_bits(np.asarray(found), wanted.astype(np.int32))
@@ -512,14 +508,14 @@ def test_masks_pick_across_words_and_blocks(
     [((300, 33), 1, 70), ((3, 4096), 1, 5000), ((40, 3, 64), 0, 30), ((2, 9001), 1, 9001)],
 )
 def test_scatters_along_lines_of_any_length(
-    device_both: dml.Device, data_type: T, sizes: tuple[int, ...], axis: int, updates: int
+    device: dml.Device, data_type: T, sizes: tuple[int, ...], axis: int, updates: int
 ) -> None:
     rng = rng_of(2)
     x = random_values(rng, data_type, sizes)
     made = (*sizes[:axis], updates, *sizes[axis + 1 :])
     index = indices_of(rng, T.INT32, made, sizes[axis], wild=True)
     values = random_values(rng, data_type, made)
-    given = [device_both.tensor(a) for a in (x, index, values)]
+    given = [device.tensor(a) for a in (x, index, values)]
     got = dml.scatter_elements(*given, axis)
     same_bits(np.asarray(got), moves.scatter_elements(x, index, values, axis))
 
@@ -527,11 +523,11 @@ def test_scatters_along_lines_of_any_length(
 @pytest.mark.gpu
 @pytest.mark.parametrize("data_type", TYPES)
 @pytest.mark.parametrize("row", [1, 5, 32, 1001])
-def test_scattered_rows_of_any_length(device_both: dml.Device, data_type: T, row: int) -> None:
+def test_scattered_rows_of_any_length(device: dml.Device, data_type: T, row: int) -> None:
     rng = rng_of(3)
     x, updates = (random_values(rng, data_type, (n, row)) for n in (40, 100))
     index = rng.integers(-20, 20, (100, 1))
-    given = [device_both.tensor(a) for a in (x, index, updates)]
+    given = [device.tensor(a) for a in (x, index, updates)]
     wanted = x.copy()
     for at, values in zip(index[:, 0], updates, strict=True):
         wanted[at] = values
@@ -541,18 +537,16 @@ def test_scattered_rows_of_any_length(device_both: dml.Device, data_type: T, row
 @pytest.mark.gpu
 @pytest.mark.parametrize("data_type", TYPES)
 @pytest.mark.parametrize("row", [2, 3, 6, 33, 70])
-def test_rows_are_assigned_wherever_they_begin(
-    device_both: dml.Device, data_type: T, row: int
-) -> None:
+def test_rows_are_assigned_wherever_they_begin(device: dml.Device, data_type: T, row: int) -> None:
     """What lies beside a row in its words stays, and so does what no index names."""
     rng = rng_of(row)
     x = random_values(rng, data_type, (9, 3, row + 5))
     for begin in range(4):
-        tensor, wanted = device_both.tensor(x), x.copy()
+        tensor, wanted = device.tensor(x), x.copy()
         index = rng.integers(-9, 9, 12)
         values = random_values(rng, data_type, (12, 3, row + 1))
-        given = device_both.tensor(values)
-        tensor[device_both.tensor(index), 1:, begin : begin + row] = given[:, :2, 1:]
+        given = device.tensor(values)
+        tensor[device.tensor(index), 1:, begin : begin + row] = given[:, :2, 1:]
         wanted[index, 1:, begin : begin + row] = values[:, :2, 1:]
         same_bits(np.asarray(tensor), wanted)
 
@@ -640,9 +634,9 @@ def test_index_values_on_a_debug_device_are_checked(device: dml.Device) -> None:
 
 
 @pytest.mark.gpu
-def test_tensors_larger_than_a_binding(device_both: dml.Device) -> None:
+def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
     rng = rng_of(0)
-    with small_bindings(device_both, 8192) as small:
+    with small_bindings(device, 8192) as small:
         x = random_values(rng, T.UINT8, (30, 400))
         index = rng.integers(0, 30, (10, 400)).astype(np.int32)
         wanted = np.take_along_axis(x, index, 0)

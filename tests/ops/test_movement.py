@@ -286,10 +286,10 @@ def test_tile_repeats(device: dml.Device, seed: int) -> None:
 
 
 @pytest.mark.gpu
-def test_a_tile_beyond_a_binding_is_made_once(device_both: dml.Device) -> None:
+def test_a_tile_beyond_a_binding_is_made_once(device: dml.Device) -> None:
     """On a GPU: parts would each read all of the input again."""
     x = random_values(rng_of(2), T.INT64, (20, 16))
-    with small_bindings(device_both, 4096) as small:
+    with small_bindings(device, 4096) as small:
         got = dml.tile(small.tensor(x), (2, 1))
         same_bits(np.asarray(got), np.tile(x, (2, 1)))
     half = TensorDesc(T.INT64, (20, 16))
@@ -346,11 +346,10 @@ def test_blocks_and_repeats_with_the_kernels_of_a_gpu(device: dml.Device) -> Non
 def test_repeats_are_laid_out_or_made_in_turn(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch, data_type: T
 ) -> None:
-    retune(monkeypatch, move, WORTH_LAYING=1)
     monkeypatch.setattr(packed, "READ_AGAIN", 1)
     monkeypatch.setattr(packed, "WG_SIZE", 32)
     x = random_values(rng_of(7), data_type, (5 * 31 * 44,))
-    with as_gpu(device) as gpu:
+    with as_gpu(device, launch=0) as gpu:
         for sizes, strides, steps in (
             ((5, 33, 31, 22), (1364, 0, 44, 2), (1, 1, 1, 1)),
             ((5, 41, 30, 2), (1364, 0, 44, 1), (1, 1, 1, 1)),
@@ -387,12 +386,12 @@ def test_narrow_rows_that_are_repeated_are_laid_out(
     strides: tuple[int, ...],
     steps: tuple[int, ...],
 ) -> None:
-    retune(monkeypatch, move, WORTH_LAYING=1, SMALLER=2, LONG_ROW=long_row)
+    retune(monkeypatch, move, SMALLER=2, LONG_ROW=long_row)
     x = random_values(rng_of(8), data_type, (400,))
     source = TensorDesc(data_type, sizes, strides)
     apart = tuple(step * x.itemsize for step in strides)
     seen = np.lib.stride_tricks.as_strided(x, sizes, apart, writeable=False)
-    with as_gpu(device) as gpu:
+    with as_gpu(device, launch=0) as gpu:
         compiled = gpu.compile(copy(source, steps=steps))
         got = compiled(gpu.tensor(x).view(source))
         same_bits(np.asarray(got), seen[tuple(slice(None, None, n) for n in steps)])
@@ -459,13 +458,13 @@ def test_reverse_subsequences(device: dml.Device, seed: int) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("data_type", TYPES)
-def test_reversed_rows_are_written_in_units(device_both: dml.Device, data_type: T) -> None:
+def test_reversed_rows_are_written_in_units(device: dml.Device, data_type: T) -> None:
     """Elements that are each looked up once, on a GPU; rows begin anywhere."""
     rng = rng_of(5)
     for n in (48, 53):
         x = random_values(rng, data_type, (7, n))
         lengths = rng.integers(0, n + 3, (7, 1)).astype(np.uint32)
-        tensors = device_both.tensor(x), device_both.tensor(lengths)
+        tensors = device.tensor(x), device.tensor(lengths)
         got = np.asarray(dml.reverse_subsequences(*tensors, axis=1))
         same_bits(got, moves.reverse_subsequences(x, lengths, 1))
         desc = dml.ReverseSubsequencesDesc(
@@ -594,16 +593,16 @@ WINDOWED: dict[str, tuple[Any, ...]] = {
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", WINDOWED)
 @pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT32, T.INT64])
-def test_windows_of_packed_images(device_both: dml.Device, data_type: T, name: str) -> None:
+def test_windows_of_packed_images(device: dml.Device, data_type: T, name: str) -> None:
     rng = rng_of(7)
     keys = ("window_sizes", "strides", "dilations", "start_padding", "end_padding")
     named = dict(zip(keys, WINDOWED[name], strict=True))
     image = (2, 3, 12, 24) if len(named["strides"]) == 2 else (1, 1, 140004)
     x = random_values(rng, data_type, image)
     wanted = moves.unfold(x, named)
-    same_bits(np.asarray(dml.unfold(device_both.tensor(x), **named)), wanted)
+    same_bits(np.asarray(dml.unfold(device.tensor(x), **named)), wanted)
     columns = rng.integers(0, 50, wanted.shape).astype(x.dtype)
-    got = dml.fold(device_both.tensor(columns), **named, output_sizes=image)
+    got = dml.fold(device.tensor(columns), **named, output_sizes=image)
     same_bits(np.asarray(got), moves.fold(columns, image, named))
 
 
@@ -730,3 +729,22 @@ def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
         filled = dml.fill_value_constant(T.UINT8, 7, output_sizes=(70, 100))
         assert np.all(np.asarray(filled) == 7)
         same_bits(np.asarray(dml.tile(small.tensor(x), (1, 2))), np.tile(x, (1, 2)))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.INT32])
+def test_elements_that_are_repeated_are_joined(device: dml.Device, data_type: T) -> None:
+    """Wherever in 16 bytes the first of them goes, and however far apart the others do."""
+    rng = rng_of(11)
+    for sizes, axis in (((13, 8, 4, 1), 3), ((6, 3, 13, 2), 0), ((5, 7, 3, 2), 1)):
+        once = random_values(rng, data_type, (1, sizes[1], 1, sizes[3]))
+        pieces = [random_values(rng, data_type, sizes), np.broadcast_to(once, sizes)] * 2
+        tensors = [
+            TensorDesc(data_type, sizes, None if n % 2 == 0 else (0, sizes[3], 0, 1))
+            for n in range(4)
+        ]
+        wanted = np.concatenate(pieces, axis)
+        output = layout(rng, data_type, wanted.shape)
+        desc = dml.JoinDesc(input_tensors=tensors, output_tensor=output, axis=axis)
+        with as_gpu(device) as gpu:
+            same_bits(run(gpu, desc, [pieces], rng)[0], wanted)

@@ -113,10 +113,11 @@ def same_bits(got: oracle.Array, wanted: oracle.Array) -> None:
 
 
 @contextmanager
-def as_gpu(device: dml.Device) -> Iterator[dml.Device]:
+def as_gpu(device: dml.Device, **facts: Any) -> Iterator[dml.Device]:
     """A device of the same adapter that runs the kernels of a GPU, small as tensors may be."""
     with dml.Device(device.adapter) as made:
-        made.context.facts = replace(made.context.facts, is_cpu=False, shaped_from=0)
+        known = {"is_cpu": False, "shaped_from": 0, **facts}
+        made.context.facts = replace(made.context.facts, **known)
         yield made
 
 

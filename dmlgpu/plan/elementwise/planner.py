@@ -30,7 +30,6 @@ MORE = 2  # bytes written for each that is read
 # It is long: written out for more elements, or for more than a word's on CPU adapters, it would
 # take drivers long to compile.
 LOOKUPS, MOST_LOOKUPS = 4, 16
-WORTH_MOVING = 1 << 20  # bytes of an operand from which on another dispatch costs less
 FEW_OWN = 4  # elements of a unit that a CPU adapter reads and writes back, at least
 # Elements of an operand from one to the next, from which on groups are no more than a word:
 # invocations side by side then read what is near.
@@ -181,7 +180,7 @@ class ElementWise:
             data_type, field = operand.tensor.data_type, f"laid{t}"
             laid = _in_order_of(self.outputs[0][0].tensor, data_type, sizes)
             size = room_of(laid)
-            if not WORTH_MOVING <= size <= adapter.max_binding:
+            if not adapter.worth_a_dispatch <= size <= adapter.max_binding:
                 continue
             source = TensorDesc(data_type, sizes, strides)
             moves.append(Move.between(source, laid, operand.field, field).plan(adapter))
@@ -241,7 +240,7 @@ class ElementWise:
         if source is None:
             laid = TensorDesc(made.data_type, sizes)
             room = room_of(laid)
-            if made.bits >= 32 or not WORTH_MOVING <= room <= adapter.max_binding:
+            if made.bits >= 32 or not adapter.worth_a_dispatch <= room <= adapter.max_binding:
                 return None
             source = Operand("put", laid, made.data_type)
         strides = made.tensor.effective_strides, source.tensor.effective_strides
@@ -272,7 +271,7 @@ class ElementWise:
         data_type = made.tensor.data_type
         kept = _in_order_of(made.tensor, data_type, sizes)
         size = room_of(kept)
-        is_worth = bytes_written(made.tensor) >= max(WORTH_MOVING, 2 * size)
+        is_worth = bytes_written(made.tensor) >= max(adapter.worth_a_dispatch, 2 * size)
         if not any(still) or not is_worth or size > adapter.max_binding:
             return None
         inputs = {
@@ -293,7 +292,7 @@ class ElementWise:
         """
         sizes = [loop.size for loop in loops]
         written = bytes_written(self.outputs[0][0].tensor)
-        if written < WORTH_MOVING or len(sizes) == MAX_RANK:
+        if written < adapter.worth_a_dispatch or len(sizes) == MAX_RANK:
             return None
         operands, moves, room = list[Operand](), [], {}
         for t, o in enumerate(self.operands):
@@ -384,7 +383,7 @@ def _is_worth(window: Window, written: int, adapter: Adapter) -> bool:
     """
     if adapter.is_cpu:
         is_stepped = window.bits < 32 and window.step > 1 and window.own >= FEW_OWN
-        return is_stepped and not window.is_short and written >= WORTH_MOVING
+        return is_stepped and not window.is_short and written >= adapter.worth_a_dispatch
     return not window.is_short or written >= adapter.shaped_from
 
 

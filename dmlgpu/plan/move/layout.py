@@ -20,7 +20,7 @@ SHORT_RUN = 128  # bits of a run, up to which its elements are moved with those 
 LAID_ROW = 1024  # bits that must be neighbours then: there are none where less is repeated
 LAID_AGAIN = 32  # times that elements are read, from which on they are laid out before
 SMALLER = 16  # times that repeated rows of narrow elements are smaller than what is made of them
-WORTH_LAYING = 1 << 25  # bytes of an output, from which on that saves more than the 3 us it takes
+LAYING = 32  # times that an output is larger, than where another dispatch is worth it elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Layout:
             return False
         made, last = count(self.dims), self.dims[-1]
         again = made // count(tuple(d for d in self.dims if d.source))
-        if again < LAID_AGAIN or made * self.bits < 8 * WORTH_LAYING:
+        if again < LAID_AGAIN or made * self.bits < 8 * LAYING * self.adapter.worth_a_dispatch:
             return False
         row = prod(d.size for d in takewhile(lambda d: d.source, reversed(self.dims)))
         is_apart = abs(last.source) > 1 or self.is_short
@@ -150,7 +150,10 @@ class Layout:
         if dims[d].size * row * self.bits < UNIT_BITS or choose(self) != "packed":
             return False
         laid = count(tuple(dim for dim in dims if dim.source)) * copies_of_row(self.bits, row)
-        is_worth = made >= 8 * WORTH_LAYING and SMALLER * laid * self.bits <= made
+        is_worth = (
+            made >= 8 * LAYING * self.adapter.worth_a_dispatch
+            and SMALLER * laid * self.bits <= made
+        )
         return is_worth and self._stored_times <= 2
 
     @property

@@ -31,8 +31,7 @@ from dmlgpu.plan.traffic import all_read, bytes_written
 from dmlgpu.plan.values import Expression, Operand, Parameter, float_slots, parameter_words, renamed
 from dmlgpu.plan.words import param_lines
 
-WORTH_MOVING = 1 << 18  # results from which on another pass to order them costs less
-WORTH_MOVING_PARTS = 1 << 16  # results that are parts of words, each of which is merged alone
+MERGED = 4  # times that a result which is a part of a word costs more, being merged alone
 RESULTS = "results"  # the memory that holds results before they are moved
 
 
@@ -149,8 +148,8 @@ class Reduction:
         steps, own = self.layout.effective_strides, self.output.effective_strides
         wanted = sorted(kept, key=lambda d: (steps[d] != 0, -steps[d], -own[d]))
         kind, count = self.output.data_type, self.output.element_count
-        least = WORTH_MOVING if kind.bits >= 32 else WORTH_MOVING_PARTS
-        if count < least or count * kind.bits // 8 > adapter.max_binding:
+        each = 4 if kind.bits >= 32 else 4 * MERGED
+        if count * each < adapter.worth_a_dispatch or count * kind.bits // 8 > adapter.max_binding:
             return None
         if wanted == sorted(kept, key=lambda d: -own[d]):
             return None

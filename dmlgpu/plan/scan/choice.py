@@ -45,7 +45,6 @@ RUN_WGS = (64, 96, 128, 160, 192, 224, 256)
 FILLED = 0.85  # of a workgroup's units: of runs, fewer invocations are better than fuller ones
 FEW_LINES = 256  # fewer lines do not fill a GPU with a workgroup each
 HELD_TILES = 1024  # up to which a workgroup keeps a tile until its turn, and reads none ahead
-WORTH_BOXES = 1 << 20  # bytes of a tensor from which it pays to read and write by whole sectors
 THIN = 40  # lines in all, in whole units: fewer are faster in boxes than in tiles that wait
 SECTORS = 512  # bits side by side, of which most are in whole sectors wherever they begin
 
@@ -211,7 +210,8 @@ def fits_binding(scan: Scan, adapter: Adapter) -> bool:
 
 def suits_boxes(scan: Scan, adapter: Adapter, largest: int) -> bool:
     """Whether a GPU reads or writes less than whole sectors where the elements lie."""
-    if adapter.is_cpu or not WORTH_BOXES <= largest <= adapter.max_binding or scan.axis_size == 1:
+    fits = adapter.worth_a_dispatch <= largest <= adapter.max_binding
+    if adapter.is_cpu or not fits or scan.axis_size == 1:
         return False
     columns = columns_of(scan)
     across = scan.lines[-1].size * scan.bits
