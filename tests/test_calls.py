@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from support.programs import says
 
 import dmlgpu as dml
 from dmlgpu.gpu import transfer
-from dmlgpu.runtime import executable
+from dmlgpu.runtime import context, executable
 
 pytestmark = pytest.mark.gpu
 
@@ -233,6 +235,31 @@ def test_memory_of_the_size_asked_for_longest_ago_goes_first() -> None:
         storages = {x.storage.serial for x in room(*[1 << 18] * 4)}
         device.flush()
         assert {x.storage.serial for x in room(*[1 << 18] * 4)} == storages
+
+
+def test_pipelines_beyond_the_limit_go_and_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever was bound to them: an operator that the caller has, and a remembered function."""
+    monkeypatch.setattr(context, "PIPELINE_LIMIT", 3)
+    with dml.Device() as device:
+        alive: WeakSet[Any] = WeakSet()
+        make = device.context.gpu.pipeline
+
+        def made(*given: Any) -> Any:
+            pipeline = make(*given)
+            alive.add(pipeline)
+            return pipeline
+
+        monkeypatch.setattr(device.context.gpu, "pipeline", made)
+        x = device.tensor(np.arange(1, 9, dtype=np.float32))
+        desc = dml.infer(dml.ElementWiseSqrtDesc, input_tensor=x.desc)
+        op = device.compile(desc)
+        wanted = np.sqrt(x.numpy())
+        functions = [np.exp, np.log, np.sin, np.cos, np.tan, np.floor, np.ceil, np.rint]
+        for function in (*functions, *functions):
+            np.testing.assert_allclose(function(x).numpy(), function(x.numpy()), rtol=1e-6)
+            np.testing.assert_array_equal(op(x).numpy(), wanted)
+            gc.collect()
+            assert len(alive) <= 3
 
 
 def test_what_the_device_can_spare_is_the_limit_until_one_is_set(

@@ -141,7 +141,7 @@ def test_values_in_tensors_larger_than_a_binding(
     np.testing.assert_array_equal(got, oracle.gather_nd(x, indices, 2, 2))
     assert GUARD not in got.tobytes()
     assert arena.tobytes().count(GUARD) == 2 * AROUND
-    found = [b for _, shader in narrow.context._pipelines.values() for b in shader.bindings]
+    found = [b for _, shader, _ in narrow.context._pipelines.values() for b in shader.bindings]
     (name,) = (n for n, field in op.plan.dispatches[0].bindings.items() if field == "input_tensor")
     assert {b.window for b in found if b.name == name} == {0, 1, 2}
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from dmlgpu.errors import DeviceError, DeviceLostError, OutOfMemoryError
 from dmlgpu.gpu.adapters import memory_of
@@ -25,17 +26,20 @@ from dmlgpu.runtime import forward_progress
 from dmlgpu.runtime.dump import dump_wgsl
 from dmlgpu.wgsl.assembly import Access, Shader, assemble
 
-PIPELINE_LIMIT = 512  # compiled shaders a device keeps
+PIPELINE_LIMIT = 256  # compiled shaders a device keeps: a software driver needs 1.5 MiB for each
 NUMBERED_LIMIT = 1 << 16  # layouts a device has numbers for
 KEPT = {True: 2, False: 4}  # parts of memory kept for reuse: of a GPU's own, of what a host shares
 UNKNOWN = 16 << 30  # bytes of memory, where nobody tells
 
 
 class Bound(Protocol):
-    """Something that keeps calls bound to buffers."""
+    """Something that keeps calls bound to buffers and pipelines."""
 
     def drop_call(self, key: Hashable) -> None:
         """Forgets a bound call; the next one like it binds anew."""
+
+    def drop_pipelines(self) -> None:
+        """Forgets every bound call, and whatever else has pipelines."""
 
 
 class Tape(Protocol):
@@ -97,7 +101,9 @@ class Context:
         self._process = os.getpid()
         self._numbers: dict[Hashable, int] = {}
         self._next_number = count()
-        self._pipelines: OrderedDict[Hashable, tuple[Pipeline, Shader]] = OrderedDict()
+        # Those used last at the end, each with who binds calls to it.
+        self._pipelines: OrderedDict[Hashable, tuple[Pipeline, Shader, WeakSet[Bound]]]
+        self._pipelines = OrderedDict()
         self._scratch: dict[int | str, Lease] = {}
         self._uses: dict[int, dict[tuple[int, Hashable], Bound]] = {}
         self.pool = Pool(gpu.buffer, self, gpu.max_buffer)
@@ -233,8 +239,14 @@ class Context:
             lease = self._scratch[place] = new(size)
         return lease
 
-    def pipeline(self, dispatch: Dispatch, access: Mapping[str, Access]) -> tuple[Pipeline, Shader]:
-        """The pipeline of a dispatch whose tensors are reached as `access` says; kept."""
+    def pipeline(
+        self, dispatch: Dispatch, access: Mapping[str, Access], user: Bound
+    ) -> tuple[Pipeline, Shader]:
+        """The pipeline of a dispatch whose tensors are reached as `access` says.
+
+        It is kept for whoever asks again; where there are too many, those who use the one that was
+        asked for longest ago forget it.
+        """
         key = (
             dispatch.shader,
             tuple(sorted(dispatch.slots.items())),
@@ -250,10 +262,15 @@ class Context:
             pipeline = self.gpu.pipeline(
                 shader.label, shader.text, dispatch.entry, dispatch.constants
             )
-            found = self._pipelines[key] = (pipeline, shader)
+            found = self._pipelines[key] = (pipeline, shader, WeakSet())
             if len(self._pipelines) > PIPELINE_LIMIT:
-                self._pipelines.popitem(last=False)  # calls bound to it keep it
-        return found
+                _, (*_, users) = self._pipelines.popitem(last=False)
+                for other in list(users):
+                    other.drop_pipelines()
+        else:
+            self._pipelines.move_to_end(key)
+        found[2].add(user)
+        return found[:2]
 
     def remember_use(self, serials: Iterable[int], holder: Bound, key: Hashable) -> None:
         """Notes that a kept call uses these buffers, to be dropped when one of them goes."""

@@ -259,6 +259,14 @@ class Executable:
         for key in list(self.calls):
             self.drop_call(key)
 
+    def drop_pipelines(self) -> None:
+        """Forgets every bound call, and how tensors that lie like those of another are bound."""
+        self._bindings.clear()
+        self._alike.clear()
+        self.drop_calls()
+        for key in list(self._varied):
+            self.drop_call(key)
+
     def drop_call(self, key: Hashable) -> None:
         """Forgets a bound call; the next one like it binds anew."""
         call = self.calls.pop(key, None)
@@ -452,7 +460,7 @@ class Executable:
                 f"{self.operator.name}: {sizes} need more than the {gpu.max_bindings} bindings of "
                 f"{gpu.max_binding} bytes that {gpu.info.name} allows"
             )
-        pipeline, shader = self.context.pipeline(dispatch, access)
+        pipeline, shader = self.context.pipeline(dispatch, access, self)
         if number not in self._uniforms:
             data = pack_params(shader.label, shader.params, dispatch.params)
             self._uniforms[number] = gpu.uniform(data)
