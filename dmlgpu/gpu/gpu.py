@@ -45,10 +45,12 @@ from dmlgpu.gpu.private import (
     see,
     stays_mapped,
     timestamp_period,
+    trusted_module,
     warm_up,
 )
 from dmlgpu.gpu.translate import reason, translated, translation
 
+CHECKED = "DMLGPU_CHECKED"  # =1: the environment asks for checks in every kernel
 LEAST_BINDING = 1024  # bytes
 MAPPED_IN_PLACE = "mappable-primary-buffers"  # tensors themselves can be mapped
 SEEN = 4 << 20  # bytes of a GPU's tensor that the host sees
@@ -139,6 +141,8 @@ class Gpu:
         self._seen: WeakSet[Buffer] = WeakSet()  # those of more than FEW bytes
         self._check_limits()
         self.lost: str = ""  # what was being done when the device went away
+        # Whether wgpu checks every index of every kernel, and counts the turns of loops.
+        self.checked: bool = os.environ.get(CHECKED) == "1"
         self.gone: bool = False  # lost, closed, or of the process that forked this one
         _opened.add(self)
 
@@ -280,11 +284,21 @@ class Gpu:
             made: Buffer = self.device.create_buffer_with_data(data=data, usage=UNIFORM)
             return made
 
+    def _module(self, label: str, text: str) -> classes.GPUShaderModule:
+        """A shader module, with wgpu's checks where the kernels are not trusted.
+
+        Vulkan and D3D12 check accesses to buffers by themselves, Metal does not.
+        """
+        if self.checked:
+            return self.device.create_shader_module(label=label, code=text)
+        bounds = self.info.backend not in ("Vulkan", "D3D12")
+        return trusted_module(self.device, label, text, bounds=bounds)
+
     def pipeline(self, label: str, text: str, entry: str, constants: Mapping[str, int]) -> Pipeline:
         """A compute pipeline; a shader the driver refuses is named with the driver."""
         with self.doing(f"compiling {label}"):
             try:
-                module = self.device.create_shader_module(label=label, code=text)
+                module = self._module(label, text)
                 compute = {"module": module, "entry_point": entry, "constants": dict(constants)}
                 return self.device.create_compute_pipeline(layout="auto", compute=compute)
             except (

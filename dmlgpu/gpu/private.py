@@ -334,6 +334,25 @@ def checked() -> Any:
     return libf
 
 
+def trusted_module(
+    device: classes.GPUDevice, label: str, text: str, *, bounds: bool
+) -> classes.GPUShaderModule:
+    """A shader module to which wgpu adds no turn counters of loops and, without `bounds`, no checks
+    of indices: what the text does is its own business.
+    """
+    from wgpu.backends.wgpu_native._api import GPUShaderModule
+
+    lib, ffi = native().lib, native().ffi
+    code, name = ffi.from_buffer(text.encode()), ffi.from_buffer(label.encode())
+    source = ffi.new("WGPUShaderSourceWGSL *", {"code": {"data": code, "length": len(code)}})
+    source.chain.sType = lib.WGPUSType_ShaderSourceWGSL
+    described = {"nextInChain": ffi.addressof(source.chain), "label": (name, len(name))}
+    given = ffi.new("WGPUShaderModuleDescriptor *", described)
+    module = checked().wgpuDeviceCreateShaderModuleTrusted(handle(device), given, int(bounds))
+    made: classes.GPUShaderModule = GPUShaderModule(label, module, device)  # type: ignore[no-untyped-call]
+    return made
+
+
 def encoder_of(device: classes.GPUDevice) -> Any:
     """The handle of a new command encoder."""
     made = native().lib.wgpuDeviceCreateCommandEncoder(handle(device), native().ffi.NULL)

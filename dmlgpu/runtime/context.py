@@ -89,6 +89,7 @@ class Context:
     def __init__(self, gpu: Gpu, debug: bool) -> None:
         self.gpu = gpu
         self.debug = debug
+        gpu.checked |= debug
         self.lock = threading.RLock()
         self.recording = Recording(gpu)
         self.transfers = Transfers(gpu, self.recording)
