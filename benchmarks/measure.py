@@ -78,17 +78,17 @@ class Prepared:
             pairs = zip(self.inputs, masks, strict=True)
             self.inputs = [x.astype(np.bool_) if is_mask else x for x, is_mask in pairs]
             self.outs = arrays(function(*self.inputs))
-            self._call = partial(function, *self.inputs)
+            self.call = partial(function, *self.inputs)
             return
         op = device.compile(problem.desc)
         self.outs = [device.empty(desc) for desc in op.desc.outputs().values()]
         in_one = any(field.is_array for field in problem.operator.inputs)
         bound: Any = [self.inputs] if in_one else self.inputs
         out: Any = self.outs[0] if len(self.outs) == 1 else tuple(self.outs)
-        self._call = partial(op, *bound, out=out)
+        self.call = partial(op, *bound, out=out)
 
     def __call__(self) -> None:
-        made = self._call()
+        made = self.call()
         if self.problem.operator is None:
             self.outs = arrays(made)
 

@@ -28,6 +28,7 @@ SHORT = {
     "int64": "i64",
     "int32": "i32",
 }
+SLOWER_BY_THE_HOST = 1.1  # times the GPU's time, from which on a row is listed with a reason
 PLACES = {w.name: (n, w.dtypes) for n, w in enumerate(WORKLOADS)}
 
 Report = dict[str, Any]

@@ -353,7 +353,7 @@ class ElementWise:
             starts = [
                 o.start - walks[o.field].start + part.starts[o.field]
                 if o.field
-                else o.start + sum(n * step for n, step in zip(part.first, steps[t], strict=False))
+                else o.start + _places(part.first, steps[t]) & 0xFFFFFFFF
                 for t, o in enumerate(self.operands)
             ]
             plans.append(Plan((self._kernel(replace(shape, loops=loops)).dispatch(starts),)))
@@ -372,6 +372,11 @@ class ElementWise:
     def _is_quick(self) -> bool:
         """Whether groups are made without branches, and again where an element needs one."""
         return len(self.outputs) == 1 and bool(quick(self.outputs[0][1])[1])
+
+
+def _places(first: Sequence[int], steps: Sequence[int]) -> int:
+    """How far a part begins from where all begins, in an operand that counts; it may be wrapped."""
+    return sum(n * step for n, step in zip(first, steps, strict=False))
 
 
 def _is_worth(window: Window, written: int, adapter: Adapter) -> bool:
