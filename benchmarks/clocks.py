@@ -138,6 +138,12 @@ def run(device: dml.Device, args: argparse.Namespace) -> int:
     pace = replace(Pace.of(kind), warm_seconds=0.2 if kind != "cpu" else 0.02)
     asked = [x for x in problems(kind, args.only) if x[0] > 1 or not args.large]
     report = reports.begin(device, args.commit, {o.name.lower(): o.version for o in others})
+    path = args.json or (reports.RESULTS if args.save else Path("build") / "bench") / (
+        f"{reports.slug(device.adapter)}.json"
+    )
+    whole = reports.read(path) if args.save and path.exists() else report
+    rows: list[dict[str, Any]] = []
+    whole["clocks"] = {"date": report["date"], "commit": report["commit"], "rows": rows}
     progress, found, failures = Progress(len(asked)), list[Entry](), list[str]()
     use_other_sizes(device)
     data = Data(device, [problem for times, problem in asked if times == 1])
@@ -151,14 +157,10 @@ def run(device: dml.Device, args: argparse.Namespace) -> int:
             progress.done(f"FAILED {failures[-1]}")
             continue
         found.append(entry)
+        rows.append(asdict(entry))
+        reports.write(whole, path)
         progress.done(f"{entry.wall_ms:9.3f} / {entry.gpu_ms:9.3f} = {entry.ratio:5.2f}  {problem}")
     progress.end()
-    name = f"{reports.slug(device.adapter)}.json"
-    path = args.json or (reports.RESULTS if args.save else Path("build") / "bench") / name
-    report = reports.read(path) if args.save and path.exists() else report
-    entries: list[dict[str, Any]] = [asdict(entry) for entry in found]
-    report["clocks"] = {"date": report["date"], "commit": report["commit"], "rows": entries}
-    reports.write(report, path)
     if found:
         over = [e for e in found if e.ratio > reports.SLOWER_BY_THE_HOST]
         print(f"median {median(e.ratio for e in found):.3f}; {len(over)} of {len(found)} above")

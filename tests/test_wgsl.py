@@ -195,7 +195,7 @@ def test_a_scalar_name_is_bound_as_words() -> None:
 
 
 def test_windows_are_consecutive_bindings() -> None:
-    shader = made(input=Access(windows=3, window_shift=4))
+    shader = made(input=Access(windows=3, window_units=16))
     assert shader.bindings == (
         StorageBinding(1, "input", 0),
         StorageBinding(2, "input", 1),

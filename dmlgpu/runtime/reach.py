@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dmlgpu.errors import DeviceError
 from dmlgpu.gpu.memory import Storage
-from dmlgpu.plan.parts import UNIT_BYTES
+from dmlgpu.plan.parts import ALIGNMENT, UNIT_BYTES
 from dmlgpu.wgsl.assembly import Access, StorageBinding
 
 
@@ -81,17 +81,14 @@ def reach(
         start, end = spans[target]
         scalar = modes[name][1] != "u32" and target in cut_short
         units = -(-(end - start) // UNIT_BYTES)
-        windows = 1
-        shift = 0
-        if end - start > max_binding:
-            shift = (max_binding // UNIT_BYTES).bit_length() - 1
-            windows = -(-units // (1 << shift))
+        each = max_binding // ALIGNMENT * (ALIGNMENT // UNIT_BYTES)
+        windows = -(-units // each) if end - start > max_binding else 1
         access[name] = Access(
             alias="" if target == name else target,
             offset=r.offset != start,
             scalar=scalar,
             windows=1 if target != name else windows,
-            window_shift=0 if target != name else shift,
+            window_units=each if windows > 1 and target == name else 0,
             in_pairs=in_pairs,
         )
     return access, spans
@@ -105,7 +102,7 @@ def window(
     how = access[bound.name]
     if how.windows == 1:
         return start, end - start
-    step = UNIT_BYTES << how.window_shift
+    step = UNIT_BYTES * how.window_units
     first = start + bound.window * step
     return first, min(step, end - first)
 

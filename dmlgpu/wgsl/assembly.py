@@ -11,7 +11,7 @@ kernel knows of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgpu.errors import DeviceError
@@ -43,7 +43,7 @@ class Access:
     offset: bool = False  # starts some units behind the start of the binding
     scalar: bool = False  # the last unit is shared with others: read and written word by word
     windows: int = 1  # consecutive bindings that make up the tensor
-    window_shift: int = 0  # log2 of the units in each of these bindings but the last
+    window_units: int = 0  # in each of these bindings but the last
     in_pairs: bool = False  # words are read and written two at a time, as integers of 64 bits
 
 
@@ -126,7 +126,7 @@ def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
         f"@group(0) @binding({first + w}) var<storage, {kind}> {n}: array<{stored}>;"
         for w, n in enumerate(names)
     ]
-    shift = how.window_shift + (4 // WORDS[held]).bit_length() - 1
+    size = how.window_units * 4 // WORDS[held]
 
     def function(head: str, action: str, result: str = "") -> str:
         """A function that does `action` on the array and index that hold element i."""
@@ -137,14 +137,12 @@ def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
             f"{{ {action.format(array=n, i='k')} }}"
             for w, n in enumerate(names)
         )
-        mask = f"let k = i & {(1 << shift) - 1}u;"
-        return f"fn {head} {{ {mask} switch (i >> {shift}u) {{ {cases} }}{result} }}"
+        where = f"let w = i / {size}u; let k = i - w * {size}u;"
+        return f"fn {head} {{ {where} switch (w) {{ {cases} }}{result} }}"
 
-    load = "return {array}[{i}];" if not taken else f"let v = {{array}}[{{i}}]; return {taken};"
-    if mode == "atomic":
-        load = "return atomicLoad(&{array}[{i}]);"
     zero = f" return {held}();" if how.windows > 1 else ""
-    parts.append(function(f"raw_load_{name}(i: u32) -> {held}", load, zero))
+    loads = _loads(names, size, "atomicLoad(&{})" if mode == "atomic" else "{}")
+    parts.append(f"fn raw_load_{name}(i: u32) -> {held} {{ {loads} return {taken or 'v'}; }}")
     if mode in ("write", "words"):
         parts.append(function(f"raw_store_{name}(i: u32, v: {held})", f"{{array}}[{{i}}] = {put};"))
     if mode == "words" and not how.scalar:
@@ -160,6 +158,22 @@ def _bound(name: str, mode: str, element: str, how: Access, first: int) -> str:
         more = "return atomicAdd(&{array}[{i}], v);"
         parts.append(function(f"raw_add_{name}(i: u32, v: u32) -> u32", more, zero))
     return " ".join(parts)
+
+
+def _loads(names: Sequence[str], size: int, load: str) -> str:
+    """`v`, the element i of a tensor whose windows have `size` elements each but the last.
+
+    All windows are read, one of them where the element is and the others at their ends: that takes
+    no memory's time, and loads that stand in no branch are under way together.
+    """
+    if len(names) == 1:
+        return f"let v = {load.format(f'{names[0]}[i]')};"
+    lines, found = [], "v0"
+    for w, name in enumerate(names):
+        at = f"min(i - {w * size}u, arrayLength(&{name}) - 1u)"
+        lines.append(f"let v{w} = {load.format(f'{name}[{at}]')};")
+        found = f"select({found}, v{w}, i >= {w * size}u)" if w else found
+    return f"{' '.join(lines)} let v = {found};"
 
 
 def _reached(
