@@ -15,8 +15,17 @@ from typing import Any
 
 from benchmarks import report as reports
 from benchmarks.picture import AIM, AIM_CPU
-from benchmarks.reasons import REASONS
-from benchmarks.report import SHORT, Report, family_of, in_bytes, number, row_order, table
+from benchmarks.reasons import BY_THE_HOST, REASONS
+from benchmarks.report import (
+    SHORT,
+    SLOWER_BY_THE_HOST,
+    Report,
+    family_of,
+    in_bytes,
+    number,
+    row_order,
+    table,
+)
 from benchmarks.workloads import TABLE, WORKLOADS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,6 +36,7 @@ H200 = "nvidia-h200"
 TIE = 0.02  # times this close count as the same
 WAITED = 1.5  # times what a thread was busy for, from which the page says both
 NOTHING = "Not measured yet."
+UNEXPLAINED = "not explained yet"
 
 Row = dict[str, Any]
 
@@ -415,6 +425,37 @@ def speed(all_: Sequence[Measured]) -> str:
     return f"{intro}\n\n{table(head, lines)}"
 
 
+def clocks(all_: Sequence[Measured]) -> str:
+    """What queued calls take by the host's clock, beside the GPU's."""
+    parts = []
+    for one in all_:
+        entry = one.report.get("clocks")
+        if not entry:
+            continue
+        rows = entry["rows"]
+        ratios = [row["wall_ms"] / row["gpu_ms"] for row in rows]
+        over = [row for row, ratio in zip(rows, ratios, strict=True) if ratio > SLOWER_BY_THE_HOST]
+        said = (
+            f"**{one.title}**, {entry['date'][:10]}, commit `{entry['commit']}`: {len(rows)} rows, "
+            f"the host's time {number(median(ratios))} times the GPU's in the median, "
+            f"{len(rows) - len(over)} of them within {SLOWER_BY_THE_HOST} times."
+        )
+        named = [
+            f"- {row['workload']} {short(row)}: {number(row['wall_ms'])} ms by the host's clock, "
+            f"{number(row['gpu_ms'])} by the GPU's: {BY_THE_HOST.get(row['workload'], UNEXPLAINED)}"
+            for row in over
+        ]
+        head = ("large", "type", "sizes", "GPU ms", "host ms", "PyTorch ms")
+        lines = [
+            [row["workload"], short(row), " x ".join(map(str, row["shape"]))]
+            + [number(row[name]) for name in ("gpu_ms", "wall_ms", "torch_ms")]
+            for row in rows
+            if row["times"] > 1
+        ]
+        parts += [said, "\n".join(named), table(head, lines) if lines else ""]
+    return "\n\n".join(filter(None, parts))
+
+
 SECTIONS: dict[str, Callable[[Sequence[Measured]], str]] = {
     "summary": summary,
     "adapters": adapters,
@@ -422,6 +463,7 @@ SECTIONS: dict[str, Callable[[Sequence[Measured]], str]] = {
     "rows": row_tables,
     "random": random_layouts,
     "calls": calls,
+    "clocks": clocks,
     "transfers": transfers,
     "start-up": start_up,
     "repeats": repeats,

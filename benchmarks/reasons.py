@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from benchmarks.report import SHORT
 
+# Of rows that take longer by the host's clock than by the GPU's: all of them, whatever their type.
+BY_THE_HOST = {
+    name: "the result's size is read back from the GPU before the result is made"
+    for name in ("counts of bytes", "elements under a mask")
+}
 READ_AGAIN = "tiles are read again from the cache: three transfers through it for a copy's two"
 REASONS = {
     ("gather scalars, int64 indices", "float32"): (

@@ -209,3 +209,30 @@ def test_the_summary_counts_ahead_level_and_behind() -> None:
     text = page.summary([measured(rows)])
     assert "3 of 3 bandwidth-bound rows at 0.90" in text
     assert "PyTorch: faster on 1 of 3 rows, level (within 2%) on 1, slower on 1; 1.01 times" in text
+
+
+def test_rows_that_are_slower_by_the_hosts_clock_are_told_with_a_reason() -> None:
+    def entry(workload: str, wall: float, **facts: Any) -> dict[str, Any]:
+        found = {"workload": workload, "dtype": "float32", "shape": [3, 5], "times": 1}
+        return {**found, "gpu_ms": 1.0, "wall_ms": wall, "torch_ms": None, **facts}
+
+    one = measured([])
+    assert page.clocks([one]) == ""
+    one.report["clocks"] = {
+        "date": "2026-11-19T00:00:00",
+        "commit": "0123456",
+        "rows": [
+            entry("add", 1.09),
+            entry("elements under a mask", 1.2),
+            entry("exp", 1.3),
+            entry("transpose", 2.5, times=3, gpu_ms=2.5, torch_ms=5.5),
+        ],
+    }
+    said, large = page.clocks([one]).split("| large")
+    assert "4 rows" in said
+    assert "2 of them within 1.1 times" in said
+    why = reasons.BY_THE_HOST["counts of bytes"]
+    assert f"1.2 ms by the host's clock, 1 by the GPU's: {why}" in said
+    assert f"- exp f32: 1.3 ms by the host's clock, 1 by the GPU's: {page.UNEXPLAINED}" in said
+    assert "add" not in said
+    assert "| transpose |  f32 | 3 x 5 |    2.5 |     2.5 |        5.5 |" in large
