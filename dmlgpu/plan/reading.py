@@ -154,13 +154,13 @@ class Reading:
         return ", ".join(f"x{t}_{k if a != 'splat' else 0}" for t, a in enumerate(self.access))
 
     def words(self, w: int) -> list[str]:
-        """Word `w` of the group of every tensor, all of the same narrow type."""
+        """Word `w` of the group of every tensor, all of one type: a narrow one, if it is read."""
         made = []
         for t, operand in enumerate(self.operands):
             bits, name = operand.bits, operand.data_type.name.lower()
             per, ones = 32 // bits, sum(1 << k for k in range(0, 32, bits))
             if self.access[t] == "splat":
-                made.append(f"{name}_encode(x{t}_0).x * {ones}u")
+                made.append(f"{name}_encode(x{t}_0).{'xy'[w % 2 if bits == 64 else 0]} * {ones}u")
             elif self.lies_in_words(t):
                 made.append(self.word(t, w))
             else:

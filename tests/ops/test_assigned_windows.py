@@ -99,6 +99,8 @@ def test_windows(target: dml.Device, dtype: str) -> None:
         check(x, a, index, 7, 7)
         row = elements(rng, y.shape[-1:], dtype)
         check(x, a, index, target.tensor(row), row)
+        one = elements(rng, (1,), dtype)
+        check(x, a, index, target.tensor(one), one)
 
 
 def _bounds(rng: np.random.Generator, size: int) -> slice:
