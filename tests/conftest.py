@@ -12,13 +12,14 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("support", "expected", "expected_moves")
 
-from support import facts, fault_table  # noqa: E402
+from support import facts, fault_table, kernels_run  # noqa: E402
 from support.execution import Execute, executor  # noqa: E402
 
 import dmlgpu as dml  # noqa: E402
@@ -26,9 +27,13 @@ import dmlgpu as dml  # noqa: E402
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background job
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+UNTESTED = pytest.StashKey[list[str]]()
 slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
     "quick", max_examples=200, deadline=None, derandomize=True, suppress_health_check=slow_is_fine
+)
+settings.register_profile(
+    "few", max_examples=70, deadline=None, derandomize=True, suppress_health_check=slow_is_fine
 )
 settings.register_profile(
     "hundreds", max_examples=300, deadline=None, print_blob=True, suppress_health_check=slow_is_fine
@@ -36,7 +41,6 @@ settings.register_profile(
 settings.register_profile(
     "long", max_examples=2000, deadline=None, print_blob=True, suppress_health_check=slow_is_fine
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,12 +54,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    facts.choose(config.getoption("--facts"))
+    chosen = config.getoption("--facts")
+    settings.load_profile(
+        os.environ.get("HYPOTHESIS_PROFILE", "few" if chosen != "own" else "quick")
+    )
+    facts.choose(chosen)
+    kernels_run.listen()
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_testnodedown(node: Any, error: object) -> None:
+    kernels_run.ran.update(getattr(node, "workeroutput", {}).get("shaders", ()))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    told = getattr(session.config, "workeroutput", None)
+    if told is not None:  # of a process among several, which does not know the others
+        told["shaders"] = sorted(kernels_run.ran)
+        return
+    session.config.stash[UNTESTED] = found = kernels_run.keep(session.config)
+    if found and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
+    if found := config.stash.get(UNTESTED, []):
+        terminalreporter.section("shaders that no test has run with a GPU's facts")
+        terminalreporter.write_line(", ".join(found))
     if config.getoption("--fault-table"):
         terminalreporter.section("faults, stages, outcomes")
         for line in fault_table.lines():

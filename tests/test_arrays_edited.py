@@ -9,7 +9,7 @@ import pytest
 
 import dmlgpu as dml
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.facts]
 
 RNG = np.random.default_rng(1)
 FLOATS = RNG.standard_normal((4, 5, 3)).astype(np.float32)

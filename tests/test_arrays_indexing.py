@@ -12,7 +12,7 @@ import dmlgpu as dml
 from dmlgpu import indexed
 from dmlgpu.array.promotion import DTYPES
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.facts]
 
 EXPRESSIONS = 40  # in each of the random transcripts
 TRANSCRIPTS = 13

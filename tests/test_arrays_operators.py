@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 import dmlgpu as dml
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.facts]
 
 Binary = Callable[[Any, Any], Any]
 INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]

@@ -10,7 +10,7 @@ import pytest
 import dmlgpu as dml
 import dmlgpu.numpy as dnp
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.facts]
 
 DTYPES = ["bool"]
 DTYPES += [f"{kind}int{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)]

@@ -58,10 +58,12 @@ def test_descriptions(only_device: dml.Device, tally: fuzz_cases.Tally) -> None:
     fuzz(tally, "descriptions", lambda draw: fuzz_cases.describe(draw, only_device))
 
 
+@pytest.mark.facts
 def test_functions(only_device: dml.Device, tally: fuzz_cases.Tally) -> None:
     fuzz(tally, "functions", lambda draw: fuzz_cases.function(draw, only_device))
 
 
+@pytest.mark.facts
 def test_indices(only_device: dml.Device, tally: fuzz_cases.Tally) -> None:
     tensors = [only_device.tensor(values) for values in fuzz_calls.INDEXED]
     fuzz(tally, "indices", lambda draw: fuzz_calls.index(draw, tensors))

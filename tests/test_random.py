@@ -42,12 +42,13 @@ def test_every_operator_has_an_expected_value() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.slow
+@pytest.mark.facts
 @pytest.mark.parametrize("name", NAMES)
 def test_random_descriptions(execute: Any, name: str) -> None:
-    quick = os.environ.get("HYPOTHESIS_PROFILE", "quick") == "quick"
-    few = EXPECTED[name].examples if quick else 0
+    most = settings().max_examples
+    few = EXPECTED[name].examples if "HYPOTHESIS_PROFILE" not in os.environ else 0
 
-    @settings(max_examples=few or settings().max_examples)
+    @settings(max_examples=min(few or most, most))
     @given(cases(name))
     def run(case: Case) -> None:
         check(case, execute)

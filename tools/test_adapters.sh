@@ -48,6 +48,9 @@ for icd in .drivers/*/icd.json; do
     if [ -n "$name" ]; then
         code=0
         "$python" -m pytest -q --junitxml="$reports/$driver.xml" "$@" || code=$?
+        for facts in large small; do
+            "$python" -m pytest -q --facts "$facts" -m facts "$@" || code=$?
+        done
         verdict=passed
         # A process that a driver kills leaves no report: its exit status tells.
         [ "$code" -eq 0 ] || verdict="FAILED ($code)"

@@ -54,6 +54,7 @@ def indices_of(rng: Rng, data_type: T, sizes: Sequence[int], n: int, *, wild: bo
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @seeds
 def test_gather_takes_slices(device: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
@@ -79,6 +80,7 @@ def test_gather_takes_slices(device: dml.Device, seed: int) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @pytest.mark.parametrize(
     ("shape", "index_shape", "axis"),
     [((5,), (2, 3, 2), 0), ((1, 5), (2, 3), 1), ((4, 3, 2), (5,), -2), ((1, 1, 4), (1,), 2)],
@@ -94,6 +96,7 @@ def test_the_function_gather_is_numpys_take(
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 def test_elements_are_picked_backwards(device: dml.Device) -> None:
     rng = rng_of(2)
     x, index = random_values(rng, T.FLOAT16, (5, 7, 33)), rng.integers(-33, 33, 21)
@@ -102,6 +105,7 @@ def test_elements_are_picked_backwards(device: dml.Device) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @pytest.mark.parametrize("shape", [(13, 10), (1, 7, 33), (64, 64), (101, 7), (3, 1001)])
 @pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.FLOAT32], ids=lambda t: t.name)
 def test_rows_that_share_their_indices(
@@ -121,6 +125,7 @@ def test_rows_that_share_their_indices(
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @pytest.mark.parametrize("data_type", TYPES, ids=lambda t: t.name)
 @pytest.mark.parametrize("shape", [(5, 128), (7, 101), (13, 150), (34, 66)])
 def test_lines_that_workgroups_hold(
@@ -198,6 +203,7 @@ def test_workgroups_that_hold_a_line_of_few_groups_are_smaller(
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @pytest.mark.parametrize("data_type", TYPES, ids=lambda t: t.name)
 @pytest.mark.parametrize(
     ("shape", "axis"), [((5, 128), 0), ((9, 784), 0), ((3, 4, 144), 1), ((2, 3, 4, 80), 2)]
@@ -263,6 +269,7 @@ def test_a_gpu_reads_indices_once_for_several_rows_of_narrow_elements() -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @seeds
 def test_gather_elements(device: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
@@ -285,6 +292,7 @@ def test_gather_elements(device: dml.Device, seed: int) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @seeds
 def test_scatter_elements_keeps_the_last_update(device: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
@@ -308,6 +316,7 @@ def test_scatter_elements_keeps_the_last_update(device: dml.Device, seed: int) -
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 def test_many_updates_of_few_places_are_the_same_on_every_run(device: dml.Device) -> None:
     rng = rng_of(0)
     x = device.tensor(np.zeros(3, np.uint8))
@@ -322,6 +331,7 @@ def test_many_updates_of_few_places_are_the_same_on_every_run(device: dml.Device
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @seeds
 def test_scatter_nd_puts_blocks(device: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
@@ -356,6 +366,7 @@ def test_scatter_nd_puts_blocks(device: dml.Device, seed: int) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 def test_the_function_scatter_nd(device: dml.Device) -> None:
     x = device.tensor(np.zeros((3, 2), np.int32))
     got = dml.scatter_nd(x, [[2], [0], [2]], np.array([[1, 2], [3, 4], [5, 6]], np.int32))
@@ -363,6 +374,7 @@ def test_the_function_scatter_nd(device: dml.Device) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @seeds
 def test_one_hot(device: dml.Device, seed: int) -> None:
     rng = rng_of(seed)
@@ -402,6 +414,7 @@ def test_one_hot_is_written_in_units_however_wide_its_indices_are() -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @pytest.mark.parametrize(
     ("index", "values", "axis", "wanted"),
     [
@@ -420,6 +433,7 @@ def test_one_hot_as_documented(
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 def test_nonzero_coordinates_as_documented(device: dml.Device) -> None:
     x = np.array([[1.0, 0.0, 0.0, 2.0], [-0.0, 3.5, 0.0, -5.2]], np.float32)
     desc = dml.NonzeroCoordinatesDesc(
@@ -434,6 +448,7 @@ def test_nonzero_coordinates_as_documented(device: dml.Device) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @pytest.mark.parametrize(
     ("data_type", "sizes"),
     [
@@ -473,6 +488,7 @@ def test_nonzero_coordinates(device: dml.Device, data_type: T, sizes: tuple[int,
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 def test_nothing_and_everything_may_be_nonzero(device: dml.Device) -> None:
     for value in (0, 1):
         x = device.tensor(np.full((5, 1000), value, np.uint8))
@@ -483,6 +499,7 @@ def test_nothing_and_everything_may_be_nonzero(device: dml.Device) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @pytest.mark.parametrize("share", [0.5, 0.01])
 @pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64])
 def test_masks_pick_across_words_and_blocks(device: dml.Device, data_type: T, share: float) -> None:
@@ -502,6 +519,7 @@ def test_masks_pick_across_words_and_blocks(device: dml.Device, data_type: T, sh
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @pytest.mark.parametrize("data_type", [T.UINT8, T.FLOAT32, T.INT64])
 @pytest.mark.parametrize(
     ("sizes", "axis", "updates"),
@@ -521,6 +539,7 @@ def test_scatters_along_lines_of_any_length(
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @pytest.mark.parametrize("data_type", TYPES)
 @pytest.mark.parametrize("row", [1, 5, 32, 1001])
 def test_scattered_rows_of_any_length(device: dml.Device, data_type: T, row: int) -> None:
@@ -535,6 +554,7 @@ def test_scattered_rows_of_any_length(device: dml.Device, data_type: T, row: int
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 @pytest.mark.parametrize("data_type", TYPES)
 @pytest.mark.parametrize("row", [2, 3, 6, 33, 70])
 def test_rows_are_assigned_wherever_they_begin(device: dml.Device, data_type: T, row: int) -> None:
@@ -606,6 +626,7 @@ def scattered_by(data_type: T, sizes: tuple[int, ...], axis: int, updates: int) 
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 def test_index_values_in_arrays_are_checked(device: dml.Device) -> None:
     x = device.tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
     with pytest.raises(dml.IndexRangeError, match=r"GATHER: indices_tensor\[0, 1\] is 3; "):
@@ -620,6 +641,7 @@ def test_index_values_in_arrays_are_checked(device: dml.Device) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 def test_index_values_on_a_debug_device_are_checked(device: dml.Device) -> None:
     with dml.Device(device.adapter, debug=True) as debug:
         x = debug.tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
@@ -634,6 +656,7 @@ def test_index_values_on_a_debug_device_are_checked(device: dml.Device) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.facts
 def test_tensors_larger_than_a_binding(device: dml.Device) -> None:
     rng = rng_of(0)
     with small_bindings(device, 8192) as small:
