@@ -35,6 +35,14 @@ LAYOUTS: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, int], int,
 }
 
 
+@pytest.fixture(scope="module", params=["trusted", "checked"])
+def device(device: dml.Device, request: pytest.FixtureRequest) -> Iterator[dml.Device]:
+    """Kernels without wgpu's checks of indices, and with them."""
+    with dml.Device(device.adapter) as made:
+        made.context.gpu.checked = request.param == "checked"
+        yield made
+
+
 def edges(index_type: T, count: int, seed: int) -> oracle.Array:
     """Values in range, beside it, and at the ends of the type."""
     dtype = oracle.NUMPY_TYPES[index_type]

@@ -51,6 +51,14 @@ VALUES: dict[T, dict[int, int]] = {
 CASES = [(t, value) for t, values in VALUES.items() for value in values]
 
 
+@pytest.fixture(scope="module", params=["trusted", "checked"])
+def device(device: dml.Device, request: pytest.FixtureRequest) -> Iterator[dml.Device]:
+    """Kernels without wgpu's checks of indices, and with them."""
+    with dml.Device(device.adapter) as made:
+        made.context.gpu.checked = request.param == "checked"
+        yield made
+
+
 def desc_for(index_type: T, tuples: int, width: int = 1) -> dml.GatherNdDesc:
     sizes = (5,) * width if width > 1 else (5, 1)
     return dml.GatherNdDesc(

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 import wgpu
 from wgpu.backends.wgpu_native import _api, _helpers
 
 import dmlgpu as dml
-from dmlgpu.gpu import private
+from dmlgpu.gpu import gpu, private
 
 SOURCE = Path(private.__file__).read_text(encoding="utf-8")
 
@@ -65,3 +66,42 @@ def test_a_forgotten_instance_is_made_anew(
     monkeypatch.setattr(_helpers, "_the_instance", first)  # put back when the test is over
     private.forget_instance()
     assert _helpers.get_wgpu_instance() != first
+
+
+@pytest.mark.gpu
+def test_wgpus_checks_are_kept_where_they_are_asked_for(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusted: list[str] = []
+
+    def made(*given: Any, bounds: bool) -> Any:
+        trusted.append(given[1])
+        return private.trusted_module(*given, bounds=bounds)
+
+    monkeypatch.setattr(gpu, "trusted_module", made)
+
+    def run(**asked: Any) -> bool:
+        with dml.Device(device.adapter, **asked) as one:
+            del trusted[:]
+            assert (one.tensor([1, 2, 3]) * 2).tolist() == [2, 4, 6]
+        return bool(trusted)
+
+    assert run()
+    assert not run(debug=True)
+    monkeypatch.setenv(gpu.CHECKED, "1")
+    assert not run()
+
+
+@pytest.mark.gpu
+def test_a_refused_shader_is_told_as_with_checks(device: dml.Device) -> None:
+    """By its line, and with the error of the driver."""
+    with dml.Device(device.adapter) as made:
+        for checked in (False, True):
+            made.context.gpu.checked = checked
+            with pytest.raises(dml.DeviceError, match="wrong line 2, `fn main"):
+                made.context.gpu.pipeline(
+                    "wrong",
+                    "@compute @workgroup_size(1)\nfn main() { let x: u32 = 1.5; }",
+                    "main",
+                    {},
+                )
