@@ -164,7 +164,8 @@ class Device:
 
     @property
     def memory_limit(self) -> int:
-        """Most bytes kept for reuse: half of a GPU's own memory, a quarter of what a host shares.
+        """Most bytes kept for reuse: half of a GPU's own memory, a quarter of what it shares with the
+        host, a 32nd of the host's own for software.
 
         What was not asked for longest goes first. `device.memory_limit = None` is the default
         again.

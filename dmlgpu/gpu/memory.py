@@ -18,7 +18,7 @@ from dmlgpu.errors import OutOfMemoryError
 from dmlgpu.gpu.foreign import check, unwatch, watch
 from dmlgpu.gpu.objects import Buffer
 
-FEW_KEPT = 1 << 30  # bytes for reuse, up to which the device is not asked what it can spare
+FEW_KEPT = 1 << 28  # bytes for reuse, up to which the device is not asked what it can spare
 FRESH = 1 << 16  # bytes of the smallest
 FEW_BYTES = 1 << 16  # of storages that are made although others will be free soon
 MOST_IDLE = 300  # of one size: more than the calls that are recorded before they are submitted

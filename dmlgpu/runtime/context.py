@@ -28,7 +28,9 @@ from dmlgpu.wgsl.assembly import Access, Shader, assemble
 
 PIPELINE_LIMIT = 256  # compiled shaders a device keeps: a software driver needs 1.5 MiB for each
 NUMBERED_LIMIT = 1 << 16  # layouts a device has numbers for
-KEPT = {True: 2, False: 4}  # parts of memory kept for reuse: of a GPU's own, of what a host shares
+# Parts of memory, of which one is kept for reuse: of a GPU's own, and of what the host has, too.
+KEPT = {"discrete": 2, "cpu": 32}
+KEPT_ELSEWHERE = 4
 UNKNOWN = 16 << 30  # bytes of memory, where nobody tells
 
 
@@ -185,7 +187,7 @@ class Context:
     def room(self) -> int:
         """Bytes that may be kept for reuse: a part of what the adapter has."""
         info = self.gpu.info
-        return (memory_of(info) or UNKNOWN) // KEPT[info.kind == "discrete"]
+        return (memory_of(info) or UNKNOWN) // KEPT.get(info.kind, KEPT_ELSEWHERE)
 
     def release(self) -> None:
         """Gives back what is kept for reuse, and the memory for the inside of calls."""
