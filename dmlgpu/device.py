@@ -164,10 +164,10 @@ class Device:
 
     @property
     def memory_limit(self) -> int:
-        """Most bytes kept for reuse: half of a GPU's own memory, a quarter of what it shares with the
-        host, a 32nd of the host's own for software.
+        """Most bytes kept for reuse.
 
-        What was not asked for longest goes first. `device.memory_limit = None` is the default
+        That is half of a GPU's own memory, a quarter of what it shares with the host, and for
+        software a 32nd of the host's, unless another limit is set. What was not asked for longest goes first. `device.memory_limit = None` is the default
         again.
 
         >>> device.memory_limit = 2**30
