@@ -167,8 +167,8 @@ class Device:
         """Most bytes kept for reuse.
 
         That is half of a GPU's own memory, a quarter of what it shares with the host, and for
-        software a 32nd of the host's, unless another limit is set. What was not asked for longest goes first. `device.memory_limit = None` is the default
-        again.
+        software a 32nd of the host's, unless another limit is set. What was not asked for longest
+        goes first. `device.memory_limit = None` is the default again.
 
         >>> device.memory_limit = 2**30
         >>> device.memory.limit
