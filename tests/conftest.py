@@ -23,6 +23,8 @@ from support import facts, fault_table, kernels_run  # noqa: E402
 from support.execution import Execute, executor  # noqa: E402
 
 import dmlgpu as dml  # noqa: E402
+from dmlgpu.gpu import memory  # noqa: E402
+from dmlgpu.runtime import context  # noqa: E402
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background job
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -60,6 +62,9 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     facts.choose(chosen)
     kernels_run.listen()
+    # Of the thousands of kernels that a process runs most are run once, on memory of any size.
+    context.PIPELINE_LIMIT, memory.FEW_KEPT = 96, 1 << 27
+    context.KEPT["cpu"] = 128
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist

@@ -26,7 +26,7 @@ from dmlgpu.runtime import forward_progress
 from dmlgpu.runtime.dump import dump_wgsl
 from dmlgpu.wgsl.assembly import Access, Shader, assemble
 
-PIPELINE_LIMIT = 256  # compiled shaders a device keeps: a software driver needs 1.5 MiB for each
+PIPELINE_LIMIT = 512  # compiled shaders a device keeps: a software driver needs 1 to 6 MiB for each
 NUMBERED_LIMIT = 1 << 16  # layouts a device has numbers for
 # Parts of memory, of which one is kept for reuse: of a GPU's own, and of what the host has, too.
 KEPT = {"discrete": 2, "cpu": 32}
