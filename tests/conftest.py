@@ -32,7 +32,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's backgro
 UNTESTED = pytest.StashKey[list[str]]()
 slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
-    "quick", max_examples=200, deadline=None, derandomize=True, suppress_health_check=slow_is_fine
+    "quick", max_examples=120, deadline=None, derandomize=True, suppress_health_check=slow_is_fine
 )
 settings.register_profile(
     "few", max_examples=70, deadline=None, derandomize=True, suppress_health_check=slow_is_fine

@@ -194,6 +194,7 @@ def test_waiting_submits_writes_only_where_there_are_some(
     device: dml.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flushed = []
+    device.wait()  # for what other tests have recorded
     flush = device.context.gpu.flush_writes
     monkeypatch.setattr(device.context.gpu, "flush_writes", lambda: flushed.append(flush()))
     with monkeypatch.context() as busy:

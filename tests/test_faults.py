@@ -142,7 +142,7 @@ def test_in_place_calls_run_once_each(bench: Bench, fault: str) -> None:
 
 COLD = [
     (native.GPUDevice, "create_buffer"),
-    (native.GPUDevice, "create_shader_module"),
+    (native.libf, "wgpuDeviceCreateShaderModuleTrusted"),
     (native.GPUDevice, "create_compute_pipeline"),
     (native.GPUDevice, "create_buffer_with_data"),
     (native.GPUComputePipeline, "get_bind_group_layout"),

@@ -181,11 +181,13 @@ def test_places_by_the_adapters_own_kernels(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("data_type", [*INTEGERS, *NARROW, *FLOATS], ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    "data_type", [T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64], ids=lambda t: t.name
+)
 def test_layouts(gpu: dml.Device, data_type: T) -> None:
+    """One type of each width, each on half of the layouts; random ones are of every type."""
     rng = np.random.default_rng(int(data_type))
-    every = 1 if data_type in (T.FLOAT32, T.INT64, T.UINT8) else 3
-    for sizes, order, axes in CASES[int(data_type) % every :: every]:
+    for sizes, order, axes in CASES[int(data_type) % 2 :: 2]:
         outputs = tuple(int(d) for d in rng.permutation(len(sizes)))
         check(gpu, rng, tensor(data_type, sizes, order), outputs, axes)
 
@@ -274,7 +276,8 @@ def test_workgroups_of_a_line_meet(gpu: dml.Device) -> None:
     """One dispatch, after which the memory they met in is as it was: calls take turns with it."""
     rng = np.random.default_rng(17)
     for kind in (np.float32, np.uint8, np.int64):
-        for turn, (sizes, axes) in enumerate([*MET, *reversed(MET)]):
+        every = 1 if kind is np.float32 else 3
+        for turn, (sizes, axes) in list(enumerate([*MET, *reversed(MET)]))[::every]:
             x = rng.integers(0, 9, sizes).astype(kind)
             source = dml.TensorDesc(T[np.dtype(kind).name.upper()], sizes)
             made = tuple(1 if d in axes else n for d, n in enumerate(sizes))

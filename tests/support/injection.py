@@ -18,7 +18,6 @@ ALLOCATIONS: dict[Any, tuple[str, ...]] = {
     native.GPUDevice: (
         "create_buffer",
         "create_buffer_with_data",
-        "create_shader_module",
         "create_compute_pipeline",
         "create_bind_group",
         "create_command_encoder",
@@ -29,7 +28,11 @@ ALLOCATIONS: dict[Any, tuple[str, ...]] = {
     native.GPUQueue: ("submit", "write_buffer"),
     native.GPUBuffer: ("map_async",),
     Encoding: ("__init__", "_pass", "_copy"),
-    native.libf: ("wgpuCommandEncoderFinish", "wgpuDeviceCreateBindGroup"),
+    native.libf: (
+        "wgpuCommandEncoderFinish",
+        "wgpuDeviceCreateBindGroup",
+        "wgpuDeviceCreateShaderModuleTrusted",
+    ),
 }
 CALLS: dict[Any, tuple[str, ...]] = {
     **ALLOCATIONS,
