@@ -9,6 +9,9 @@ HYPOTHESIS_PROFILE=long 2,000.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -117,6 +120,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ]
     if unmarked:
         raise pytest.UsageError(f"tests that use the device must be marked gpu: {unmarked}")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _given_back() -> Iterator[None]:
+    """What drivers have freed is given back to the system, which glibc does not do by itself."""
+    yield
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 @pytest.fixture(scope="session")
