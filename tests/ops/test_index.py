@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from support import moves
-from support.layouts import layout, random_values, run, same_bits, small_bindings
+from support.layouts import as_gpu, layout, random_values, run, same_bits, small_bindings
 from support.plans import ADAPTERS, one, plan, retune
 
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu.ops.scatter import work_scatter
-from dmlgpu.plan import elementwise
+from dmlgpu.plan import elementwise, move
 from dmlgpu.plan import gather as gathers
 from dmlgpu.plan.move import packed
 
@@ -807,3 +808,26 @@ def test_refusals(make: Callable[[], Any], words: str) -> None:
 def test_what_the_refusals_start_from_is_allowed() -> None:
     for desc in (gather(), scatter(), scatter_nd(), nonzero(), one_hot()):
         dml.validate(desc)
+
+
+@pytest.mark.gpu
+def test_pixels_are_picked_from_more_than_caches_hold(
+    device: dml.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Word by word, so that a pixel is read from one sector."""
+    retune(monkeypatch, move, READ_AGAIN=1)
+    rng = np.random.default_rng(8)
+    x = rng.integers(0, 256, (5000, 3)).astype(np.uint8)
+    index = rng.integers(-5000, 5000, 7001)
+    with as_gpu(device) as gpu:
+        taken = gpu.tensor(x)[gpu.tensor(index)]
+        same_bits(taken.numpy(), x[index])
+
+
+@pytest.mark.gpu
+def test_a_debug_device_with_a_gpus_facts_reports_an_index(device: dml.Device) -> None:
+    with dml.Device(device.adapter, debug=True) as made:
+        made.context.facts = replace(made.context.facts, is_cpu=False)
+        x, index = made.tensor(np.arange(9, dtype=np.float32)), made.tensor(np.array([3, 9]))
+        with pytest.raises(dml.IndexRangeError, match="9"):
+            dml.gather(x, index, 0).numpy()
