@@ -59,7 +59,7 @@ class Arithmetic:
             """A tensor's own."""
 
     def _unary(self, name: str) -> Tensor:
-        known = self.device.remembered.get((name, self.key[2]))
+        known = self.device.remembered[(name, self.key[2])]
         made: Tensor = self.device.elementwise(name, self) if known is None else known(self)
         return made
 
@@ -68,15 +68,13 @@ class Arithmetic:
         made: Tensor = NotImplemented
         known, tensors = None, [self, other]
         if other.__class__ is self.__class__:
-            known = self.device.remembered.get((name, self.key[2], other.key[2]))
+            known = self.device.remembered[(name, self.key[2], other.key[2])]
         elif other.__class__ in NUMBERS:
             mine, its = self.key[2], number_key(other)
-            known = self.device.remembered.get((name, its, mine) if turned else (name, mine, its))
+            known = self.device.remembered[(name, its, mine) if turned else (name, mine, its)]
             tensors = [self]
         if known is not None:
             made = known(*tensors)
-        elif getattr(other, "is_waiting", False):
-            made = other._binary(name, self, not turned)
         elif is_operand(other):
             operands = (other, self) if turned else (self, other)
             made = self.device.elementwise(name, *operands)
@@ -263,7 +261,7 @@ class Conversions:
         return int(self.shape[0])
 
     def __iter__(self: Any) -> Iterator[Tensor]:
-        """Along the first axis; each step is a call of SLICE1."""
+        """Along the first axis: a view for each step, or a number of its own."""
         if not self.ndim:
             raise InvalidTypeError("iteration over a 0-d array: the tensor has no dimensions")
         return (self[i] for i in range(self.shape[0]))

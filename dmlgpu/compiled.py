@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from itertools import starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlgpu.array.promotion import BOOL, DType
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.host import as_array, as_bytes, laid_out
+from dmlgpu.desc.layout import Layout, layout_of
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.errors import BindingError, InvalidTypeError
 from dmlgpu.gpu.memory import Shelf
@@ -18,33 +20,31 @@ from dmlgpu.plan.dispatch import Plan, Value
 from dmlgpu.plan.operator import Operator
 from dmlgpu.runtime.executable import Executable
 from dmlgpu.runtime.region import Key
-from dmlgpu.tensor import Tensor
+from dmlgpu.tensor import NEW, Tensor
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
 
 
 KEY = attrgetter("key")
-NEW = object.__new__
 
 
 class View(NamedTuple):
     """How a call sees a tensor that it is given: all of its bytes, or those from `start` on."""
 
-    desc: TensorDesc
-    number: int  # of the layout
+    layout: Layout
     start: int = 0
     is_all: bool = True
 
     def key_of(self, x: Tensor) -> Key:
         """The key of the tensor that is seen."""
-        serial, offset, _, whole = x.key
-        return serial, offset + self.start, self.number, whole and self.is_all
+        serial, begin, _, whole = x.key
+        return serial, begin + self.start, self.layout, whole and self.is_all
 
     def of(self, x: Tensor) -> Tensor:
         """The tensor that is seen."""
         whole = x.whole and self.is_all
-        return Tensor(x.device, x.lease, self.desc, x.offset + self.start, whole)
+        return Tensor(x.device, x.lease, self.layout, x.begin + self.start, whole)
 
 
 Views = tuple[View | None, ...]
@@ -54,10 +54,7 @@ class Form(NamedTuple):
     """What a call makes: where its memory comes from, and how the tensor over it is seen."""
 
     shelf: Shelf
-    desc: TensorDesc
-    number: int  # of the layout
-    shape: tuple[int, ...] | None  # where it is not the description's sizes
-    dtype: DType | None  # where it is not the description's type
+    layout: Layout
     views: Views  # of the inputs; () where all are seen as they are
 
 
@@ -128,26 +125,14 @@ class CompiledOperator:
         description's, unless it has no dimensions or is of bool.
         """
         assert self._single is not None
-        return partial(self._run, self._form(seen or self._single.desc, shape, dtype, views))
+        return partial(
+            self._run, self._form(seen or self._single.layout.memory, shape, dtype, views)
+        )
 
-    def prepared_anywhere(
-        self, part: TensorDesc, shape: tuple[int, ...], dtype: DType, seen: TensorDesc
-    ) -> Callable[[int], Callable[[Tensor], Tensor]]:
-        """From the byte at which a part of a tensor begins, what runs this on that part."""
-        view = self.view(part, is_all=False)
-        form = self._form(seen, shape, dtype, (view,))
-
-        def at(start: int) -> Callable[[Tensor], Tensor]:
-            return partial(self._run, form._replace(views=(view._replace(start=start),)))
-
-        return at
-
-    def view(self, desc: TensorDesc, start: int = 0, *, is_all: bool = True) -> View:
-        """How a call of this sees a tensor: under another description, which needs no more bytes.
-
-        Without `is_all` something else of the tensor lies before or behind what is seen.
-        """
-        return View(desc, self._context.number(desc, None, None), start, is_all)
+    def copying(self, layout: Layout) -> Callable[..., Tensor]:
+        """What makes a packed copy of tensors of a layout, where this copies its memory so."""
+        view = None if layout.desc is layout.memory else View(layout_of(layout.memory))
+        return self.prepared(layout.shape, layout.dtype, views=(view,))
 
     def _form(
         self,
@@ -156,12 +141,10 @@ class CompiledOperator:
         dtype: DType | None = None,
         views: Views = (),
     ) -> Form:
-        context = self._context
-        mark = None if shape else shape
-        kind = BOOL if dtype == BOOL else None
-        shelf = context.pool.shelf(desc.total_tensor_size_in_bytes)
+        shelf = self._context.pool.shelf(desc.total_tensor_size_in_bytes)
         views = views if any(v is not None for v in views) else ()
-        return Form(shelf, desc, context.number(desc, mark, kind), mark, kind, views)
+        kind = BOOL if dtype == BOOL else None
+        return Form(shelf, layout_of(desc, None if shape else shape, kind), views)
 
     def _run(self, form: Form, *inputs: Any) -> Tensor:
         """A call that makes one tensor: all that most calls go through."""
@@ -169,17 +152,15 @@ class CompiledOperator:
         gpu = context.gpu
         if gpu.gone or gpu.poller() is None:
             context.check_usable()
-        shelf, desc, number, shape, dtype, views = form
+        shelf, layout, views = form
         if not self._plain:
             inputs, views = self._flat(self._viewed(inputs, views)), ()
         with context.lock:
             out = NEW(Tensor)
             out.device = self.device
+            out.base = None
             out.lease = lease = context.pool.take_from(shelf)
-            out.desc = desc
-            out._shape = shape
-            out._dtype = dtype
-            out.key = made = (lease.storage.serial, 0, number, True)
+            out.key = made = (lease.storage.serial, 0, layout, True)
             try:
                 keys = map(_seen_key, inputs, views) if views else map(KEY, inputs)
                 call = self._ready.get((*keys, made))
@@ -188,41 +169,15 @@ class CompiledOperator:
             if call is None:
                 call = self._bound(self._viewed(inputs, views), (out,))
             context.record(call)
-        tape = context.tape
-        if tape is not None:
-            tape.called(self, inputs, views, (out,), (out,))
         return out
 
     def once(self, out: Tensor, values: Mapping[str, Value], *inputs: Tensor) -> None:
         """A call that writes a tensor, with parameters that no other call may have."""
         self._context.check_usable()
-        context = self._context
-        with context.lock:
-            self.record_once(inputs, (out,), values)
-        tape = context.tape
-        if tape is not None:
-            tape.called(self, inputs, (), (out,), (), values)
-
-    def record_once(
-        self, inputs: Sequence[Tensor], outputs: Sequence[Tensor], values: Mapping[str, Value]
-    ) -> None:
-        """Records a call with parameters that no other call may have; the lock must be held."""
-        made = self._executable.varied(inputs, outputs, values)
-        self._context.record(made.call)
-        self._executable.give_back(inputs, outputs, made)
-
-    @property
-    def ready(self) -> Mapping[Hashable, Call]:
-        """Calls that are bound, by the keys of their tensors."""
-        return self._ready
-
-    def call_of(
-        self,
-        inputs: Sequence[Tensor],
-        outputs: Sequence[Tensor],
-    ) -> Call:
-        """The call of these tensors."""
-        return self._bound(tuple(inputs), tuple(outputs))
+        with self._context.lock:
+            made = self._executable.varied(inputs, (out,), values)
+            self._context.record(made.call)
+            self._executable.give_back(inputs, (out,), made)
 
     def _viewed(self, inputs: tuple[Any, ...], views: Views) -> tuple[Any, ...]:
         """The inputs as a call sees them; arrays among those that have a view are uploaded."""
@@ -243,7 +198,8 @@ class CompiledOperator:
         if not self._plain:
             inputs = self._flat(inputs)
         with context.lock:
-            outs = self._given(out)
+            given = self._given(out)
+            outs = tuple(map(self._own, given, self._outputs))
             try:
                 call = self._ready.get((*map(KEY, inputs), *map(KEY, outs)))
             except (AttributeError, TypeError):
@@ -251,16 +207,26 @@ class CompiledOperator:
             if call is None:
                 call = self._bound(inputs, outs)
             context.record(call)
-        tape = context.tape
-        if tape is not None:
-            given = [id(x) for x in (out if isinstance(out, (list, tuple)) else (out,))]
-            tape.called(self, inputs, (), outs, [x for x in outs if id(x) not in given])
-        return outs[0] if self._single is not None else outs
+        for target, made in zip(given, outs, strict=True):
+            if target is not made:
+                target[...] = made
+        return given[0] if self._single is not None else given
+
+    def _own(self, out: Any, form: Form) -> Any:
+        """A tensor to write; a new one for a view among whose bytes elements of others lie."""
+        if not isinstance(out, Tensor) or out.layout.is_own:
+            return out
+        wanted = form.layout
+        if out.shape != wanted.shape or out.layout.memory.data_type != wanted.memory.data_type:
+            return out  # which is refused
+        return Tensor(self.device, self._context.pool.take_from(form.shelf), wanted, 0, True)
 
     def _bound(self, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Call:
         """The call of these tensors, or arrays among them, with its check where it has one."""
         if not all(isinstance(x, Tensor) for x in (*inputs, *outs)):
             inputs = self._as_tensors(inputs, outs)
+        pairs = zip(inputs, self._executable.inputs.values(), strict=False)
+        inputs = (*starmap(_as_described, pairs), *inputs[len(self._executable.inputs) :])
         key = (*map(KEY, inputs), *map(KEY, outs))
         call = self._executable.calls.get(key)
         if call is None:
@@ -289,7 +255,9 @@ class CompiledOperator:
             )
         take = self._context.pool.take_from
         return tuple(
-            Tensor(self.device, take(form.shelf), form.desc, 0, True) if tensor is None else tensor
+            Tensor(self.device, take(form.shelf), form.layout, 0, True)
+            if tensor is None
+            else tensor
             for tensor, form in zip(given, self._outputs, strict=True)
         )
 
@@ -356,6 +324,16 @@ class CompiledOperator:
         return f"{self.operator.name}: {given} inputs given; it takes {len(names)}: " + ", ".join(
             names
         )
+
+
+def _as_described(x: Tensor, wanted: TensorDesc) -> Tensor:
+    """An input, or its copy where it does not lie as a packed description says."""
+    given = x.layout.desc
+    if given is None:
+        return x.copy()
+    is_other = given.steps != wanted.steps and given.data_type is wanted.data_type
+    sizes = [[n for n, _ in desc.steps] for desc in (given, wanted)]
+    return x.copy() if is_other and wanted.is_packed and sizes[0] == sizes[1] else x
 
 
 def _seen_key(x: Tensor, view: View | None) -> Key:

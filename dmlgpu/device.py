@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dmlgpu import elements, indexed, ordering, replays, waiting
+from dmlgpu import elements, indexed, ordering
 from dmlgpu.arguments import is_fixed, key_of
 from dmlgpu.array.internal import Internal
 from dmlgpu.array.promotion import (
@@ -19,9 +18,11 @@ from dmlgpu.array.promotion import (
     promoted,
 )
 from dmlgpu.array.uploads import host_array, is_python
-from dmlgpu.compiled import CompiledOperator
+from dmlgpu.compiled import CompiledOperator, View
+from dmlgpu.desc.cached import Cache
 from dmlgpu.desc.description import Description, Field
 from dmlgpu.desc.host import described, laid_out, native
+from dmlgpu.desc.layout import layout_of
 from dmlgpu.desc.levels import FeatureLevel
 from dmlgpu.desc.levels import feature_level as level_of
 from dmlgpu.desc.tensor import TensorDesc, check_desc
@@ -43,7 +44,6 @@ from dmlgpu.runtime.readback import ReadBack
 from dmlgpu.tensor import Tensor
 
 REMEMBERED_LIMIT = 4096  # arguments of functions that a device knows again
-MET_LIMIT = 4096  # arguments that a device has met once
 COMPILED_LIMIT = 512  # descriptions whose compiled operator a device keeps
 
 
@@ -104,9 +104,9 @@ class Device:
         self.reports: Reports = Reports(self.context)
         self._read_back = ReadBack(self.context, self.reports)
         self._profiling = Profiling()
-        self._compiled: OrderedDict[Description, CompiledOperator] = OrderedDict()
-        self.remembered: dict[Hashable, Any] = {}  # operators by the arguments that need them
-        self._met: set[Hashable] = set()  # arguments that came once, of which most never come again
+        self._compiled: Cache[Description, CompiledOperator] = Cache(COMPILED_LIMIT)
+        # Operators by the arguments that need them.
+        self.remembered: Cache[Hashable, Any] = Cache(REMEMBERED_LIMIT)
 
     def __enter__(self) -> Device:
         return self
@@ -142,7 +142,6 @@ class Device:
             self._read_back.drain()
             self._compiled.clear()
             self.remembered.clear()
-            self._met.clear()
             context.close(self._owned)
             if self._owned:
                 context.gpu.device.destroy()
@@ -240,14 +239,11 @@ class Device:
         context.check_usable()
         with context.lock:
             lease = context.pool.take_idle(desc.total_tensor_size_in_bytes)
-            tensor = Tensor(self, lease, desc, 0, whole=True)
+            tensor = Tensor(self, lease, layout_of(desc), 0, whole=True)
             if context.is_recorded(tensor.storage):
                 context.recording.submit()  # a write overtakes work that used the buffer before
                 tensor.storage.note = None  # nor does it matter what was to lie there
             context.transfers.write(tensor.storage.buffer, 0, raw)
-        tape = context.tape
-        if tape is not None:
-            tape.took(tensor, is_written=True)
         return tensor
 
     def empty(self, desc: TensorDesc) -> Tensor:
@@ -256,11 +252,7 @@ class Device:
         self.context.check_usable()
         with self.context.lock:
             lease = self.context.take(desc.total_tensor_size_in_bytes)
-        made = Tensor(self, lease, desc, 0, whole=True)
-        tape = self.context.tape
-        if tape is not None:
-            tape.took(made, is_written=False)
-        return made
+        return Tensor(self, lease, layout_of(desc), 0, whole=True)
 
     def wrap(self, wgpu_buffer: Buffer, desc: TensorDesc, offset: int = 0) -> Tensor:
         """A tensor over part of a wgpu buffer made elsewhere on this device, from byte `offset`.
@@ -289,7 +281,7 @@ class Device:
         with self.context.lock:
             lease = self.context.pool.adopt(wgpu_buffer)
             self.context.transfers.expect(wgpu_buffer)
-        return Tensor(self, lease, desc, offset)
+        return Tensor(self, lease, layout_of(desc), offset)
 
     # What tensors ask of their device: functions of rooms above theirs, which take it first.
     elementwise = elements.function
@@ -301,8 +293,6 @@ class Device:
     take = indexed.take
     nonzero = indexed.nonzero
     put = indexed.put
-    replay = replays.replay
-    later = waiting.later
 
     def sort(self, x: Tensor, axis: int | None, descending: bool = False) -> Tensor:
         """The elements of every line in order."""
@@ -315,12 +305,12 @@ class Device:
     def kept(self, desc: Description, make: Callable[[], CompiledOperator]) -> CompiledOperator:
         """The compiled operator of a description, made where it is not among those kept."""
         self.context.check_usable()
-        known = self._compiled.get(desc)
+        known = self._compiled[desc]
         if known is not None:
             return known
         made = make()
         with self.context.lock:
-            known = self._compiled.get(desc)  # by another thread meanwhile
+            known = self._compiled[desc]  # by another thread meanwhile
             if known is None:
                 self.keep(made)
             return known or made
@@ -333,7 +323,7 @@ class Device:
         """Validates a description and returns the operator that runs it; kept for next time."""
         self.context.check_usable()
         try:
-            known = self._compiled.get(desc)
+            known = self._compiled[desc]
         except Exception:  # not hashable, so not a description; validation names the field
             known = None
         if known is not None:
@@ -362,7 +352,7 @@ class Device:
         operator = BY_NAME[name]
         fields = operator.inputs
         given = tuple(
-            x if isinstance(x, Tensor) else self._given(operator, field, x, inputs)
+            x.described() if isinstance(x, Tensor) else self._given(operator, field, x, inputs)
             for field, x in zip(fields, inputs, strict=False)
         )
         if len(inputs) > len(given):
@@ -378,7 +368,7 @@ class Device:
         is_single = operator.keeps_sizes and not any(map(_has_axes, inputs))
         key = (name, descs, is_single, *attributes, values)
         try:
-            known = self.remembered.get(key)
+            known = self.remembered[key]
         except Exception:  # an argument that is not hashable is not an integer: reading says so
             known = None
         if known is None:
@@ -396,7 +386,8 @@ class Device:
                 f"{operator.name}: {field.name} is None; it must be a tensor or an array"
             )
         if field.is_array and isinstance(x, (list, tuple)):
-            return tuple(item if isinstance(item, Tensor) else self.tensor(item) for item in x)
+            tensors = (item if isinstance(item, Tensor) else self.tensor(item) for item in x)
+            return tuple(item.described() for item in tensors)
         if is_python(x):
             alike = operator.alike.get(field.name, ())
             peers = [y for o, y in zip(operator.inputs, inputs, strict=False) if o.name in alike]
@@ -427,39 +418,25 @@ class Device:
             seen = None if natural == output.sizes else packed(output.data_type, natural)
         if not compiled.makes_one:
             return compiled
-        every = tuple(compiled.view(views[n]) if n in views else None for n in names[: len(descs)])
+        every = tuple(
+            View(layout_of(views[n])) if n in views else None for n in names[: len(descs)]
+        )
         return compiled.prepared(shape, seen=seen, views=every)
 
     def keep(self, operator: CompiledOperator) -> None:
         """Puts an operator among those kept: only they have bound calls, so these are bounded."""
-        known = self._compiled.get(operator.desc)
+        known = self._compiled[operator.desc]
         if known is operator:
             return
         if known is not None:
             known.drop_calls()
-        self._compiled[operator.desc] = operator
-        if len(self._compiled) > COMPILED_LIMIT:
-            oldest = next(iter(self._compiled))
-            dropped = self._compiled.pop(oldest, None)
-            if dropped is not None:
-                dropped.drop_calls()
+        for dropped in self._compiled.put(operator.desc, operator):
+            dropped.drop_calls()
 
     def remember(self, key: Hashable, made: Any) -> None:
         """Keeps an operator under the arguments of the function that needed it; bounded."""
         with self.context.lock:
-            if len(self.remembered) >= REMEMBERED_LIMIT:
-                self.remembered.clear()
-            self.remembered[key] = made
-
-    def met_before(self, key: Hashable) -> bool:
-        """Whether arguments come again, and so are worth being remembered."""
-        met = self._met
-        if key in met:
-            return True
-        if len(met) >= MET_LIMIT:
-            met.clear()
-        met.add(key)
-        return False
+            self.remembered.put(key, made)
 
     def flush(self) -> None:
         """Submits what is recorded, so that the GPU starts on it; reads do so themselves."""
@@ -476,16 +453,10 @@ class Device:
 
     def read(self, tensor: Tensor) -> npt.NDArray[Any]:
         """The tensor's bytes, padding included."""
-        tape = self.context.tape
-        if tape is not None:
-            tape.spoil()
         return self._read_back.read(tensor)
 
     async def read_async(self, tensor: Tensor) -> npt.NDArray[Any]:
         """`read` for asyncio: a thread waits for the bytes, not the event loop."""
-        tape = self.context.tape
-        if tape is not None:
-            tape.spoil()
         return await self._read_back.read_async(tensor)
 
     def profile(self) -> Profile:

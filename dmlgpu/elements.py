@@ -32,16 +32,15 @@ from dmlgpu.array.promotion import (
 from dmlgpu.array.reductions import Reduced
 from dmlgpu.array.uploads import type_for
 from dmlgpu.compiled import CompiledOperator, View, Views
-from dmlgpu.desc.indexing import Span, Window, span_of
+from dmlgpu.desc.layout import Layout, layout_of
 from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.desc.views import broadcast, broadcast_shapes, packed, reshaped
+from dmlgpu.desc.views import broadcast_shapes, packed
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, NumberRangeError
 from dmlgpu.plan.values import of_class
 from dmlgpu.tensor import Tensor
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
-    from dmlgpu.waiting import Origin
 
 Number = bool | int | float
 # Functions whose expression depends on the values of numbers, not on their types alone.
@@ -72,14 +71,14 @@ def function(device: Device, name: str, *operands: Any, out: Tensor | None = Non
     >>> device.elementwise("hypot", device.tensor([3.0, 5.0]), [4, 12]).tolist()
     [5.0, 13.0]
     """
-    apart = [_apart(x, out) for x in given(device, operands)]
-    return _run(device, name, lambda: formula(name, apart), apart, out)
+    values = given(device, operands)
+    return _run(device, name, lambda: formula(name, values), values, out)
 
 
 def select(device: Device, condition: Any, a: Any, b: Any, out: Tensor | None = None) -> Tensor:
     """Elements of `a` where the condition is not zero, else of `b`."""
-    apart = [_apart(x, out) for x in given(device, (condition, a, b))]
-    return _run(device, "select", lambda: selection(apart), apart, out)
+    operands = given(device, (condition, a, b))
+    return _run(device, "select", lambda: selection(operands), operands, out)
 
 
 def cast(device: Device, x: Tensor, dtype: DType) -> Tensor:
@@ -99,44 +98,38 @@ def reduce(
     keepdims: bool = False,
     dtype: DType | None = None,
     correction: float = 0,
-    origin: Origin | None = None,
 ) -> Tensor:
     """A function of lines of elements by its name, with NumPy's rules: sum, max, argmax, ...
 
     `dtype` is the type asked for of sums, products and averages, `correction` what var and std
     take from the count. Conversions to the type it computes in and of the result are part of it.
-    The elements of a window that waits for its copy are read at their origin.
     """
     if x.is_traced:
         ending = Reduced.of(name, x.shape, x.dtype, axis, keepdims, dtype, correction)
         ended: Tensor = x.traced_ending(ending)
         return ended
-    if x.is_waiting and origin is None:
-        with device.context.lock:
-            found = x.there()
-            if found is not None:
-                made = reduce(device, name, x, axis, keepdims, dtype, correction, found)
-                if x.is_waiting:  # still: a signal handler may have written to the origin
-                    return made
+    layout = x.key[2]
+    if not layout.is_forward:
+        x = x.copy()
+        layout = x.key[2]
     along = axis if axis is None or axis.__class__ is int else key_of(axis)
-    layout = x.key[2] if origin is None else origin.layout
     key = (name, layout, along, keepdims, dtype, correction, correction.__class__)
     try:
-        known = device.remembered.get(key)
+        known = device.remembered[key]
     except TypeError:  # an axis that is not hashable is not an integer: reading says so
         known = None
     if known is None:
         ending = Reduced.of(name, x.shape, x.dtype, axis, keepdims, dtype, correction)
         if not x.size:
             return filled(device, ending.shape, ending.dtype, ending.empty)
-        desc = x.desc if origin is None else origin.view.desc
-        starts = () if origin is None else (origin.first,)
-        chain = reduction(name, (desc,), (), (), ending, x.dtype, desc, starts)
-        views = () if origin is None else (origin.view,)
-        known = device.internal(chain).prepared(ending.shape, ending.dtype, views=views)
+        memory = layout.memory
+        chain = reduction(name, (memory,), (), (), ending, x.dtype, memory, (layout.start,))
+        known = device.internal(chain).prepared(
+            ending.shape, ending.dtype, views=(_view(layout, memory),)
+        )
         if is_fixed((axis, correction)):
             device.remember(key, known)
-    result: Tensor = known(x if origin is None else origin.source)
+    result: Tensor = known(x)
     return result
 
 
@@ -158,7 +151,7 @@ def reduction(
     return Chain(
         name=name,
         sources=sources,
-        starts=starts,
+        starts=starts if any(starts) else (),
         constants=constants,
         steps=steps,
         output=packed(data_type_of(ending.dtype), ending.shape or (1,)),
@@ -172,7 +165,7 @@ def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) 
     if 0 in shape:
         return Tensor.without_elements(device, shape, dtype)
     key = ("filled", shape, dtype, number_key(value))
-    known = device.remembered.get(key)
+    known = device.remembered[key]
     if known is None:
         constant = Constant.of(value, dtype)
         alike = ("filled", shape, dtype)
@@ -189,90 +182,87 @@ def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) 
     return made
 
 
-def assign(device: Device, target: Tensor, window: Window, value: Any) -> None:
-    """Writes a value, broadcast, to the elements that a basic index names."""
+def assign(device: Device, target: Tensor, value: Any) -> None:
+    """Writes a value, broadcast, to all elements of a tensor, which may be a view."""
     source = assigned(device, value, target.dtype)
-    if 0 in window.shape or not target.size:
-        check_value(source, window.shape)
+    check_value(source, target.shape)
+    if not target.size:
         return
     check_writable(target)
-    span = span_of(target.desc, window)
-    if isinstance(source, Tensor) and source.is_waiting and source.shape == window.shape:
-        with device.context.lock:
-            origin = None if span.is_backward else source.there()
-            if origin is not None and origin.source.storage is not target.storage:
-                _assign(device, target, window, span, source, origin)
-                if source.is_waiting:  # still: a signal handler may have written to the origin
-                    return
-    if isinstance(source, Tensor) and source.size and source.storage is target.storage:
-        source = source.copy()
-    _assign(device, target, window, span, source, None)
+    if isinstance(source, Tensor):
+        if source.shape != target.shape:
+            extra = max(0, source.ndim - target.ndim)
+            source = source.reshape(source.shape[extra:])
+        if source.key == target.key:
+            return
+        if overlap(source, target):
+            source = source.copy()
+        source = source.broadcast_to(target.shape)
+    if not target.layout.is_forward:  # the loops of a place go forward
+        axes = [a for a, step in enumerate(target.layout.strides) if step < 0]
+        target = target.flip(axes)
+        source = source.flip(axes) if isinstance(source, Tensor) else source
+    if isinstance(source, Tensor):
+        source = source.forward()
+    _assign(device, target, source)
 
 
-def _assign(
-    device: Device,
-    target: Tensor,
-    window: Window,
-    span: Span,
-    source: Any,
-    origin: Origin | None,
-) -> None:
-    """Writes a tensor or a number, or the elements of a window where they are."""
-    part = reshaped(span.desc, window.shape or (1,))
-    assert part is not None  # dimensions of one element come or go, and no others
-    place = Place(span.lowest, part.sizes, part.effective_strides)
-    check_value(source, window.shape)
-    if isinstance(source, Tensor) and origin is None:
-        if source.shape != window.shape:
-            extra = max(0, source.ndim - len(window.shape))
-            source = source.reshape(source.shape[extra:]).broadcast_to(window.shape)
-        if span.is_backward:  # turned round, since the loops of a place go forward
-            steps = iter(
-                [step for n, step in zip(span.desc.sizes, span.steps, strict=True) if n > 1]
-            )
-            axes = [a for a, n in enumerate(window.shape) if n > 1 and next(steps) < 0]
-            source = source.flip(axes)
-    within = target
-    if part != target.desc:
-        # Nothing of others lies behind the last bytes where they are the target's last ones.
-        reach = span.begin + part.total_tensor_size_in_bytes
-        whole = target.whole and reach == target.desc.total_tensor_size_in_bytes
-        within = Tensor(device, target.lease, part, target.offset + span.begin, whole)
-    key = ("assign", _key(source, origin), part, target.dtype, place)
-    known = device.remembered.get(key)
+def _assign(device: Device, target: Tensor, source: Any) -> None:
+    """Writes a tensor of the same shape, or a number, to elements that lie forward."""
+    layout = target.layout
+    key = ("assign", _key(source), layout)
+    known = device.remembered[key]
     if known is None:
-        alike = ("assign", part, target.dtype, place)
+        written = View(layout_of(layout.memory))
+        alike = ("assign", layout)
         data_type = data_type_of(target.dtype)
         sources: tuple[TensorDesc, ...] = ()
+        starts: tuple[int, ...] = ()
         constants: tuple[Constant, ...] = ()
+        views: Views = ()
         if isinstance(source, Tensor):
             text = converted("x0", source.dtype, target.dtype)
-            sources = (source.desc if origin is None else origin.view.desc,)
+            sources, starts = (source.layout.memory,), (source.layout.start,)
+            views = (_view(source.layout, source.layout.memory),)
         else:
             check_fits(source, target.dtype)
             text = "k0"
             constants = (Constant.of(source, target.dtype),)
             various = Various.met_again(device, alike)
             if various is not None:
-                various.once(constants, within)
+                various.once(constants, written.of(target))
                 return
         chain = Chain(
             name="assign",
             sources=sources,
-            starts=() if origin is None else (origin.first,),
+            starts=starts if any(starts) else (),
             constants=constants,
             steps=(Step(text, data_type),),
-            output=part,
-            place=place,
+            output=layout.memory,
+            place=_place(layout),
         )
         if constants:
-            known = Various.first(device, alike, chain, (), target.dtype)
+            op = Various.first(device, alike, chain, (), target.dtype)
         else:
-            known = device.internal(chain)
+            op = device.internal(chain)
+        known = op, views, written
         device.remember(key, known)
-    if origin is not None:
-        source = origin.view.of(origin.source)
-    known(*([source] if isinstance(source, Tensor) else []), out=within)
+    op, views, written = known
+    tensors = (source,) if isinstance(source, Tensor) else ()
+    op(*map(_viewed, tensors, views), out=written.of(target))
+
+
+def _place(layout: Layout) -> Place:
+    """Where in the bytes of a layout its elements are."""
+    return Place(layout.start, layout.memory.sizes, layout.memory.effective_strides)
+
+
+def overlap(x: Tensor, y: Tensor) -> bool:
+    """Whether two tensors have bytes in common, or units of 16 bytes that both reach."""
+    if not x.size or not y.size or x.storage is not y.storage:
+        return False
+    ends = [t.begin + t.layout.memory.total_tensor_size_in_bytes for t in (x, y)]
+    return x.begin < ends[1] and y.begin < ends[0]
 
 
 def check_value(source: Any, shape: tuple[int, ...]) -> None:
@@ -317,10 +307,8 @@ def assigned(device: Device, value: Any, dtype: DType) -> Any:
     return device.tensor(value, type_for(value, dtype))
 
 
-def _key(operand: Any, origin: Origin | None = None) -> Hashable:
-    """What a prepared function depends on of an operand, or of the origin that it is read at."""
-    if origin is not None:
-        return origin.layout
+def _key(operand: Any) -> Hashable:
+    """What a prepared function depends on of an operand."""
     return operand.key[2] if isinstance(operand, Tensor) else number_key(operand)
 
 
@@ -407,15 +395,14 @@ def _run(
     for x in given:
         if isinstance(x, Tensor) and x.is_traced:
             return x.traced_step(make(), given)
-    waiting = {id(x): x for x in given if isinstance(x, Tensor) and x.is_waiting}
-    if waiting and out is None:
-        with device.context.lock:
-            origins = {n: x.there() for n, x in waiting.items()}
-            made = _made(device, name, make, given, [origins.get(id(x)) for x in given], None, more)
-            # Unless a signal handler has had them copied, since it wrote where they were.
-            if all(x.is_waiting or origins[n] is None for n, x in waiting.items()):
-                return made
-    return _made(device, name, make, given, [None] * len(given), out, more)
+    given = [x.forward() if isinstance(x, Tensor) else x for x in given]
+    if out is not None and not out.layout.is_forward:
+        _check_out(name, make().dtype, [x for x in given if isinstance(x, Tensor)], out)
+        assign(device, out, _made(device, name, make, given, None, more))
+        return out
+    if out is not None:
+        given = [_apart(x, out) for x in given]
+    return _made(device, name, make, given, out, more)
 
 
 def _made(
@@ -423,18 +410,16 @@ def _made(
     name: str,
     make: Callable[[], Formula],
     given: Sequence[Any],
-    origins: Sequence[Origin | None],
     out: Tensor | None,
     more: tuple[Hashable, ...],
 ) -> Tensor:
-    """A function of operands, of which some are read at their origins."""
-    kinds = [_key(x, origin) for x, origin in zip(given, origins, strict=True)]
+    """A function of operands that all lie forward."""
+    kinds = list(map(_key, given))
     key: Hashable = (name, *kinds, *more)
     if out is not None:
         key = (key, "out", out.key[2])
-    known = device.remembered.get(key)
-    pairs = [(x, p) for x, p in zip(given, origins, strict=True) if isinstance(x, Tensor)]
-    tensors = [x if origin is None else origin.source for x, origin in pairs]
+    known = device.remembered[key]
+    tensors = [x for x in given if isinstance(x, Tensor)]
     if known is None:
         numbers = [x for x in given if not isinstance(x, Tensor)]
         alike: Hashable = None
@@ -446,73 +431,86 @@ def _made(
             alike = ("alike", name, None if out is None else out.key[2], *kinds)
             various = Various.met_again(device, alike)
             if various is not None:
-                return various.once([various.constant(n) for n in numbers], out, *tensors)
-        known = _prepared(device, name, make(), pairs, out, alike)
+                constants = [various.constant(n) for n in numbers]
+                return various.once(constants, out, *tensors)
+        known = _prepared(device, name, make(), tensors, out, alike)
         device.remember(key, known)
     made: Tensor = known(*tensors) if out is None else known(out, *tensors)
     return made
+
+
+def _check_out(name: str, dtype: DType, given: Sequence[Tensor], out: Tensor) -> None:
+    """Raises where a function's results cannot be written to a tensor."""
+    shape = broadcast_shapes(name, [x.shape for x in given])
+    if broadcast_shapes(name, [shape, out.shape]) != out.shape:
+        raise InvalidDescError(
+            f"{name}: non-broadcastable output operand with shape {out.shape} doesn't match "
+            f"the broadcast shape {shape}"
+        )
+    check_castable(name, dtype, out.dtype)
+    check_writable(out)
 
 
 def _prepared(
     device: Device,
     name: str,
     made: Formula,
-    given: Sequence[tuple[Tensor, Origin | None]],
+    given: Sequence[Tensor],
     out: Tensor | None,
     alike: Hashable,
 ) -> Callable[..., Tensor]:
     """What runs a function on tensors like these, after `out` if it is given."""
-    shape = broadcast_shapes(name, [x.shape for x, _ in given])
     steps = [Step(made.text, data_type_of(made.dtype))]
-    if out is not None:
-        if broadcast_shapes(name, [shape, out.shape]) == out.shape:
-            shape = out.shape  # which may be larger than that of the operands
-        else:
-            raise InvalidDescError(
-                f"{name}: non-broadcastable output operand with shape {out.shape} doesn't match "
-                f"the broadcast shape {shape}"
-            )
-        check_castable(name, made.dtype, out.dtype)
-        if out.dtype != made.dtype:
-            steps.append(Step(converted("t0", made.dtype, out.dtype), data_type_of(out.dtype)))
-        check_writable(out)
-    dtype = made.dtype if out is None else out.dtype
+    if out is None:
+        shape, dtype = broadcast_shapes(name, [x.shape for x in given]), made.dtype
+    else:
+        _check_out(name, made.dtype, given, out)
+        shape, dtype = out.shape, out.dtype  # which may be larger than that of the operands
+        if dtype != made.dtype:
+            steps.append(Step(converted("t0", made.dtype, dtype), data_type_of(dtype)))
     if 0 in shape:
         if out is not None:
             return lambda out, *_: out
         return lambda *_: Tensor.without_elements(device, shape, dtype)
-    sizes = shape or (1,)
-    descs = [x.desc if origin is None else origin.view.desc for x, origin in given]
-    sources = tuple(d if d.sizes == sizes else broadcast(d, sizes) for d in descs)
-    starts = tuple(0 if origin is None else origin.first for _, origin in given)
+    layouts = [x.layout.broadcast(shape) for x in given]
+    sources = tuple(layout.memory for layout in layouts)
+    starts = tuple(layout.start for layout in layouts)
+    is_own = out is None or out.layout.is_own
     chain = Chain(
         name=name,
         sources=sources,
         starts=starts if any(starts) else (),
         constants=made.constants,
         steps=tuple(steps),
-        output=packed(data_type_of(dtype), sizes) if out is None else out.desc,
+        output=packed(data_type_of(dtype), shape or (1,)) if out is None else out.layout.memory,
+        place=None if out is None or is_own else _place(out.layout),
     )
     op = device.internal(chain)
-    seen = tuple(
-        _view(op, x, origin, desc) for (x, origin), desc in zip(given, sources, strict=True)
-    )
-    if made.constants and alike is not None and alike not in device.remembered:
+    seen = tuple(_view(x.layout, desc) for x, desc in zip(given, sources, strict=True))
+    if made.constants and alike is not None and device.remembered[alike] is None:
         device.remember(alike, Various(op, chain, seen, shape, dtype, made.computed))
     if out is None:
         return op.prepared(shape, dtype, views=seen)
-    return lambda out, *xs: op(*map(_viewed, xs, seen), out=out)
+
+    def run(out: Tensor, *xs: Tensor) -> Tensor:
+        op(*map(_viewed, xs, seen), out=_written(out))
+        return out
+
+    return run
 
 
-def _view(op: CompiledOperator, x: Tensor, origin: Origin | None, desc: TensorDesc) -> View | None:
+def _view(layout: Layout, desc: TensorDesc) -> View | None:
     """How a call sees an operand under a description; None: as it is."""
-    if origin is not None:
-        return op.view(desc, origin.view.start, is_all=False)
-    return None if desc is x.desc else op.view(desc)
+    return None if layout.desc is desc else View(layout_of(desc))
 
 
 def _viewed(x: Tensor, view: View | None) -> Tensor:
     return x if view is None else view.of(x)
+
+
+def _written(out: Tensor) -> Tensor:
+    """A tensor to write, or all bytes of a view, in which a place says where its elements are."""
+    return out if out.layout.is_own else View(layout_of(out.layout.memory)).of(out)
 
 
 @dataclass(slots=True)
@@ -537,14 +535,14 @@ class Various:
     ) -> CompiledOperator:
         """The operator of a chain that writes a number, kept for others that are alike."""
         op = device.internal(chain)
-        if alike not in device.remembered:
+        if device.remembered[alike] is None:
             device.remember(alike, cls(op, chain, (), shape, dtype, dtype))
         return op
 
     @staticmethod
     def met_again(device: Device, alike: Hashable) -> Various | None:
         """What takes the numbers of a call, where others were met often enough."""
-        found: Various | None = device.remembered.get(alike)
+        found: Various | None = device.remembered[alike]
         if found is None:
             return None
         found.met += 1
@@ -561,7 +559,7 @@ class Various:
         if out is None:
             out = device.empty(self.chain.output).marked(self.shape, self.dtype)
         seen = map(_viewed, tensors, self.views) if self.views else tensors
-        self.op.once(out, self.chain.values_of(constants), *seen)
+        self.op.once(_written(out), self.chain.values_of(constants), *seen)
         return out
 
 
@@ -576,18 +574,17 @@ def check_castable(name: str, source: DType, target: DType) -> None:
 
 def check_writable(out: Tensor) -> None:
     """Raises for a view in which one element stands for several."""
-    if out.size and out.desc.overlaps_itself:
+    if out.size and out.layout.memory.overlaps_itself:
         raise InvalidDescError(
             f"the tensor has strides {out.strides} over shape {out.shape}, which let two elements "
             "share an address; it is read-only"
         )
 
 
-def _apart(x: Any, out: Tensor | None) -> Any:
+def _apart(x: Any, out: Tensor) -> Any:
     """An operand, or a copy of it where writing `out` would change elements yet to be read."""
-    if out is None or not isinstance(x, Tensor) or not x.size or not out.size:
+    if not isinstance(x, Tensor) or not overlap(x, out):
         return x
-    if x.storage is not out.storage:
-        return x
-    alike = x.offset == out.offset and x.desc.steps == out.desc.steps
-    return x if alike and x.desc.data_type is out.desc.data_type else x.copy()
+    is_same = x.begin == out.begin and x.layout.is_own and out.layout.is_own
+    alike = is_same and x.layout.memory.steps == out.layout.memory.steps
+    return x if alike and x.layout.memory.data_type is out.layout.memory.data_type else x.copy()

@@ -28,7 +28,6 @@ from dmlgpu.errors import BindingError, InvalidTypeError, UnsupportedError, show
 from dmlgpu.ops import BY_DESC, BY_NAME
 from dmlgpu.plan.operator import Operator
 from dmlgpu.tensor import Tensor
-from dmlgpu.waiting import Waiting
 
 Array: TypeAlias = Tensor | npt.ArrayLike
 Given = ParamSpec("Given")
@@ -99,8 +98,7 @@ def _pickled(x: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     return tensor, (x.numpy(),)
 
 
-for _kind in (Tensor, Waiting):
-    copyreg.pickle(_kind, _pickled)
+copyreg.pickle(Tensor, _pickled)
 
 
 def infer(desc_type: type[Description], **fields: Any) -> Description:
@@ -155,7 +153,7 @@ def operator_function(read: Callable[Given, Asked[Made]]) -> Callable[Given, Mad
                     others.append(x)
             if tensors:
                 key.append(plain_key(others))
-                known = tensors[0].device.remembered.get(tuple(key))
+                known = tensors[0].device.remembered[tuple(key)]
         except Exception:  # an argument that is not hashable: reading says so
             tensors = []
         if known is None:

@@ -15,10 +15,11 @@ from dmlgpu.arguments import number_key
 from dmlgpu.array.chain import Chain, Constant, Step
 from dmlgpu.array.promotion import DType, data_type_of
 from dmlgpu.array.reductions import Reduced
-from dmlgpu.compiled import CompiledOperator
-from dmlgpu.desc.indexing import Arrays, Window, read, span_of
-from dmlgpu.desc.tensor import DataType, TensorDesc
-from dmlgpu.desc.views import broadcast, broadcast_shapes, packed, reshaped, shape_of
+from dmlgpu.compiled import CompiledOperator, View
+from dmlgpu.desc.indexing import Arrays, Window, read
+from dmlgpu.desc.layout import Layout, layout_of
+from dmlgpu.desc.tensor import DataType
+from dmlgpu.desc.views import broadcast, broadcast_shapes, packed, shape_of
 from dmlgpu.device import Device
 from dmlgpu.elements import Formula, reduction
 from dmlgpu.errors import InvalidTypeError, UnsupportedError
@@ -35,7 +36,7 @@ class Trace:
     """The steps of a function, as they are met."""
 
     device: Device
-    arguments: Sequence[Tensor | Leaf]
+    arguments: Sequence[Layout]
     leaves: list[Tensor | Traced] = field(default_factory=list)  # x0, x1, ...
     parts: list[Part] = field(default_factory=list)  # of which tensor each leaf is what
     captured: dict[int, Tensor] = field(default_factory=dict)  # tensors that are no arguments
@@ -43,12 +44,14 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     shapes: list[tuple[int, ...]] = field(default_factory=list)  # of the steps' values
 
-    def leaf(self, shape: tuple[int, ...], dtype: DType) -> Traced:
+    def leaf(self) -> Traced:
         """A stand-in for the next argument."""
         number = len(self.leaves)
-        made = Traced.of(self, f"x{number}", shape, dtype)
+        layout = self.arguments[number]
+        assert layout.dtype is not None
+        made = Traced.of(self, f"x{number}", layout.shape, layout.dtype)
         self.leaves.append(made)
-        self.parts.append(Part(number, self.arguments[number].desc))
+        self.parts.append(Part(number, layout))
         return made
 
     def window(self, x: Traced, index: Any) -> Traced:
@@ -79,9 +82,10 @@ class Trace:
             if known is operand:
                 return f"x{number}"
         number = len(self.leaves)
+        operand = operand.forward()
         self.captured[number] = operand
         self.leaves.append(operand)
-        self.parts.append(Part(number, operand.desc))
+        self.parts.append(Part(number, operand.layout))
         return f"x{number}"
 
     def step(self, formula: Formula, operands: Sequence[Any]) -> Traced:
@@ -134,22 +138,19 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a leaf is of a tensor: the bytes from `begin` on, and of these the first element."""
+    """What a leaf is of a tensor: how it lies in the bytes from `begin` on."""
 
     leaf: int  # the argument or the captured tensor
-    desc: TensorDesc
+    layout: Layout
     begin: int = 0
-    start: int = 0
     is_all: bool = True
 
     def window(self, window: Window) -> Part:
         """The elements of a window of this."""
         if 0 in window.shape:
             return replace(self, is_all=False)  # no kernel will read it
-        span = span_of(self.desc, window, self.start)
-        desc = reshaped(span.desc, window.shape or (1,))
-        assert desc is not None  # only dimensions of one element come or go
-        return Part(self.leaf, desc, self.begin + span.begin, span.lowest, is_all=False)
+        begin, layout = self.layout.indexed(window)
+        return Part(self.leaf, layout, self.begin + begin, is_all=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +191,9 @@ class Traced(Tensor):
         """A stand-in on the trace's device."""
         made = cls.__new__(cls)
         made.device = trace.device
-        made._shape = shape
-        made._dtype = dtype
-        made.key = (-1, 0, -1, False)  # under which nothing is remembered
+        made.base = None
+        # A layout of its own, under which nothing is remembered.
+        made.key = (-1, 0, Layout(dtype, shape, (0,) * len(shape), 0, None, shares=False), False)
         made.trace = trace
         made.name = name
         return made
@@ -232,15 +233,6 @@ class Traced(Tensor):
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
-    """What is known of an argument without a tensor."""
-
-    desc: TensorDesc
-    shape: tuple[int, ...]
-    dtype: DType
-
-
-@dataclass(frozen=True, slots=True)
 class Drawn:
     """A traced function: its chain, and what the sources of this are."""
 
@@ -261,16 +253,18 @@ class Drawn:
 def drawn(
     function: Callable[..., Any], device: Device, given: Sequence[Any], named: Any
 ) -> Drawn | None:
-    """The chain of a function of tensors, of leaves, or of what is neither.
+    """The chain of a function of tensors, of layouts that stand for some, or of what is neither.
 
     None where there is nothing to run as one kernel: no elements, or none that a reduction reads.
     """
-    leaves = [x for x in given if isinstance(x, (Tensor, Leaf))]
+    leaves = [
+        x.layout if isinstance(x, Tensor) else x for x in given if isinstance(x, (Tensor, Layout))
+    ]
     trace = Trace(device, leaves)
     if not leaves or any(0 in x.shape for x in leaves):
         return None
     made = function(
-        *(trace.leaf(x.shape, x.dtype) if isinstance(x, (Tensor, Leaf)) else x for x in given),
+        *(trace.leaf() if isinstance(x, (Tensor, Layout)) else x for x in given),
         **named,
     )
     last = made.source if isinstance(made, Ended) else made
@@ -287,8 +281,8 @@ def drawn(
     if isinstance(made, Ended) and not used:
         return None  # the same number everywhere, such as whether an integer is NaN
     parts = [trace.parts[i] for i in used]
-    views = tuple(broadcast(part.desc, sizes) for part in parts)
-    starts = tuple(part.start for part in parts)
+    views = tuple(part.layout.broadcast(shape).memory for part in parts)
+    starts = tuple(part.layout.start for part in parts)
     name = f"fuse({getattr(function, '__name__', 'function')})"
     constants = tuple(trace.constants)
     if isinstance(made, Ended):
@@ -324,7 +318,7 @@ class Kernel:
     def __post_init__(self) -> None:
         made = self.drawn
         views = tuple(
-            self.operator.view(desc, part.begin, is_all=part.is_all)
+            View(layout_of(desc), part.begin, part.is_all)
             for desc, part in zip(made.chain.sources, made.parts, strict=True)
         )
         run = self.operator.prepared(made.shape, made.dtype, views=views)
@@ -353,6 +347,7 @@ class Fused:
         device = device_of(*args, *named.values())
         arrays = (np.ndarray, list)
         values = [device.tensor(x) if isinstance(x, arrays) else x for x in args]
+        values = [x.forward() if isinstance(x, Tensor) else x for x in values]
         tensors = [x for x in values if isinstance(x, Tensor)]
         if any(x.is_traced for x in tensors):  # inside another traced function
             return self._function(*values, **named)
@@ -368,7 +363,8 @@ class Fused:
         reduction reads none.
         """
         device = device_of(*args, *named.values())
-        kernel = self._kernel(device, args, named)
+        values = [x.forward() if isinstance(x, Tensor) else x for x in args]
+        kernel = self._kernel(device, values, named)
         return None if kernel is None else kernel.operator
 
     def _kernel(self, device: Device, values: Sequence[Any], named: Any) -> Kernel | None:
@@ -394,9 +390,7 @@ class Fused:
 
 def _key(value: Any) -> Hashable:
     """What a trace depends on of an argument."""
-    if isinstance(value, Tensor):
-        return (value.desc if value.size else None, value.shape, value.dtype)
-    return number_key(value)
+    return value.layout if isinstance(value, Tensor) else number_key(value)
 
 
 def fuse(function: Callable[..., Any]) -> Fused:

@@ -18,11 +18,12 @@ import numpy.typing as npt
 from dmlgpu.array.picks import Extract, Flag, Locate, Put, Take
 from dmlgpu.array.promotion import BOOL, FLOAT64, INT32, INT64, DType, data_type_of
 from dmlgpu.array.sequences import integers
-from dmlgpu.compiled import CompiledOperator
-from dmlgpu.desc.indexing import Arrays, Window, coordinates, is_mask, lie_together, positions
+from dmlgpu.compiled import CompiledOperator, View
+from dmlgpu.desc.indexing import Arrays, coordinates, is_mask, positions
+from dmlgpu.desc.layout import layout_of
 from dmlgpu.desc.tensor import DataType, packed_strides
 from dmlgpu.desc.views import broadcast_shapes, packed
-from dmlgpu.elements import assigned, check_value, check_writable
+from dmlgpu.elements import assigned, check_value, check_writable, overlap
 from dmlgpu.errors import IndexRangeError, InvalidDescError, InvalidIndexError
 from dmlgpu.plan.loops import Dim
 from dmlgpu.tensor import Tensor
@@ -65,6 +66,7 @@ def _flagged(device: Device, x: Tensor) -> tuple[tuple[Tensor, ...], int]:
     """Flags of the elements that are not 0, and their number, which is read back."""
     if not x.size:
         return (), 0
+    x = x.described()
     flags, sums = device.internal(Flag(source=x.desc))(x)
     return (flags, sums), int(sums[-1:].numpy()[0])
 
@@ -92,7 +94,7 @@ def _extracted(device: Device, x: Tensor, mask: Tensor) -> Tensor:
     flags, count = _flagged(device, mask)
     if not count:
         return Tensor.without_elements(device, (0,), x.dtype)
-    source = x if x.desc.is_packed else x.copy()
+    source = x if x.layout.is_packed else x.copy()
     desc = Extract(source=source.desc, output=packed(x.desc.data_type, (count,)))
     made: Tensor = device.internal(desc)(source, *flags)
     return made.marked((count,), x.dtype)
@@ -106,14 +108,16 @@ def take(device: Device, x: Tensor, index: Arrays, key: Hashable = ()) -> Tensor
     mask = index.leading_mask(x.shape)
     if isinstance(mask, Tensor) and mask.shape == x.shape:
         return _extracted(device, x, mask)
+    if not x.layout.is_forward:
+        return take(device, x.copy(), index)
     columns, picked = _columns(device, x, index)
     shape = index.shape(picked)
     if not columns:
-        return x.sliced(index.without_arrays(picked))
+        return x.window(index.without_arrays(picked)).copy()
     if 0 in shape:
         return Tensor.without_elements(device, shape, x.dtype)
     op, tuples = _taking(device, x, index, columns, picked)
-    taking = op.prepared(shape, x.dtype)
+    taking = op.prepared(shape, x.dtype, views=(View(layout_of(x.layout.memory)), None))
     if key and tuples is index.arrays[0]:  # neither a mask's positions nor converted
         device.remember(key, taking)
     return taking(x, tuples)
@@ -126,14 +130,14 @@ def _taking(
     shape = index.shape(picked)
     tuples, steps, facts = _tuples(device, x, columns, picked)
     out = packed_strides(shape)
-    kept = [(n, step, 0) for n, step in index.steps(x.desc)]
+    kept = [(n, step, 0) for n, step in index.steps(x.layout.strides)]
     rows = [(n, 0, step) for n, step in zip(picked, steps, strict=True)]
     walked = [*kept[: index.place], *rows, *kept[index.place :]]
     desc = Take(
         **facts,
-        start=index.start(x.desc),
-        source=x.desc,
-        output=packed(x.desc.data_type, shape or (1,)),
+        start=x.layout.start_of(index.window),
+        source=x.layout.memory,
+        output=packed(x.layout.memory.data_type, shape or (1,)),
         loops=tuple(Dim(n, o, s, t) for (n, s, t), o in zip(walked, out, strict=True)),
         kept=len(kept) - index.place,
     )
@@ -143,6 +147,11 @@ def _taking(
 def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
     """Writes a value, broadcast, to what an index with arrays names; of repeated ones, the last."""
     source = assigned(device, value, x.dtype)
+    if not x.layout.is_forward:
+        forward = x.copy()
+        put(device, forward, index, source)
+        x[...] = forward
+        return
     mask = index.leading_mask(x.shape)
     if mask is not None and mask.size and _is_alike_in_rows(source, x.ndim - mask.ndim):
         _put_masked(device, x, mask, source)
@@ -151,7 +160,7 @@ def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
     shape = index.shape(picked)
     check_value(source, shape)
     if not columns:
-        device.assign(x, index.without_arrays(picked), source)
+        x.window(index.without_arrays(picked))[...] = source
         return
     if 0 in shape:
         return
@@ -159,29 +168,29 @@ def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
     if len(columns) == 1 and len(picked) == 1 and _goes_across(x, index, columns[0]):
         _put_across(device, x, columns[0], picked[0], source)
         return
-    updates = _as_tensor(device, source, x.dtype)
-    if updates.storage is x.storage:
+    updates = _as_tensor(device, source, x.dtype).described()
+    if overlap(updates, x):
         updates = updates.copy()
     extra = max(0, updates.ndim - len(shape))
     updates = updates.reshape(updates.shape[extra:]).broadcast_to(shape)
     tuples, steps, facts = _tuples(device, x, columns, picked)
-    if tuples.storage is x.storage:
+    if overlap(tuples, x):
         tuples = tuples.copy()
         steps = packed_strides(picked)
         facts["indices"] = tuples.desc
     sources = updates.desc.effective_strides
     before, behind = index.place, index.place + len(picked)
     rows = zip(picked, sources[before:behind], steps, strict=True)
-    kept = zip(index.steps(x.desc), (*sources[:before], *sources[behind:]), strict=False)
+    kept = zip(index.steps(x.layout.strides), (*sources[:before], *sources[behind:]), strict=False)
     desc = Put(
         **facts,
-        start=index.start(x.desc),
+        start=x.layout.start_of(index.window),
         updates=updates.desc,
-        target=x.desc,
+        target=x.layout.memory,
         positions=tuple(Dim(n, 0, s, t) for n, s, t in rows),
         kept=tuple(Dim(n, step, s) for (n, step), s in kept),
     )
-    device.internal(desc)(tuples, updates, out=x)
+    device.internal(desc)(tuples, updates, out=View(layout_of(x.layout.memory)).of(x))
 
 
 def _goes_across(x: Tensor, index: Arrays, column: Column) -> bool:
@@ -210,8 +219,6 @@ def _put_across(device: Device, x: Tensor, column: Column, count: int, source: A
     along = axis - (x.ndim - updates.ndim)
     if along >= 0 and updates.shape[along] > 1:
         updates = updates.take(device.elementwise("maximum", last, 0), along)
-    elif updates.storage is x.storage:
-        updates = updates.copy()
     named = (last >= 0).reshape((-1,) + (1,) * (x.ndim - axis - 1))
     device.select(named, updates, x, out=x)
 
@@ -256,7 +263,7 @@ def _columns(device: Device, x: Tensor, index: Arrays) -> tuple[list[Column], tu
         elif is_mask(array):
             flat = _positions(device, array)
             shapes.append(flat.shape)
-            if not x.size or lie_together(x.desc, axes):
+            if not x.size or x.layout.lie_together(axes):
                 columns.append(Column(flat, axes))
             else:
                 found = coordinates(flat, tuple(x.shape[a] for a in axes))
@@ -289,12 +296,13 @@ def _tuples(
     arrays = [column.values for column in columns]
     first = arrays[0]
     if len(arrays) == 1 and isinstance(first, Tensor):
+        first = first.described()
         made = first if first.shape == shape else first.broadcast_to(shape)
         steps = made.desc.effective_strides[: len(shape)]
     else:
         made = _rows(device, arrays, shape, max(prod(x.shape[a] for a in c.axes) for c in columns))
         steps = tuple(n * len(arrays) for n in packed_strides(shape))
-    strides = x.desc.effective_strides
+    strides = x.layout.strides
     facts = {
         "indices": made.desc,
         "index_step": 1,
@@ -320,6 +328,5 @@ def _rows(device: Device, arrays: list[Positions], shape: tuple[int, ...], large
         column = array if isinstance(array, Tensor) else device.tensor(array)
         if signed and column.dtype == np.uint64:  # what the signed type lacks is out of range
             column = device.elementwise("minimum", column, 2**63 - 1)
-        place = Window((0, i), (count, 1), (1, 1), (count,))
-        device.assign(made, place, column.broadcast_to(shape).reshape(-1))
+        made[:, i] = column.broadcast_to(shape).reshape(-1)
     return made

@@ -42,8 +42,8 @@ def argsort(x: Tensor, axis: int | None, descending: bool) -> Tensor:
 def _along(what: str, x: Tensor, axis: int | None) -> tuple[Tensor, int]:
     """The tensor, flattened where no axis is named, and the axis; a number has one of its own."""
     if axis is None:
-        return x.reshape(-1), 0
-    return x, axis_of(what, axis, max(x.ndim, 1))
+        return x.reshape(-1).described(), 0
+    return x.described(), axis_of(what, axis, max(x.ndim, 1))
 
 
 def _sorted(
@@ -72,8 +72,8 @@ def search(line: Tensor, values: Tensor, side: str, sorter: Tensor | None, commo
     device = line.device
     if not line.size or not values.size:
         return device.full(values.shape, INT32, 0)
-    given = [x.astype(common, copy=False) for x in (line, values)]
-    order = [] if sorter is None else [sorter]
+    given = [x.astype(common, copy=False).described() for x in (line, values)]
+    order = [] if sorter is None else [sorter.described()]
     if sorter is not None and sorter.itemsize < 4:
         order = [sorter.astype(INT32)]
     desc = SearchDesc(
@@ -91,6 +91,7 @@ def runs(line: Tensor, equal_nan: bool) -> Tensor:
     """1 where a run of equal elements begins in a sorted line, else 0, as int32."""
     if not line.size:
         return Tensor.without_elements(line.device, line.shape, INT32)
+    line = line.described()
     begins = packed(data_type_of(INT32), line.desc.sizes)
     desc = RunsDesc(line=line.desc, begins=begins, equal_nan=equal_nan)
     made: Tensor = line.device.internal(desc)(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import prod
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -28,9 +27,10 @@ from dmlgpu.array.promotion import (
 from dmlgpu.array.uploads import type_for
 from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import AxisDirection
-from dmlgpu.desc.host import as_array, host_memory, strided_view
-from dmlgpu.desc.indexing import Arrays, Index, Window, read, span_of
-from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc, packed_strides
+from dmlgpu.desc.host import as_array, host_memory
+from dmlgpu.desc.indexing import Arrays, Index, Window, read
+from dmlgpu.desc.layout import Layout, empty_layout, layout_of
+from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.errors import (
     AxisError,
     DmlError,
@@ -49,6 +49,7 @@ from dmlgpu.runtime.region import Region
 if TYPE_CHECKING:
     from dmlgpu.device import Device
 
+NEW = object.__new__
 # Types that DirectML has no running sum for. Their names are not asked: NumPy imports what tells
 # them, which it cannot at the end of a program.
 WIDENED = tuple(np.dtype(t) for t in (np.bool_, np.int8, np.int16, np.uint8))
@@ -58,22 +59,20 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     """A tensor on a device. Made by a Device or an operator, not by hand.
 
     Shapes, types, indices, axes and operators follow NumPy and the array API standard; there are
-    at most 8 dimensions. Indexing copies. `reshape`, `transpose`, `squeeze`,
-    `expand_dims` and `broadcast_to` give views: other tensors over the same bytes, which see what
-    is written there later.
+    at most 8 dimensions. What NumPy makes a view of is one here: integers and slices in brackets,
+    `reshape`, `transpose`, `flip` and their like give tensors over the same bytes, in which all see
+    what is written. Arrays and masks in brackets copy.
 
     `desc` is what DirectML is told: a tensor of no dimensions has sizes (1,), and bool is UINT8.
-    A tensor without elements has no description and never reaches the GPU.
+    A tensor without elements has no description and never reaches the GPU; a view that goes
+    backward, or begins within 16 bytes, has none and is copied where an operator needs one.
     """
 
-    __slots__ = ("__weakref__", "_dtype", "_origin", "_shape", "device")
+    __slots__ = ("__weakref__", "base", "device")
     device: Device
-    _origin: Any  # where the elements are of a tensor that waits for its copy
-    _shape: tuple[int, ...] | None  # where it is not the description's sizes
-    _dtype: DType | None  # where it is not the description's type
+    base: Tensor | None  # the tensor that this is a view of; None where it has memory of its own
 
     is_traced: ClassVar[bool] = False
-    is_waiting: ClassVar[bool] = False  # for its copy; see dmlgpu.waiting
     # dmlgpu.numpy, which lies above this module, puts itself here.
     namespace: ClassVar[Any] = None
     # NumPy hands its operators and functions over to a tensor among its arguments.
@@ -83,23 +82,19 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         self,
         device: Device,
         lease: Lease = None,  # type: ignore[assignment]  # so that what is missing is said below
-        desc: TensorDesc = None,  # type: ignore[assignment]
-        offset: int = 0,
+        layout: Layout = None,  # type: ignore[assignment]
+        begin: int = 0,
         whole: bool = False,
     ) -> None:
-        try:
-            number = device.context.number(desc, None, None)
-            self.key = (lease.storage.serial, offset, number, whole)
-        except AttributeError:  # arguments of someone who wanted an array
+        if not isinstance(layout, Layout):  # arguments of someone who wanted an array
             raise InvalidTypeError(
                 "a Tensor is made by a Device: device.tensor(array), or dml.tensor(array) on the "
                 "default one"
-            ) from None
+            )
         self.device = device
+        self.base = None
         self.lease = lease
-        self.desc = desc
-        self._shape = None
-        self._dtype = None
+        self.key = (lease.storage.serial, begin, layout, whole)
 
     @classmethod
     def without_elements(cls, device: Device, shape: tuple[int, ...], dtype: DType) -> Tensor:
@@ -107,25 +102,21 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         device.context.check_usable()
         tensor = cls.__new__(cls)
         tensor.device = device
-        tensor._shape = shape
-        tensor._dtype = dtype
-        tensor.key = (-1, 0, device.context.number(None, shape, dtype), True)
+        tensor.base = None
+        tensor.key = (-1, 0, empty_layout(shape, dtype), True)
         return tensor
 
     if not TYPE_CHECKING:  # a type checker would believe in every name
 
         def __getattr__(self, name: str) -> Any:
             """For what a tensor without elements lacks, and what NumPy's arrays have."""
-            if name in Region.__slots__ and self.is_traced:
+            if name == "lease" and self.is_traced:
                 raise UnsupportedError(
                     "fuse: only element-wise functions, broadcasts and conversions can be traced, "
                     "and one reduction at the end"
                 )
-            if name in Region.__slots__:
-                raise InvalidDescError(
-                    f"a tensor of shape {self._shape} has no elements and so no {name}: it never "
-                    "reaches the GPU"
-                )
+            if name == "lease":
+                raise InvalidDescError(self.layout.untold)
             # NumPy looks for names that begin with an underscore all the time.
             is_known = not name.startswith("_") and hasattr(np.ndarray, name)
             instead = f"; {Tensor.namespace.instead_of(name)}" if is_known else ""
@@ -139,19 +130,50 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         """The reduction at the end of a function that `dmlgpu.fuse` traces."""
         raise NotImplementedError
 
-    def there(self) -> Any:
-        """Where the elements of a tensor are that waits for its copy; None: in its own memory."""
-        return None
-
     def marked(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """This tensor, seen with a shape and a type that its description cannot say."""
         if not shape or dtype == BOOL:
-            self._shape = None if shape else shape
-            self._dtype = BOOL if dtype == BOOL else None
-            serial, offset, _, whole = self.key
-            number = self.context.number(self.desc, self._shape, self._dtype)
-            self.key = (serial, offset, number, whole)
+            serial, begin, layout, whole = self.key
+            kind = BOOL if dtype == BOOL else None
+            layout = layout_of(layout.memory, None if shape else shape, kind)
+            self.key = (serial, begin, layout, whole)
         return self
+
+    def _seen(self, layout: Layout, begin: int = 0) -> Tensor:
+        """A view: other elements, or others in number, of the bytes from `begin` on."""
+        made = NEW(Tensor)
+        made.device = self.device
+        made.lease = self.lease
+        serial, mine, own, whole = self.key
+        have: Any = own.extent
+        need: Any = layout.extent
+        # Nothing of others lies behind the last bytes where they are this tensor's last ones.
+        ends = begin + need.total_tensor_size_in_bytes
+        whole = whole and ends == have.total_tensor_size_in_bytes
+        made.key = (serial, mine + begin, layout, whole)
+        made.base = self if self.base is None else self.base
+        return made
+
+    def relaid(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+        """A view of other elements, or of some several times, among the same bytes."""
+        return self._seen(self.layout.at(shape, strides))
+
+    def forward(self) -> Tensor:
+        """The tensor, or its copy where it goes backward along some dimension."""
+        return self if self.key[2].is_forward else self.copy()
+
+    def described(self) -> Tensor:
+        """The tensor, or its copy where DirectML cannot describe how it lies."""
+        layout = self.key[2]
+        return self if layout.desc is not None or layout.extent is None else self.copy()
+
+    @property
+    def desc(self) -> TensorDesc:
+        """What DirectML is told of the tensor."""
+        layout = self.key[2]
+        if layout.desc is None:
+            raise InvalidDescError(layout.untold)
+        return layout.desc
 
     @property
     def context(self) -> Context:
@@ -161,29 +183,29 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the dimensions."""
-        return self.desc.sizes if self._shape is None else self._shape
+        return self.key[2].shape
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Steps along each dimension in elements, as DirectML counts them, not in bytes."""
-        if self._shape is None:
-            return self.desc.effective_strides
-        return packed_strides(self._shape)
+        """Bytes from one element to the next along each dimension; negative ones go backward."""
+        width = self.itemsize
+        return tuple(step * width for step in self.key[2].strides)
 
     @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return len(self.shape)
+        return len(self.key[2].shape)
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self.desc.element_count if self._shape is None else prod(self._shape)
+        return prod(self.key[2].shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's name for the data type."""
-        return self.desc.data_type.numpy if self._dtype is None else self._dtype
+        layout = self.key[2]
+        return layout.memory.data_type.numpy if layout.dtype is None else layout.dtype
 
     @property
     def itemsize(self) -> int:
@@ -193,14 +215,18 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     @property
     def nbytes(self) -> int:
         """Bytes of all elements, without padding."""
-        if not self.size:
-            return 0
-        return -(-self.size * self.desc.data_type.bits // 8)
+        extent = self.key[2].extent
+        return 0 if extent is None else -(-self.size * extent.data_type.bits // 8)
 
     def tobytes(self) -> bytes:
-        """All total_tensor_size_in_bytes, padding included, as they lie on the device."""
+        """All total_tensor_size_in_bytes, padding included, as they lie on the device.
+
+        Of a view the elements, one behind the other.
+        """
         if not self.size:
             return b""
+        if not self.layout.is_own:
+            return self.numpy().tobytes()
         with host_memory(self.desc.total_tensor_size_in_bytes):
             return self.device.read(self).tobytes()
 
@@ -208,7 +234,8 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         """A copy of the elements in host memory; waits for the GPU."""
         if not self.size:
             return np.empty(self.shape, self.dtype)
-        return self.elements(self.device.read(self))
+        x = self._gathered()
+        return x.elements(self.device.read(x))
 
     async def numpy_async(self) -> npt.NDArray[Any]:
         """`numpy()` for asyncio: other tasks run while the GPU works. `y = await x.numpy_async()`.
@@ -217,15 +244,24 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         """
         if not self.size:
             return np.empty(self.shape, self.dtype)
-        return self.elements(await self.device.read_async(self))
+        x = self._gathered()
+        return x.elements(await self.device.read_async(x))
+
+    def _gathered(self) -> Tensor:
+        """What is read back: the tensor, or its copy where most of its bytes are others'."""
+        layout = self.layout
+        is_sparse = layout.shares and layout.memory.total_tensor_size_in_bytes > 2 * self.nbytes
+        return self.copy() if is_sparse else self
 
     def elements(self, raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The elements among the tensor's bytes, as an array of its shape."""
-        if self.desc.is_packed:
-            return np.ndarray(self.shape, self.dtype, raw)
+        layout = self.layout
+        start = layout.start * self.itemsize
+        values = np.ndarray(self.shape, self.dtype, raw, start, self.strides)
+        if layout.is_packed and not layout.shares:
+            return values
         with host_memory(self.nbytes):
-            values = strided_view(raw, self.desc, writeable=False).copy()
-        return values.view(self.dtype).reshape(self.shape)
+            return values.copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
@@ -290,7 +326,7 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
             raise InvalidDescError(
                 f"view: the description needs {wanted} bytes; the tensor has {mine}"
             )
-        return Tensor(self.device, self.lease, desc, self.offset, self.whole and wanted == mine)
+        return self._seen(layout_of(desc))
 
     def _as_bits_of(self, wanted: Any) -> Tensor:
         """The same bits as elements of a type."""
@@ -308,12 +344,7 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
             )
         if not self.size:
             return Tensor.without_elements(self.device, self.shape, dtype)
-        desc = replace(self.desc, data_type=data_type_of(dtype))
-        return self._under(desc).marked(self.shape, dtype)
-
-    def _seen(self, desc: TensorDesc, shape: tuple[int, ...] | None = None) -> Tensor:
-        """A view that keeps the type; the shape is the description's sizes or none at all."""
-        return self._under(desc).marked(desc.sizes if shape is None else shape, self.dtype)
+        return self._seen(self.layout.seen_as(dtype, data_type_of(dtype)))
 
     def _as_numpy_does(self, function: Callable[..., npt.NDArray[Any]], *args: Any) -> Tensor:
         """A tensor without elements as NumPy would shape it."""
@@ -332,10 +363,25 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     def copy(self, order: str = "C") -> Tensor:
         """A packed tensor of its own with the same elements."""
         _check_order("copy", order)
-        return self._copied()
-
-    def _copied(self) -> Tensor:
-        return self[...]
+        if not self.size:
+            return Tensor.without_elements(self.device, self.shape, self.dtype)
+        layout = self.layout
+        known = self.device.remembered[("copy", layout)]
+        if known is None:
+            made = views.packed(layout.memory.data_type, layout.memory.sizes)
+            steps = zip(made.sizes, made.effective_strides, layout.strides or (1,), strict=True)
+            op = self.device.internal(
+                Sliced(
+                    source=layout.memory,
+                    output=made,
+                    loops=tuple(Dim(*each) for each in steps),
+                    start=layout.start,
+                )
+            )
+            known = op.copying(layout)
+            self.device.remember(("copy", layout), known)
+        result: Tensor = known(self)
+        return result
 
     def astype(
         self, dtype: Any, copy: bool = True, *, order: str = "C", casting: Any = "unsafe"
@@ -376,14 +422,14 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
             return Tensor.without_elements(self.device, sizes, self.dtype)
         if copy:
             return self.copy().reshape(sizes)
-        desc = views.reshaped(self.desc, sizes or (1,))
-        if desc is None:
+        layout = self.layout.reshaped(sizes)
+        if layout is None:
             if copy is False:
                 raise InvalidDescError(
                     f"reshape: strides {self.strides} allow no view of shape {sizes}; copy is False"
                 )
             return self.copy().reshape(sizes)
-        return self._seen(desc, sizes)
+        return self._seen(layout)
 
     def ravel(self, order: str = "C") -> Tensor:
         """The elements in one dimension; a view where the strides allow it, else a copy."""
@@ -414,7 +460,7 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     def _permuted(self, order: tuple[int, ...]) -> Tensor:
         if not self.size:
             return self._as_numpy_does(np.transpose, order)
-        return self._seen(views.permuted(self.desc, order) if order else self.desc, self._shape)
+        return self._seen(self.layout.permuted(order))
 
     @property
     def T(self) -> Tensor:  # noqa: N802 - NumPy's name
@@ -451,16 +497,13 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         shape = tuple(n for a, n in enumerate(self.shape) if a not in axes)
         if not self.size:
             return Tensor.without_elements(self.device, shape, self.dtype)
-        return self._seen(views.squeezed(self.desc, axes) if self.ndim else self.desc, shape)
+        return self._seen(self.layout.squeezed(axes))
 
     def expand_dims(self, axis: int | Sequence[int]) -> Tensor:
         """A view with new dimensions of size 1, which end up at these places of the result."""
         if not self.size:
             return self._as_numpy_does(np.expand_dims, axis)
-        if not self.ndim:  # the description has a dimension already
-            rank = len(views.axes_of("expand_dims", axis, len(np.atleast_1d(axis))))
-            return self._seen(views.padded(self.desc, rank) if rank else self.desc, (1,) * rank)
-        return self._seen(views.expanded(self.desc, axis))
+        return self._seen(self.layout.expanded(axis))
 
     def broadcast_to(self, *shape: int | Sequence[int]) -> Tensor:
         """A view that repeats dimensions of size 1, and new leading ones, with stride 0.
@@ -471,39 +514,43 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         sizes = views.shape_of("broadcast_to", shape)
         if not self.size or 0 in sizes:
             return self._as_numpy_does(np.broadcast_to, sizes)
-        if not sizes and self.ndim:
-            raise InvalidDescError(
-                f"broadcast_to: could not broadcast array from shape {self.shape} into shape ()"
-            )
-        return self._seen(views.broadcast(self.desc, sizes or (1,)), sizes)
+        return self._seen(self.layout.broadcast(sizes))
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
         if index.__class__ is Tensor:
             return self._taken(index, 0)
         parts = index if index.__class__ is tuple else (index,)
-        key: Any = ()
-        try:
-            key = (self.key[2], *index_key(parts))
-            known = self.device.remembered.get(key)
-        except Exception:  # an array among them, which is not hashable
-            picked: Tensor = self.device.replay("get", Tensor._picked, (self, parts))
-            return picked
-        if known is None:
-            found = read(self.shape, parts, Tensor)
-            if isinstance(found, Arrays):
-                return self.device.take(self, found)
-            if not self.size or 0 in found.shape:
-                return Tensor.without_elements(self.device, found.shape, self.dtype)
-            known = self._slice(found)
-            if is_fixed(key) and self.device.met_before(key):
-                self.device.remember(key, known)
-        result: Tensor = known(self)
-        return result
+        named = self._named(parts)
+        if isinstance(named, Arrays):
+            return self.device.take(self, named)
+        made: Tensor = named
+        # An element that integers alone name is a number of its own, as NumPy's scalars are.
+        is_number = not made.key[2].shape and not any(part is ... for part in parts)
+        return made.copy() if is_number else made
 
-    def _picked(self, parts: tuple[Any, ...]) -> Tensor:
-        """What an index names that may have arrays among its parts."""
-        found = read(self.shape, parts, Tensor)
-        return self.device.take(self, found) if isinstance(found, Arrays) else self.sliced(found)
+    def _named(self, parts: tuple[Any, ...]) -> Any:
+        """What stands in brackets: a view, or arrays with what stands beside them."""
+        layout = self.key[2]
+        try:
+            key = index_key(parts)
+            known = layout.views[key]
+        except Exception:  # an array among them, which is not hashable
+            key, known = (), None
+        if known is not None:
+            return self._seen(known[1], known[0])
+        found = read(layout.shape, parts, Tensor)
+        if isinstance(found, Arrays):
+            return found
+        if layout.extent is not None and 0 not in found.shape and is_fixed(key):
+            layout.views.put(key, layout.indexed(found))
+        return self.window(found)
+
+    def window(self, window: Window) -> Tensor:
+        """The view of a window's elements, in its shape."""
+        if not self.size or 0 in window.shape:
+            return Tensor.without_elements(self.device, window.shape, self.dtype)
+        begin, layout = self.layout.indexed(window)
+        return self._seen(layout, begin)
 
     def _taken(self, at: Any, axis: int) -> Tensor:
         """What lies at positions along an axis, or where a mask is True.
@@ -511,43 +558,13 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         What takes them is remembered by the layouts of both, unless the shape depends on values.
         """
         key = ("taken", axis, self.key[2], at.key[2])
-        known = self.device.remembered.get(key)
+        known = self.device.remembered[key]
         if known is not None:
             result: Tensor = known(self, at)
             return result
         found = read(self.shape, (*(slice(None),) * axis, at), Tensor)
         assert isinstance(found, Arrays)
         return self.device.take(self, found, key)
-
-    def sliced(self, window: Window) -> Tensor:
-        """The elements of a window, in its shape: SLICE1."""
-        if not self.size or 0 in window.shape:
-            return Tensor.without_elements(self.device, window.shape, self.dtype)
-        return self._slice(window)(self)
-
-    def _slice(self, window: Window) -> Callable[..., Tensor]:
-        """What takes a window: one kernel for all windows of a form, wherever they begin."""
-        device, span = self.device, span_of(self.desc, window)
-        is_all = span.desc == self.desc
-        key = ("sliced", is_all, span.desc, span.start, span.steps, window.shape, self.dtype)
-        known: Any = device.remembered.get(key)
-        if known is None:
-            made = views.packed(self.desc.data_type, span.desc.sizes)
-            steps = zip(made.sizes, made.effective_strides, span.steps, strict=True)
-            loops = tuple(Dim(*each) for each in steps)
-            op = device.internal(
-                Sliced(source=span.desc, output=made, loops=loops, start=span.start)
-            )
-            seen = views.packed(self.desc.data_type, window.shape or (1,))
-            if is_all:
-                known = op.prepared(window.shape, self.dtype, seen)
-            else:
-                known = op.prepared_anywhere(span.desc, window.shape, self.dtype, seen)
-            device.remember(key, known)
-        if is_all:
-            made_by: Callable[..., Tensor] = known
-            return made_by
-        return self.device.later(self.desc, window, span, known(span.begin), self.dtype)
 
     def __setitem__(self, index: Index | tuple[Index, ...], value: Any) -> None:
         """Writes to the elements that an index names; of repeated ones the last value stays.
@@ -559,22 +576,11 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         >>> y.tolist()
         [[0, 7, 0], [8, -1, 0]]
         """
-        if isinstance(value, Tensor) and value.is_waiting:
-            value.assign_to(self, index, self._set)
+        named = self._named(index if isinstance(index, tuple) else (index,))
+        if isinstance(named, Arrays):
+            self.device.put(self, named, value)
         else:
-            self.device.replay("set", Tensor._set, (self, index, value))
-
-    def assign_to(self, x: Tensor, index: Any, assign: Callable[[Any, Any], None]) -> None:
-        """`x[index] = self`, which `assign` does."""
-        assign(index, self)
-
-    def _set(self, index: Any, value: Any) -> None:
-        parts = index if isinstance(index, tuple) else (index,)
-        found = read(self.shape, parts, Tensor)
-        if isinstance(found, Arrays):
-            self.device.put(self, found, value)
-        else:
-            self.device.assign(self, found, value)
+            self.device.assign(named, value)
 
     def fill(self, value: Any) -> None:
         """Makes every element one number."""
@@ -605,7 +611,7 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         if axis is None:
             return self.ravel().take(indices, 0, mode)
         if mode == "raise" and axis.__class__ is int and indices.__class__ is Tensor:
-            known = self.device.remembered.get(("taken", axis, self.key[2], indices.key[2]))
+            known = self.device.remembered[("taken", axis, self.key[2], indices.key[2])]
             if known is not None:
                 result: Tensor = known(self, indices)
                 return result
@@ -679,10 +685,6 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         >>> x.repeat([1, 2], axis=0).tolist()
         [[0, 1, 2], [3, 4, 5], [3, 4, 5]]
         """
-        made: Tensor = self.device.replay("repeat", Tensor._repeated, (self, repeats, axis))
-        return made
-
-    def _repeated(self, repeats: Any, axis: int | None) -> Tensor:
         if axis is None:
             return self.reshape(-1).repeat(repeats, 0)
         axis = views.axis_of("repeat", axis, self.ndim)
@@ -754,10 +756,12 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     ) -> Tensor:
         if axis is None:
             return self.reshape(-1)._scan(operator, flag, 0, dtype, exclusive, reverse)
+        if self.layout.desc is None and self.size:
+            return self.copy()._scan(operator, flag, axis, dtype, exclusive, reverse)
         key: Any = ()
         if dtype is None and axis.__class__ is int:
             key = (operator, self.key[2], axis, bool(exclusive), bool(reverse))
-            known = self.device.remembered.get(key)
+            known = self.device.remembered[key]
             if known is not None:
                 result: Tensor = known(self)
                 return result
@@ -832,7 +836,8 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         raise InvalidTypeError("a Tensor is pickled by dmlgpu.functions; import dmlgpu first")
 
     def __repr__(self) -> str:
-        dtype = self._dtype or self.desc.data_type.name.lower()
+        layout = self.layout
+        dtype = layout.memory.data_type.name.lower() if layout.dtype is None else layout.dtype
         facts = f"shape={self.shape}, dtype={dtype}"
         values = self._shown()
         return f"Tensor({values}{facts}, device={self.device.adapter.name!r})"

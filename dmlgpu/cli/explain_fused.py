@@ -14,10 +14,12 @@ import dmlgpu as dml
 import dmlgpu.numpy as dnp
 from dmlgpu.array.chain import ChainOperator
 from dmlgpu.cli.describe import TENSOR, tensor
+from dmlgpu.desc.cached import Cache
+from dmlgpu.desc.layout import layout_of
 from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.device import Device
 from dmlgpu.errors import DmlError, InvalidDescError, UnsupportedError
-from dmlgpu.fuse import Leaf, drawn
+from dmlgpu.fuse import drawn
 from dmlgpu.plan.operator import Operator
 
 # An operator, a description of it, and what is said of this where it is not its fields.
@@ -57,7 +59,7 @@ class Paper(Device):
 
     def __init__(self) -> None:
         """Opens nothing, and remembers nothing."""
-        self.remembered = {}
+        self.remembered = Cache(0)
 
     def __getattr__(self, name: str) -> NoReturn:
         raise UnsupportedError(
@@ -129,7 +131,7 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
 def described(args: argparse.Namespace) -> Described:
     """The chain of the expression, its sources by the names that the dispatches bind."""
     tensors: dict[str, TensorDesc] = dict(args.tensors)
-    leaves = [Leaf(desc, desc.sizes, desc.data_type.numpy) for desc in tensors.values()]
+    leaves = list(map(layout_of, tensors.values()))
     try:
         tree = ast.parse(args.expression.strip(), mode="eval").body
 

@@ -1,11 +1,12 @@
-"""Attributes computed once per object, without a lock."""
+"""What is computed once: attributes of objects, without a lock, and values by their keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 
 class cached_property(Generic[T]):  # noqa: N801  (used as a decorator, like the standard one)
@@ -34,3 +35,39 @@ class cached_property(Generic[T]):  # noqa: N801  (used as a decorator, like the
         value = self.compute(instance)
         instance.__dict__[self.name] = value
         return value
+
+
+class Cache(dict[K, T | None]):
+    """Values by their keys, at most so many; those that were not used for longest go first.
+
+    `cache[key]` is None where nothing is kept, and costs no more than that of a dictionary where
+    something is. For what is used moves to the younger of two generations, and the older one goes
+    as a whole when the younger is half of what may be kept.
+    """
+
+    __slots__ = ("_half", "_older")
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._half = max(1, limit // 2)
+        self._older: dict[K, T | None] = {}
+
+    def __missing__(self, key: K) -> T | None:
+        value = self._older.pop(key, None)
+        if value is not None:
+            self[key] = value
+        return value
+
+    def put(self, key: K, value: T) -> list[T]:
+        """Keeps a value; those that go for it are returned."""
+        self[key] = value
+        if len(self) <= self._half:
+            return []
+        gone, self._older = self._older, self.copy()
+        super().clear()
+        return [old for old in gone.values() if old is not None]
+
+    def clear(self) -> None:
+        """Forgets all."""
+        super().clear()
+        self._older.clear()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import pairwise
 from math import prod
 from types import EllipsisType
 from typing import Any, SupportsIndex, TypeAlias
@@ -14,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dmlgpu.desc.host import as_array
-from dmlgpu.desc.tensor import MAX_RANK, TENSOR_ALIGNMENT, DataType, TensorDesc
-from dmlgpu.desc.views import REMEMBERED
+from dmlgpu.desc.tensor import MAX_RANK
 from dmlgpu.errors import (
     IndexRangeError,
     InvalidDescError,
@@ -39,58 +36,6 @@ class Window:
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
     shape: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The bytes of a tensor that a window lies in, from a place on where a tensor may begin.
-
-    Windows of one form that lie elsewhere in a tensor have spans that differ in `begin` alone, so
-    that one kernel serves them all.
-    """
-
-    begin: int  # bytes of the tensor before it
-    desc: TensorDesc  # as many elements as the window has along each dimension, in its steps
-    start: int  # element of the span where the window starts
-    steps: tuple[int, ...]  # elements from one to the next, negative where it goes backward
-
-    @property
-    def is_backward(self) -> bool:
-        """Whether the window goes backward along some dimension."""
-        return any(step < 0 for step in self.steps)
-
-    @property
-    def lowest(self) -> int:
-        """The element of the span that comes first in memory."""
-        sizes = zip(self.desc.sizes, self.steps, strict=True)
-        return self.start + sum((n - 1) * step for n, step in sizes if step < 0)
-
-
-def span_of(tensor: TensorDesc, window: Window, first: int = 0) -> Span:
-    """Where in a tensor, which begins at element `first` of its bytes, a window of it lies."""
-    strides = tensor.effective_strides
-    if not window.offsets:  # of a tensor without dimensions, which its description has one of
-        window = Window((0,), (1,), (1,), window.shape)
-    sized = list(zip(window.offsets, window.sizes, window.strides, strides, strict=True))
-    sizes = tuple(-(-n // abs(step)) for _, n, step, _ in sized)
-    steps = tuple(step * stride for *_, step, stride in sized)
-    start = first + sum((o if step > 0 else o + n - 1) * stride for o, n, step, stride in sized)
-    lowest = first + sum(o * stride for o, _, _, stride in sized)
-    width, total = tensor.data_type.bits // 8, tensor.total_tensor_size_in_bytes
-    begin = lowest * width // TENSOR_ALIGNMENT * TENSOR_ALIGNMENT
-    start, lowest = start - begin // width, lowest - begin // width
-    reach = lowest + 1 + sum((n - 1) * abs(step) for n, step in zip(sizes, steps, strict=True))
-    # Whole units of 16 bytes, where the tensor has them, can be read and written as such.
-    nbytes = -(-reach * width // TENSOR_ALIGNMENT) * TENSOR_ALIGNMENT
-    desc = _laid(tensor.data_type, sizes, tuple(map(abs, steps)), min(nbytes, total - begin))
-    return Span(begin, desc, start, steps)
-
-
-@lru_cache(REMEMBERED)
-def _laid(
-    data_type: DataType, sizes: tuple[int, ...], strides: tuple[int, ...], nbytes: int
-) -> TensorDesc:
-    return TensorDesc(data_type, sizes, strides, total_tensor_size_in_bytes=nbytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,26 +72,15 @@ class Arrays:
             )
         return made
 
+    def steps(self, strides: tuple[int, ...]) -> list[tuple[int, int]]:
+        """(size, elements from one to the next) of the window's dimensions, given the tensor's."""
+        sized = zip(self.window.shape, self.axes, strict=True)
+        steps = self.window.strides
+        return [(n, 0 if a is None else steps[a] * strides[a]) for n, a in sized]
+
     def without_arrays(self, broadcast: tuple[int, ...]) -> Window:
         """The window of an index whose arrays select from no axis."""
         return replace(self.window, shape=self.shape(broadcast))
-
-    def start(self, tensor: TensorDesc) -> int:
-        """The element of the tensor at which the window starts."""
-        spans = zip(
-            self.window.offsets,
-            self.window.sizes,
-            self.window.strides,
-            tensor.effective_strides,
-            strict=True,
-        )
-        return sum((o if step > 0 else o + n - 1) * stride for o, n, step, stride in spans)
-
-    def steps(self, tensor: TensorDesc) -> list[tuple[int, int]]:
-        """(size, elements from one to the next) of the window's dimensions."""
-        strides, steps = tensor.effective_strides, self.window.strides
-        sized = zip(self.window.shape, self.axes, strict=True)
-        return [(n, 0 if a is None else steps[a] * strides[a]) for n, a in sized]
 
 
 def read(shape: tuple[int, ...], parts: tuple[Any, ...], own: type[Any]) -> Window | Arrays:
@@ -333,12 +267,6 @@ def positions(values: npt.NDArray[Any], axis: int, size: int) -> npt.NDArray[np.
         raise IndexRangeError(f"index {wrong[0]} is out of bounds for axis {axis} with size {size}")
     numbers = values.astype(np.int64)
     return np.where(numbers < 0, numbers + size, numbers).astype(np.uint32)
-
-
-def lie_together(tensor: TensorDesc, axes: tuple[int, ...]) -> bool:
-    """Whether the elements of neighbouring axes can be counted through with one stride."""
-    strides, sizes = tensor.effective_strides, tensor.sizes
-    return all(strides[a] == strides[b] * sizes[b] for a, b in pairwise(axes))
 
 
 def coordinates(flat: Any, sizes: tuple[int, ...]) -> list[Any]:

@@ -129,7 +129,7 @@ def _occurrences(values: Tensor, minlength: int) -> Tensor:
         if least < 0:
             raise InvalidDescError(NEGATIVE)
     counts = device.full((max(most + 1, minlength),), INT32, 0)
-    source = values if values.desc.is_packed else values.copy()
+    source = values if values.layout.is_packed else values.copy()
     device.internal(CountDesc(values=source.desc, counts=counts.desc))(source, out=counts)
     if not is_narrow:
         return counts

@@ -38,7 +38,6 @@ from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
 from dmlgpu.functions import default_device, device_of
 from dmlgpu.interop import imported
-from dmlgpu.replays import replayed
 from dmlgpu.tensor import Tensor
 
 Shape = int | Sequence[int]
@@ -329,7 +328,7 @@ def _made(sequence: sequences.Sequence | None, on: Device) -> Tensor | None:
     """A sequence, by the kernel of the first one like it."""
     if sequence is None:
         return None
-    known = on.remembered.get(sequence.form)
+    known = on.remembered[sequence.form]
     if known is None:
         known = (sequence, on.internal(sequence))
         on.remember(sequence.form, known)
@@ -438,13 +437,11 @@ def eye(
     return _banded(Band.of(wanted, sizes, one, k, k + 1), on, sizes, wanted)
 
 
-@replayed
 def tril(m: Any, k: int = 0) -> Tensor:
     """m on and below the diagonal `k` columns to the right of the main one, else zeros."""
     return _triangle("tril", m, k, below=True)
 
 
-@replayed
 def triu(m: Any, k: int = 0) -> Tensor:
     """m on and above the diagonal `k` columns to the right of the main one, else zeros."""
     return _triangle("triu", m, k, below=False)
@@ -460,12 +457,13 @@ def _triangle(name: str, m: Any, k: int, *, below: bool) -> Tensor:
     if x.is_traced:  # a step of a chain, beside what is known before
         zeros = _banded(Band.of(BOOL, x.shape[-2:], 1, first, end), x.device, x.shape[-2:], BOOL)
         return x.device.select(zeros, False if x.dtype == BOOL else 0, x)
+    x = x.described()
     band = Band.of(x.dtype, x.shape, 0, first, end, x.desc)
     return _banded(band, x.device, x.shape, x.dtype, x)
 
 
 def _banded(band: Band, on: Device, shape: tuple[int, ...], dtype: DType, *x: Tensor) -> Tensor:
-    known = on.remembered.get((band, dtype))
+    known = on.remembered[(band, dtype)]
     if known is None:
         known = on.internal(band).prepared(shape, dtype)
         on.remember((band, dtype), known)
@@ -473,7 +471,6 @@ def _banded(band: Band, on: Device, shape: tuple[int, ...], dtype: DType, *x: Te
     return made
 
 
-@replayed
 def meshgrid(
     *arrays: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> list[Tensor]:

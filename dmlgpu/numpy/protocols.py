@@ -19,7 +19,6 @@ from dmlgpu.array.functions import FUNCTIONS
 from dmlgpu.array.promotion import FLOAT32, castable, is_number, promoted
 from dmlgpu.array.uploads import host_array, host_cast, type_for
 from dmlgpu.desc import views
-from dmlgpu.desc.host import strided_view
 from dmlgpu.device import Device
 from dmlgpu.errors import (
     AxisError,
@@ -336,11 +335,12 @@ def _sharing(ask: Callable[..., bool], a: Any, b: Any, max_work: Any = None) -> 
     tensors = [x for x in (a, b) if isinstance(x, Tensor) and x.size]
     if len(tensors) < 2 or tensors[0].lease is not tensors[1].lease:
         return False
-    ends = [x.offset + x.desc.total_tensor_size_in_bytes for x in tensors]
+    ends = [x.begin + x.layout.memory.total_tensor_size_in_bytes for x in tensors]
     room = np.empty(max(ends), np.uint8)  # of which nothing is read
+    starts = [x.begin + x.layout.start * x.itemsize for x in tensors]
     first, second = (
-        strided_view(room[x.offset : end], x.desc, writeable=False)
-        for x, end in zip(tensors, ends, strict=True)
+        np.ndarray(x.shape, x.dtype, room, start, x.strides)
+        for x, start in zip(tensors, starts, strict=True)
     )
     return ask(first, second, max_work)
 
@@ -535,13 +535,6 @@ def _read(x: Any) -> Any:
 def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any], device: Device) -> Any:
     """`np.sum(x)`, `np.concatenate([x, y])` and their like, on the device of one of the tensors."""
 
-    def done(*args: Any, **named: Any) -> Any:
-        return _function(func, args, named, device)
-
-    return device.replay(func, done, args, named)
-
-
-def _function(func: Any, args: Sequence[Any], named: Mapping[str, Any], device: Device) -> Any:
     name = func.__name__
     known = FUNCTIONS_OF_NUMPY.get(name) if func is getattr(np, name, None) else None
     known = known or FROM_ITS_MODULES.get(func)

@@ -7,7 +7,6 @@ from typing import Any
 
 from dmlgpu.array.promotion import BOOL, promoted
 from dmlgpu.desc import views
-from dmlgpu.desc.tensor import TensorDesc
 from dmlgpu.desc.values import as_indices
 from dmlgpu.errors import InvalidDescError, shown
 from dmlgpu.functions import device_of
@@ -49,11 +48,8 @@ def sliding_window_view(
     if 0 in shape:
         return Tensor.without_elements(tensor.device, shape, tensor.dtype)
     views.shape_of("sliding_window_view", (shape,))
-    steps = tensor.desc.effective_strides
-    strides = (*steps, *(steps[a] for a in at))
-    total = tensor.desc.total_tensor_size_in_bytes
-    seen = TensorDesc(tensor.desc.data_type, shape, strides, total_tensor_size_in_bytes=total)
-    return tensor.view(seen).marked(shape, tensor.dtype)
+    steps = tensor.layout.strides
+    return tensor.relaid(shape, (*steps, *(steps[a] for a in at)))
 
 
 def _products(taps: Tensor, windows: Tensor) -> Tensor:

@@ -6,10 +6,9 @@ import contextlib
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
-from itertools import count
-from typing import Any, Protocol
+from typing import Protocol
 from weakref import WeakSet
 
 from dmlgpu.errors import DeviceError, DeviceLostError, OutOfMemoryError
@@ -19,15 +18,14 @@ from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Lease, Memory, Pool, Storage
 from dmlgpu.gpu.objects import Buffer, Pipeline
 from dmlgpu.gpu.parameters import Parameters
-from dmlgpu.gpu.recording import Call, Recording, settle
+from dmlgpu.gpu.recording import Call, Recording
 from dmlgpu.gpu.transfer import Transfers
-from dmlgpu.plan.dispatch import SMALL, Adapter, Dispatch, Plan, Value
+from dmlgpu.plan.dispatch import SMALL, Adapter, Dispatch, Plan
 from dmlgpu.runtime import forward_progress
 from dmlgpu.runtime.dump import dump_wgsl
 from dmlgpu.wgsl.assembly import Access, Shader, assemble
 
 PIPELINE_LIMIT = 512  # compiled shaders a device keeps: a software driver needs 1 to 6 MiB for each
-NUMBERED_LIMIT = 1 << 16  # layouts a device has numbers for
 # Parts of memory, of which one is kept for reuse: of a GPU's own, and of what the host has, too.
 KEPT = {"discrete": 2, "cpu": 32}
 KEPT_ELSEWHERE = 4
@@ -42,30 +40,6 @@ class Bound(Protocol):
 
     def drop_pipelines(self) -> None:
         """Forgets every bound call, and whatever else has pipelines."""
-
-
-class Tape(Protocol):
-    """Notes what a function of arrays does, so that it can be done again."""
-
-    def aside(self) -> contextlib.AbstractContextManager[None]:
-        """Around what is no part of the function, though it runs meanwhile."""
-
-    def spoil(self) -> None:
-        """Something was done that is not to be done again."""
-
-    def took(self, x: Any, *, is_written: bool) -> None:
-        """A tensor was made, with elements from host memory or with none yet."""
-
-    def called(
-        self,
-        operator: Any,
-        inputs: Sequence[Any],
-        views: Sequence[Any],
-        outputs: Sequence[Any],
-        made: Sequence[Any],
-        values: Mapping[str, Value] | None = None,
-    ) -> None:
-        """An operator was called; those of its outputs that are `made` are new."""
 
 
 def facts_of(gpu: Gpu) -> Adapter:
@@ -98,12 +72,9 @@ class Context:
         self.parameters = Parameters(gpu)
         # Takes a bound call; the lock must be held.
         self.record: Callable[[Call], None] = self.recording.append
-        self.tape: Tape | None = None
         self.closed = ""
         self.facts = facts_of(gpu)
         self._process = os.getpid()
-        self._numbers: dict[Hashable, int] = {}
-        self._next_number = count()
         # Those used last at the end, each with who binds calls to it.
         self._pipelines: OrderedDict[Hashable, tuple[Pipeline, Shader, WeakSet[Bound]]]
         self._pipelines = OrderedDict()
@@ -166,18 +137,6 @@ class Context:
         self._scratch.clear()
         self.pool.close(whole)
 
-    def number(self, *layout: Hashable) -> int:
-        """A small number that stands for a layout wherever equality is all that matters.
-
-        The layout is a description, and a shape and a type where they are not what that says.
-        """
-        number = self._numbers.get(layout)
-        if number is None:
-            if len(self._numbers) >= NUMBERED_LIMIT:
-                self._numbers.clear()  # numbers go on rising: none ever means two layouts
-            number = self._numbers.setdefault(layout, next(self._next_number))
-        return number
-
     def memory(self) -> Memory:
         """Bytes held by tensors and kept for reuse."""
         self.check_process()
@@ -215,7 +174,6 @@ class Context:
         storage = lease.storage
         if not storage.shared and self.is_usable:
             with self.lock:
-                settle(storage)  # for they may write there
                 if self.is_recorded(storage):
                     self.recording.mark_risky()
                     self.recording.submit()

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dmlgpu.desc.description import Description
+from dmlgpu.desc.layout import Layout
 from dmlgpu.desc.tensor import TENSOR_ALIGNMENT, TensorDesc
 from dmlgpu.errors import BindingError, DeviceError, UnsupportedError
 from dmlgpu.gpu.foreign import check as check_intact
@@ -19,10 +20,12 @@ from dmlgpu.gpu.memory import Lease, Storage
 from dmlgpu.gpu.objects import (
     BindGroup,
     Buffer,
-    Layout,
     Pipeline,
     can_be_copied,
     can_be_written,
+)
+from dmlgpu.gpu.objects import (
+    Layout as BindGroupLayout,
 )
 from dmlgpu.gpu.parameters import Parameters, Place
 from dmlgpu.gpu.recording import Call
@@ -48,7 +51,7 @@ class Binding:
 
     told: str
     pipeline: Pipeline
-    layout: Layout
+    layout: BindGroupLayout
     packed: bytes  # the parameters
     offsets: Mapping[str, int]  # of each of these
     uniforms: list[tuple[int, Buffer, int, int]]  # binding, buffer, offset, size
@@ -192,12 +195,12 @@ class Executable:
         serials = set()
         lie = []
         for x, nbytes in zip(regions, self._room, strict=False):
-            serial, offset, number, whole = x.key
+            serial, offset, layout, whole = x.key
             storage = x.lease.storage
             if storage.special or x.context is not self.context or offset % TENSOR_ALIGNMENT:
                 return None
             serials.add(serial)
-            lie.append((number, whole, offset % alignment, offset + nbytes <= storage.size))
+            lie.append((layout, whole, offset % alignment, offset + nbytes <= storage.size))
         return tuple(lie) if len(serials) == len(regions) == len(self._room) else None
 
     def _bound_alike(
@@ -309,7 +312,7 @@ class Executable:
                 )
             if region.storage.note is not None:
                 check_intact(region.storage, where)
-            _check_fits(where, region.desc, desc)
+            _check_fits(where, region.layout, desc)
             if region.offset % desc.alignment:
                 raise BindingError(
                     f"{where} starts at byte {region.offset} of its buffer; the description "
@@ -504,13 +507,16 @@ def _overlap(a: Region, a_desc: TensorDesc, b: Region, b_desc: TensorDesc) -> bo
     )
 
 
-def _check_fits(where: str, given: TensorDesc, wanted: TensorDesc) -> None:
+def _check_fits(where: str, layout: Layout, wanted: TensorDesc) -> None:
     """A bound tensor must be what the description says, in at least as many bytes.
 
     Dimensions of size 1 do not count: a tensor may be bound with or without them.
     """
+    given = layout.desc
     if given is wanted:
         return
+    if given is None:
+        raise BindingError(f"{where}: {layout.untold}")
     if (
         given.data_type != wanted.data_type
         or given.steps != wanted.steps

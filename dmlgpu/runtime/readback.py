@@ -30,7 +30,7 @@ class ReadBack:
         """The tensor's bytes, padding included."""
         context, storage = self._context, region.storage
         context.check_usable()
-        size = region.desc.total_tensor_size_in_bytes
+        size = region.layout.memory.total_tensor_size_in_bytes
         raw = _room(size)
         transfers = context.transfers
         in_place = transfers.is_read_in_place(storage, size)
@@ -39,10 +39,10 @@ class ReadBack:
             context.check_usable()
             context.check_intact(storage)
             if in_place:
-                done = transfers.read_if_idle(storage, region.offset, raw)
+                done = transfers.read_if_idle(storage, region.begin, raw)
             else:
                 if size <= CHUNK:
-                    reading = transfers.staged(storage, region.offset, size)
+                    reading = transfers.staged(storage, region.begin, size)
                     transfers.run(reading)
                 else:
                     transfers.submit()
@@ -59,7 +59,7 @@ class ReadBack:
                 if not done and reading is None:
                     context.check_usable()
                     context.check_intact(storage)
-                    transfers.read_storage(storage, region.offset, raw)
+                    transfers.read_storage(storage, region.begin, raw)
                 if self._reports:
                     self._reports.raise_first()
         return raw
@@ -77,17 +77,17 @@ class ReadBack:
             reading = self._begin(region)
         except OutOfMemoryError:  # through the staging memory that is kept, at once
             return self.read(region)
-        raw = _room(region.desc.total_tensor_size_in_bytes)
+        raw = _room(region.layout.memory.total_tensor_size_in_bytes)
         await asyncio.to_thread(self._finish, reading, raw)
         return raw
 
     def _begin(self, region: Region) -> Reading:
         """Records a copy of the tensor's bytes to memory of its own; `_finish` waits for it."""
-        context, size = self._context, region.desc.total_tensor_size_in_bytes
+        context, size = self._context, region.layout.memory.total_tensor_size_in_bytes
         with context.lock:
             context.check_usable()
             context.check_intact(region.storage)
-            reading = context.transfers.staged(region.storage, region.offset, size)
+            reading = context.transfers.staged(region.storage, region.begin, size)
             context.recording.append(reading.call)
         return reading
 
