@@ -26,9 +26,16 @@ from typing import Any
 import numpy as np
 
 from .array_statements import DEFAULT_INTEGER_IS_INT64, FUNCTIONS, VIEWS, Draw
-from .array_values import KINDS_OF_VALUES, NAMED, SAME_WIDTH, Array, Random, is_plain
+from .array_values import (
+    KINDS_OF_VALUES,
+    NAMED,
+    SAME_WIDTH,
+    Array,
+    Random,
+    is_plain,
+    sums_are_exact,
+)
 from .array_values import numbers as some_numbers
-from .array_values import sums_are_exact
 from .array_writes import MISTAKES, WRITES
 from .namespaces import WAYS, Tensors, in_host_memory
 
@@ -180,9 +187,7 @@ def steps(array: Any) -> list[int]:
     """Strides of axes that have one: NumPy leaves those of a single element open."""
     if 0 in array.shape:
         return []
-    return [
-        stride for size, stride in zip(array.shape, array.strides, strict=True) if size > 1
-    ]
+    return [stride for size, stride in zip(array.shape, array.strides, strict=True) if size > 1]
 
 
 # --- drawing ---------------------------------------------------------------------------------
@@ -235,9 +240,22 @@ class Writer:
             return False
         if not all(a.view(np.uint8).max(initial=0) < 2 for a in after.values() if a.dtype == bool):
             return False
+        if kind.startswith("write") and not self.is_as_if_copied(text, scope):
+            return False
         self.program.append(statement)
         self.scope = scope
         return True
+
+    def is_as_if_copied(self, text: str, scope: Scope) -> bool:
+        """Whether NumPy writes what it would write if the value were a copy.
+
+        It does not where a line is written into itself with another step of the same sign, as in
+        `x[8:0:-2] = x[5:1:-1]`.
+        """
+        copied = re.sub(r"^(\w\[.*\]) = (\w\[.*\]|[a-z])$", r"\1 = np.copy(\2)", text)
+        copied = re.sub(r"^(np.copyto\(.*), ([a-z])\)$", r"\1, np.copy(\2))", copied)
+        other = self.run([*self.program, Statement("write", copied)])
+        return copied == text or contents(other) == contents(scope)
 
     def add_refused(self, statement: Statement, raised: Exception) -> bool:
         """Takes most mistakes, and a few of the lines that turn out to be one."""
@@ -340,9 +358,7 @@ def drawn(random: Random, how_often: Mapping[str, int]) -> str:
 def has_room(array: Array) -> bool:
     known = {*SAME_WIDTH, *KINDS_OF_VALUES}
     return (
-        array.size <= MOST_ELEMENTS
-        and array.ndim <= MOST_DIMENSIONS
-        and array.dtype.name in known
+        array.size <= MOST_ELEMENTS and array.ndim <= MOST_DIMENSIONS and array.dtype.name in known
     )
 
 

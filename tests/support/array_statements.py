@@ -183,9 +183,7 @@ def reshaped(w: Writer) -> str | None:
 
 def flat(w: Writer) -> str | None:
     name = one(w)
-    return name and w.random.choice(
-        [f"np.ravel({name})", f"{name}.ravel()", f"{name}.reshape(-1)"]
-    )
+    return name and w.random.choice([f"np.ravel({name})", f"{name}.ravel()", f"{name}.reshape(-1)"])
 
 
 def swapped(w: Writer) -> str | None:
@@ -482,7 +480,7 @@ def rolled(w: Writer) -> str | None:
 
 
 def repeated(w: Writer) -> str | None:
-    name = one(w, lambda array: 0 < array.ndim and array.size < 500)
+    name = one(w, lambda array: array.ndim > 0 and array.size < 500)
     return name and f"np.repeat({name}, {w.random.randint(0, 3)}, axis={axis_of(w, w[name])})"
 
 

@@ -22,7 +22,7 @@ SAME_WIDTH = {
     "float32": ("int32", "uint32"),
     "int32": ("float32", "uint32"),
     "uint32": ("float32", "int32"),
-    "uint8": ("int8", "bool"),
+    "uint8": ("int8",),  # and not bool, for bytes of tensors of bool are 0 or 1
     "int8": ("uint8",),
     "bool": ("uint8",),
     "int64": ("uint64",),
