@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 from support import array_programs
 from support.array_programs import FAMILIES, Program, Statement
+from support.array_values import KINDS_OF_VALUES
 from support.namespaces import WAYS, Tensors, opened
 
 import dmlgpu as dml
@@ -68,7 +70,7 @@ def test_arrays_of_every_type_and_of_many_shapes_come_up() -> None:
             array_programs.in_numpy(array_programs.program_of(seed))[1]
         ).values()
     ]
-    assert {array.dtype.name for array in arrays} >= set(array_programs.KINDS_OF_VALUES)
+    assert {array.dtype.name for array in arrays} >= set(KINDS_OF_VALUES)
     assert {array.ndim for array in arrays} >= {0, 1, 2, 3, 4}
     assert any(array.size == 0 for array in arrays)
     assert any(array.size > 1000 for array in arrays)
@@ -99,12 +101,12 @@ WRITTEN = (
 class Copying:
     """NumPy, but for arrays that are made of lists, whose views are copies."""
 
-    class Array(np.ndarray):  # type: ignore[type-arg]
-        def __getitem__(self, index: object) -> object:
+    class Array(np.ndarray[Any, Any]):
+        def __getitem__(self, index: Any) -> Any:
             made = super().__getitem__(index)
             return np.array(made) if isinstance(made, np.ndarray) else made
 
-    def asarray(self, values: object, dtype: type) -> object:
+    def asarray(self, values: object, dtype: type) -> Any:
         return np.array(values, dtype).view(Copying.Array)
 
     def __getattr__(self, name: str) -> object:

@@ -230,10 +230,10 @@ def asked(text: str, np: Any, x: Any) -> list[tuple[bool, bool, bool]]:
             else (bool(np.shares_memory(each, x)), bool(np.may_share_memory(x, each)))
             for each in arrays
         ]
-        before = [None if each is None else in_host_memory(each).copy() for each in arrays]
+        before = [b"" if each is None else in_host_memory(each).tobytes() for each in arrays]
         x.fill(77)
         written = [
-            each is not None and in_host_memory(each).tobytes() != was.tobytes()
+            each is not None and in_host_memory(each).tobytes() != was
             for each, was in zip(arrays, before, strict=True)
         ]
     return [(*pair, shows) for pair, shows in zip(shared, written, strict=True)]
@@ -257,8 +257,9 @@ def unlike_numpy(text: str) -> dict[str, Any]:
     """What each layout gives that is not NumPy's answer, beside that."""
     np, wanted = Tensors("dmlgpu.numpy"), answers_of_numpy(text)
     shares = any(True in answer for answers in wanted.values() for answer in answers)
+    few = [layout for layout in wanted if layout in FEW]
     wrong, is_asked = {}, False
-    for layout in wanted if shares else wanted.keys() & FEW:
+    for layout in wanted if shares or not few else few:
         try:
             made: Any = asked(text, np, LAYOUTS[layout](np))
         except Exception as error:
@@ -318,8 +319,7 @@ def test_each_call_suits_some_layout_in_numpy() -> None:
         text
         for text in (*CALLS, *METHODS)
         if hasattr(numpy, named(text).partition(".")[0]) or not text.startswith("np.")
-        if not answers_of_numpy(text).keys()
-        & {*FEW, "a line", "one element", "axes of one element"}
+        if not answers_of_numpy(text)
     }
     assert refused == set()
 
@@ -394,7 +394,7 @@ def test_pairs_of_views_overlap_as_numpys_do(device: dml.Device) -> None:
 
 def test_views_that_directml_cannot_describe_say_so(device: dml.Device) -> None:
     """The message names what helps, and that does help."""
-    x = device.tensor(numpy.arange(20, dtype=numpy.float32).reshape(4, 5))
+    x: Any = device.tensor(numpy.arange(20, dtype=numpy.float32).reshape(4, 5))
     for view in (x[::-1], x[:, ::-2], numpy.flip(x.T)):
         with pytest.raises(dml.DmlError, match=r"copy\(\)"):
             view.desc  # noqa: B018

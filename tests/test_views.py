@@ -724,6 +724,35 @@ def arrays_without_dimensions(np: Any) -> Any:
 
 
 @program
+def numbers_taken_out_of_a_line_stay(np: Any) -> Any:
+    """An index of every axis gives a number, which later writes do not change."""
+    x, table = ramp(np, 5), ramp(np, 3, 3)
+    first = x[0]
+    x[0] = x[4]
+    x[4] = first
+    x[1], x[3] = x[3], x[1]
+    table[0, 0], table[2, 2] = table[2, 2], table[0, 0]
+    corner, numbers = table[0, 2], list(x)
+    x[...] = -1
+    table.fill(-2)
+    first = first + corner
+    return x, table, np.asarray(first), np.stack(numbers)
+
+
+@program
+def a_sort_by_insertion(np: Any) -> Any:
+    """Numbers are lifted out of the line and put down again."""
+    x = mixed(np, 9)
+    for i in range(1, 9):
+        lifted, place = x[i], i
+        while place > 0 and x[place - 1] > lifted:
+            x[place] = x[place - 1]
+            place -= 1
+        x[place] = lifted
+    return x
+
+
+@program
 def views_without_elements(np: Any) -> Any:
     x = ramp(np, 4, 3)
     for nothing in (x[4:], x[:, 3:], x[2:2, ::-1], x[:0].T, x[5:].reshape(3, 0)):
