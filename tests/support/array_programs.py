@@ -411,7 +411,7 @@ def shorter(program: Program, xp: Any, found: Difference, most: int = 60) -> Pro
         fewer = tuple(each for each in program if each is not line)
         if tried == most:
             break
-        if not runs_as_before(fewer):
+        if not is_sound(fewer):
             continue
         tried += 1
         again = difference(fewer, xp)
@@ -420,13 +420,18 @@ def shorter(program: Program, xp: Any, found: Difference, most: int = 60) -> Pro
     return program
 
 
-def runs_as_before(program: Program) -> bool:
-    """Whether NumPy refuses those lines, and only those, that it refused."""
-    raised = [state.raised for state in in_numpy(program)[0]]
-    return all(
-        (error is not None) == line.refused and not isinstance(error, NameError)
-        for error, line in zip(raised, program, strict=True)
-    )
+def is_sound(program: Program) -> bool:
+    """Whether each line would be taken into a program, and NumPy refuses those that it refused."""
+    writer = Writer(0)
+    for number, line in enumerate(program):
+        if line.refused:
+            raised = in_numpy(program)[0][number].raised
+            if not isinstance(raised, Refused):
+                return False
+            writer.program.append(line)
+        elif not writer.add(line.kind, line.text) or writer.program[number] != line:
+            return False
+    return True
 
 
 def report(seed: int, program: Program, xp: Any, found: Difference) -> str:

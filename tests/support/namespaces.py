@@ -42,9 +42,25 @@ class Tensors:
             raise AttributeError(name)
         if name in CREATING:
             return getattr(dnp, name)
+        numpys = getattr(np, name, None)
         if self._through == "dmlgpu.numpy" and hasattr(dnp, name):
-            return getattr(dnp, name)
+            own = getattr(dnp, name)
+            needs_methods = isinstance(numpys, np.ufunc) and not hasattr(own, "at")
+            return WithMethods(own, numpys) if needs_methods else own
         return getattr(np, name)
+
+
+class WithMethods:
+    """A function of dmlgpu.numpy that has not got `at`, `reduce` and the like: they are NumPy's."""
+
+    def __init__(self, function: Any, numpys: Any) -> None:
+        self._function, self._numpys = function, numpys
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._function(*arguments, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._numpys, name)
 
 
 @contextmanager
