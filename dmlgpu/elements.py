@@ -472,7 +472,7 @@ def _prepared(
         if out is not None:
             return lambda out, *_: out
         return lambda *_: Tensor.without_elements(device, shape, dtype)
-    layouts = [x.layout.broadcast(shape) for x in given]
+    layouts = [x.layout if x.shape == shape else x.layout.broadcast(shape) for x in given]
     sources = tuple(layout.memory for layout in layouts)
     starts = tuple(layout.start for layout in layouts)
     is_own = out is None or out.layout.is_own
@@ -573,7 +573,12 @@ def check_castable(name: str, source: DType, target: DType) -> None:
 
 
 def check_writable(out: Tensor) -> None:
-    """Raises for a view in which one element stands for several."""
+    """Raises for a view that is read-only, or in which one element stands for several."""
+    if out.layout.is_read_only:
+        raise InvalidDescError(
+            "the tensor is read-only, as views made by broadcast_to, diagonal and "
+            "sliding_window_view are; its copy() is not"
+        )
     if out.size and out.layout.memory.overlaps_itself:
         raise InvalidDescError(
             f"the tensor has strides {out.strides} over shape {out.shape}, which let two elements "

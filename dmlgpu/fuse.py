@@ -177,6 +177,23 @@ class Ended:
     __getitem__ = __iter__ = __len__ = _followed
 
 
+TRACED = (
+    "fuse: only element-wise functions, broadcasts and conversions can be traced, and one "
+    "reduction at the end"
+)
+
+
+class Nowhere(Layout):
+    """The layout of what is traced: a shape and a type, but no place in memory."""
+
+    __slots__ = ()
+
+    @property
+    def memory(self) -> NoReturn:
+        """There is none."""
+        raise UnsupportedError(TRACED)
+
+
 class Traced(Tensor):
     """What stands for a tensor while a function is traced: a shape, a type and a name."""
 
@@ -193,7 +210,7 @@ class Traced(Tensor):
         made.device = trace.device
         made.base = None
         # A layout of its own, under which nothing is remembered.
-        made.key = (-1, 0, Layout(dtype, shape, (0,) * len(shape), 0, None, shares=False), False)
+        made.key = (-1, 0, Nowhere(dtype, shape, (0,) * len(shape), 0, None), False)
         made.trace = trace
         made.name = name
         return made
@@ -214,6 +231,11 @@ class Traced(Tensor):
         """The same values in a larger shape."""
         sizes = broadcast_shapes("broadcast_to", [self.shape, shape_of("broadcast_to", shape)])
         return Traced.of(self.trace, self.name, sizes, self.dtype)
+
+    @property
+    def desc(self) -> NoReturn:
+        """There is none."""
+        raise UnsupportedError(TRACED)
 
     def numpy(self) -> NoReturn:
         """There are no values yet."""
@@ -281,7 +303,8 @@ def drawn(
     if isinstance(made, Ended) and not used:
         return None  # the same number everywhere, such as whether an integer is NaN
     parts = [trace.parts[i] for i in used]
-    views = tuple(part.layout.broadcast(shape).memory for part in parts)
+    layouts = (part.layout for part in parts)
+    views = tuple((x if x.shape == shape else x.broadcast(shape)).memory for x in layouts)
     starts = tuple(part.layout.start for part in parts)
     name = f"fuse({getattr(function, '__name__', 'function')})"
     constants = tuple(trace.constants)

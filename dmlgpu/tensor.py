@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
+from collections.abc import Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -32,19 +31,16 @@ from dmlgpu.desc.indexing import Arrays, Index, Window, read
 from dmlgpu.desc.layout import Layout, empty_layout, layout_of
 from dmlgpu.desc.tensor import MAX_RANK, DataType, TensorDesc
 from dmlgpu.errors import (
-    AxisError,
-    DmlError,
     IndexRangeError,
     InvalidDescError,
     InvalidTypeError,
-    UnsupportedError,
     shown,
 )
 from dmlgpu.gpu.memory import Lease
 from dmlgpu.plan.loops import Dim
-from dmlgpu.reductions import Axis, Reductions
+from dmlgpu.reductions import Reductions
 from dmlgpu.runtime.context import Context
-from dmlgpu.runtime.region import Region
+from dmlgpu.shapes import Shapes, check_order
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
@@ -55,7 +51,7 @@ NEW = object.__new__
 WIDENED = tuple(np.dtype(t) for t in (np.bool_, np.int8, np.int16, np.uint8))
 
 
-class Tensor(Region, Arithmetic, Conversions, Reductions):
+class Tensor(Shapes, Arithmetic, Conversions, Reductions):
     """A tensor on a device. Made by a Device or an operator, not by hand.
 
     Shapes, types, indices, axes and operators follow NumPy and the array API standard; there are
@@ -110,11 +106,6 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
 
         def __getattr__(self, name: str) -> Any:
             """For what a tensor without elements lacks, and what NumPy's arrays have."""
-            if name == "lease" and self.is_traced:
-                raise UnsupportedError(
-                    "fuse: only element-wise functions, broadcasts and conversions can be traced, "
-                    "and one reduction at the end"
-                )
             if name == "lease":
                 raise InvalidDescError(self.layout.untold)
             # NumPy looks for names that begin with an underscore all the time.
@@ -154,9 +145,17 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         made.base = self if self.base is None else self.base
         return made
 
-    def relaid(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
-        """A view of other elements, or of some several times, among the same bytes."""
-        return self._seen(self.layout.at(shape, strides))
+    def relaid(
+        self, shape: tuple[int, ...], strides: tuple[int, ...], start: int | None = None
+    ) -> Tensor:
+        """A read-only view of elements that lie otherwise among the same bytes."""
+        return self._seen(self.layout.at(shape, strides, start, is_read_only=True))
+
+    def _without(self, shape: tuple[int, ...]) -> Tensor:
+        """A view of no elements."""
+        made = Tensor.without_elements(self.device, shape, self.dtype)
+        made.base = self if self.base is None else self.base
+        return made
 
     def forward(self) -> Tensor:
         """The tensor, or its copy where it goes backward along some dimension."""
@@ -179,44 +178,6 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     def context(self) -> Context:
         """The device's."""
         return self.device.context
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the dimensions."""
-        return self.key[2].shape
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Bytes from one element to the next along each dimension; negative ones go backward."""
-        width = self.itemsize
-        return tuple(step * width for step in self.key[2].strides)
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return len(self.key[2].shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return prod(self.key[2].shape)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """NumPy's name for the data type."""
-        layout = self.key[2]
-        return layout.memory.data_type.numpy if layout.dtype is None else layout.dtype
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements, without padding."""
-        extent = self.key[2].extent
-        return 0 if extent is None else -(-self.size * extent.data_type.bits // 8)
 
     def tobytes(self) -> bytes:
         """All total_tensor_size_in_bytes, padding included, as they lie on the device.
@@ -257,11 +218,9 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         """The elements among the tensor's bytes, as an array of its shape."""
         layout = self.layout
         start = layout.start * self.itemsize
-        values = np.ndarray(self.shape, self.dtype, raw, start, self.strides)
-        if layout.is_packed and not layout.shares:
-            return values
         with host_memory(self.nbytes):
-            return values.copy()
+            values = np.ndarray(self.shape, self.dtype, raw, start, self.strides)
+            return values if layout.is_packed and not layout.shares else values.copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
@@ -311,6 +270,8 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         Or as elements of another data type of the same width.
         """
         given = desc if dtype is None else dtype
+        if given is None:
+            return self.real
         if isinstance(given, TensorDesc):
             return self._under(given)
         if isinstance(given, (type, str, np.dtype, DataType)):
@@ -346,23 +307,9 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
             return Tensor.without_elements(self.device, self.shape, dtype)
         return self._seen(self.layout.seen_as(dtype, data_type_of(dtype)))
 
-    def _as_numpy_does(self, function: Callable[..., npt.NDArray[Any]], *args: Any) -> Tensor:
-        """A tensor without elements as NumPy would shape it."""
-        try:
-            made = function(np.empty(self.shape, self.dtype), *args)
-        except DmlError:
-            raise
-        except np.exceptions.AxisError as error:
-            raise AxisError(error.axis or 0, error.ndim or 0, function.__name__) from None
-        except (ValueError, TypeError, IndexError) as error:
-            raise InvalidDescError(f"{function.__name__}: {error}") from None
-        if made.size:
-            return self.device.tensor(made)
-        return Tensor.without_elements(self.device, made.shape, self.dtype)
-
     def copy(self, order: str = "C") -> Tensor:
         """A packed tensor of its own with the same elements."""
-        _check_order("copy", order)
+        check_order("copy", order)
         if not self.size:
             return Tensor.without_elements(self.device, self.shape, self.dtype)
         layout = self.layout
@@ -396,7 +343,7 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         [[0.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
         """
         wanted = dtype_of("astype: dtype", dtype)
-        _check_order("astype", order)
+        check_order("astype", order)
         if casting != "unsafe" and not castable("astype: casting", self.dtype, wanted, casting):
             raise InvalidTypeError(
                 f"astype: {self.dtype} is not cast to {wanted} by the rule {casting!r}"
@@ -404,117 +351,6 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
         if wanted == self.dtype and not copy:
             return self
         return self.copy() if wanted == self.dtype else self.device.cast(self, wanted)
-
-    def reshape(
-        self, *shape: int | Sequence[int], copy: bool | None = None, order: str = "C"
-    ) -> Tensor:
-        """The elements under other sizes, one of which may be -1.
-
-        A view where the strides allow it, which those of packed tensors always do; else a copy.
-        `copy=True` always copies, `copy=False` raises where it would have to.
-
-        >>> x.reshape(3, -1).tolist()
-        [[0, 1], [2, 3], [4, 5]]
-        """
-        _check_order("reshape", order)
-        sizes = views.filled(views.shape_of("reshape", shape, low=-1), self.size)
-        if not self.size:
-            return Tensor.without_elements(self.device, sizes, self.dtype)
-        if copy:
-            return self.copy().reshape(sizes)
-        layout = self.layout.reshaped(sizes)
-        if layout is None:
-            if copy is False:
-                raise InvalidDescError(
-                    f"reshape: strides {self.strides} allow no view of shape {sizes}; copy is False"
-                )
-            return self.copy().reshape(sizes)
-        return self._seen(layout)
-
-    def ravel(self, order: str = "C") -> Tensor:
-        """The elements in one dimension; a view where the strides allow it, else a copy."""
-        _check_order("ravel", order)
-        return self.reshape(-1)
-
-    def flatten(self, order: str = "C") -> Tensor:
-        """A copy of the elements in one dimension."""
-        return self.copy(order).reshape(-1)
-
-    def transpose(self, *axes: int | Sequence[int] | None) -> Tensor:
-        """A view with the dimensions in another order, reversed if none is given.
-
-        >>> x.transpose(1, 0).tolist()
-        [[0, 3], [1, 4], [2, 5]]
-        """
-        if not axes or axes == (None,):
-            return self._permuted(tuple(reversed(range(self.ndim))))
-        given = axes[0] if len(axes) == 1 else axes
-        order = views.axes_of("transpose", given, self.ndim)
-        if len(order) != self.ndim:
-            raise InvalidDescError(
-                f"transpose: axes don't match array: {len(order)} are given for {self.ndim} "
-                "dimensions"
-            )
-        return self._permuted(order)
-
-    def _permuted(self, order: tuple[int, ...]) -> Tensor:
-        if not self.size:
-            return self._as_numpy_does(np.transpose, order)
-        return self._seen(self.layout.permuted(order))
-
-    @property
-    def T(self) -> Tensor:  # noqa: N802 - NumPy's name
-        """A view with the dimensions in reverse order."""
-        return self.transpose()
-
-    @property
-    def mT(self) -> Tensor:  # noqa: N802 - NumPy's name
-        """A view with the last two dimensions exchanged."""
-        if self.ndim < 2:
-            raise InvalidDescError(
-                f"mT: the tensor has {self.ndim} dimensions; at least 2 are needed"
-            )
-        return self.swapaxes(-1, -2)
-
-    def swapaxes(self, axis1: int, axis2: int) -> Tensor:
-        """A view with two dimensions exchanged."""
-        order, axes = list(range(self.ndim)), (axis1, axis2)
-        first, second = (views.axis_of("swapaxes", a, self.ndim) for a in axes)
-        order[first], order[second] = order[second], order[first]
-        return self._permuted(tuple(order))
-
-    def squeeze(self, axis: int | Sequence[int] | None = None) -> Tensor:
-        """A view without the dimensions of size 1, or without those named."""
-        if axis is None:
-            axes = tuple(a for a, size in enumerate(self.shape) if size == 1)
-        else:
-            axes = views.axes_of("squeeze", axis, self.ndim)
-        if any(self.shape[a] != 1 for a in axes):
-            raise InvalidDescError(
-                "squeeze: cannot select an axis to squeeze out which has size not equal to one: "
-                f"axis {axis} of shape {self.shape}"
-            )
-        shape = tuple(n for a, n in enumerate(self.shape) if a not in axes)
-        if not self.size:
-            return Tensor.without_elements(self.device, shape, self.dtype)
-        return self._seen(self.layout.squeezed(axes))
-
-    def expand_dims(self, axis: int | Sequence[int]) -> Tensor:
-        """A view with new dimensions of size 1, which end up at these places of the result."""
-        if not self.size:
-            return self._as_numpy_does(np.expand_dims, axis)
-        return self._seen(self.layout.expanded(axis))
-
-    def broadcast_to(self, *shape: int | Sequence[int]) -> Tensor:
-        """A view that repeats dimensions of size 1, and new leading ones, with stride 0.
-
-        >>> x[0].broadcast_to(2, 3).tolist()
-        [[0, 1, 2], [0, 1, 2]]
-        """
-        sizes = views.shape_of("broadcast_to", shape)
-        if not self.size or 0 in sizes:
-            return self._as_numpy_does(np.broadcast_to, sizes)
-        return self._seen(self.layout.broadcast(sizes))
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
         if index.__class__ is Tensor:
@@ -548,7 +384,7 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     def window(self, window: Window) -> Tensor:
         """The view of a window's elements, in its shape."""
         if not self.size or 0 in window.shape:
-            return Tensor.without_elements(self.device, window.shape, self.dtype)
+            return self._without(window.shape)
         begin, layout = self.layout.indexed(window)
         return self._seen(layout, begin)
 
@@ -585,16 +421,6 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     def fill(self, value: Any) -> None:
         """Makes every element one number."""
         self[...] = value
-
-    def flip(self, axis: Axis = None) -> Tensor:
-        """The elements in reverse order along an axis, several, or all: SLICE1.
-
-        >>> x.flip(1).tolist()
-        [[2, 1, 0], [5, 4, 3]]
-        """
-        axes = range(self.ndim) if axis is None else views.axes_of("flip", axis, self.ndim)
-        backward, whole = slice(None, None, -1), slice(None)
-        return self[tuple(backward if a in axes else whole for a in range(self.ndim))]
 
     def take(
         self, indices: Tensor | npt.ArrayLike, axis: int | None = None, mode: str = "raise"
@@ -756,7 +582,7 @@ class Tensor(Region, Arithmetic, Conversions, Reductions):
     ) -> Tensor:
         if axis is None:
             return self.reshape(-1)._scan(operator, flag, 0, dtype, exclusive, reverse)
-        if self.layout.desc is None and self.size:
+        if self.layout.desc is None and self.layout.extent is not None:
             return self.copy()._scan(operator, flag, axis, dtype, exclusive, reverse)
         key: Any = ()
         if dtype is None and axis.__class__ is int:
@@ -886,12 +712,6 @@ def _integers(what: str, indices: Any) -> Any:
     return given.astype(np.intp)  # an empty list says no type
 
 
-def _check_order(what: str, order: Any) -> None:
-    """Elements follow each other with the last dimension fastest, which NumPy calls C."""
-    if order != "C":
-        raise InvalidTypeError(f"{what}: order is {order!r}; a tensor has no other than 'C'")
-
-
 def _adopt(owner: type, *others: type) -> None:
     """Methods from other rooms are named after the class, in Python's messages and in pickles."""
     for name, method in (item for other in others for item in vars(other).items()):
@@ -900,4 +720,4 @@ def _adopt(owner: type, *others: type) -> None:
             method.__qualname__ = f"{owner.__qualname__}.{name}"
 
 
-_adopt(Tensor, Arithmetic, Conversions, Reductions)
+_adopt(Tensor, Shapes, Arithmetic, Conversions, Reductions)

@@ -101,9 +101,9 @@ class Program:
         if kind == 0:
             made, work = known.tensor.cumsum(0), _cumsum
         elif kind == 1:
-            made, work = known.tensor[::-1], _reversed
+            made, work = known.tensor[::-1].copy(), _reversed
         elif kind == 2 and known.tensor.size > 1:  # else nothing would be left
-            made, work = known.tensor[1:], _tail
+            made, work = known.tensor[1:].copy(), _tail
         else:
             made, work = known.tensor.copy(), _same
         self.tensors.append(Known(made, [work(v) for v in known.values]))

@@ -351,7 +351,9 @@ def test_memory_that_tensors_share(x: dml.Tensor) -> None:
         (lambda v: v.T, lambda v: v.reshape(6)),
     ):
         assert np.shares_memory(first(x), second(x)) == np.shares_memory(first(a), second(a))
-    assert not np.shares_memory(x, x[:1])  # which is a copy
+    assert np.shares_memory(x, x[:1, ::-1])
+    assert not np.shares_memory(x[:, :1], x[:, 1:])
+    assert not np.shares_memory(x, x[[0]])  # which is a copy
     assert not np.may_share_memory(x, a)
     assert sorted(np.random.default_rng(0).permutation(x[0])) == [1, 2, 3]
 

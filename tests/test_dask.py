@@ -407,12 +407,39 @@ class TestSpilling:
 
     def test_what_drivers_tell_of_a_gpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
         gpu = dml.AdapterInfo("NVIDIA H200", "discrete", "Vulkan", "", 0)
-        told = "NVIDIA A100, 40960\nNVIDIA H200, 143771\n"
-        done = subprocess.CompletedProcess([], 0, told, "")
-        monkeypatch.setattr(adapters.subprocess, "run", lambda *_, **__: done)
+        monkeypatch.setattr(adapters.ctypes, "CDLL", lambda _: Nvml())
         assert adapters.memory_of(gpu) == 143771 << 20
         integrated = dml.AdapterInfo("Iris", "integrated", "Vulkan", "", 0)
         assert adapters.memory_of(integrated) == adapters.memory_of(replace(gpu, kind="cpu"))
+
+
+class Nvml:
+    """NVIDIA's management library on a machine with two GPUs."""
+
+    gpus = ((b"NVIDIA A100", 40960 << 20), (b"NVIDIA H200", 143771 << 20))
+
+    def nvmlInit_v2(self) -> int:  # noqa: N802
+        return 0
+
+    def nvmlShutdown(self) -> int:  # noqa: N802
+        return 0
+
+    def nvmlDeviceGetCount_v2(self, count: Any) -> int:  # noqa: N802
+        count._obj.value = len(self.gpus)
+        return 0
+
+    def nvmlDeviceGetHandleByIndex_v2(self, number: Any, device: Any) -> int:  # noqa: N802
+        device._obj.value = 1000 + number.value
+        return 0
+
+    def nvmlDeviceGetName(self, device: Any, name: Any, size: Any) -> int:  # noqa: N802
+        assert size.value == len(name)
+        name.value = self.gpus[device.value - 1000][0]
+        return 0
+
+    def nvmlDeviceGetMemoryInfo(self, device: Any, sizes: Any) -> int:  # noqa: N802
+        sizes._obj[:] = self.gpus[device.value - 1000][1], 5, 7
+        return 0
 
 
 def test_equal_adapters_are_told_apart_by_their_place(device: dml.Device) -> None:

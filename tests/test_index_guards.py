@@ -5,7 +5,6 @@ Inputs never hold such a byte, so an output that does has read what it must not.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from support import oracle
 import dmlgpu as dml
 from dmlgpu import DataType as T
 from dmlgpu import TensorDesc
+from dmlgpu.desc.cached import Cache
 
 pytestmark = pytest.mark.gpu
 
@@ -137,7 +137,7 @@ def test_values_in_tensors_larger_than_a_binding(
 ) -> None:
     """Clamped as in small ones, and no guard is read, though three windows lie side by side."""
     monkeypatch.setattr(narrow.context, "debug", False)
-    monkeypatch.setattr(narrow, "_compiled", OrderedDict())
+    monkeypatch.setattr(narrow, "_compiled", Cache(8))
     x = data(BIG.input_tensor)
     indices = np.resize(edges(T.INT64, 40, 7) * 60, (300, 1))
     indices[-20:, 0] = np.arange(590, 610)

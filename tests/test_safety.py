@@ -32,7 +32,7 @@ FORBIDDEN = {
 ALLOWED = {
     "bench.py": {"subprocess"},  # the project's own benchmarks
     "workers.py": {"subprocess"},  # nvidia-smi, which tells a Dask worker how large its GPU is
-    "adapters.py": {"ctypes"},  # one more reference to what a forked child inherits
+    "adapters.py": {"ctypes"},  # a reference for forked children, and the size of NVIDIA's GPUs
     "arguments.py": {"marshal"},  # arguments as bytes to compare, which nothing reads
 }
 

@@ -43,7 +43,7 @@ def test_the_program_prints_the_same_of_tensors_and_arrays(
     assert sorted(read) == [4] * 8 + [8 * 4]
     steps = Counter(call.name for call in p.calls)
     assert steps == {
-        "SLICE1": 7,  # crop, mirror, the corners of the boxes, and the number that is printed
+        "SLICE1": 3,  # the mirror, where it is read, and numbers that are printed
         "CUMULATIVE_SUMMATION": 3,
         "cast": 1,
         "mean": 2,

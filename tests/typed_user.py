@@ -36,7 +36,7 @@ def attributes(x: dml.Tensor) -> None:
     desc: dml.TensorDesc = x.desc
     device: dml.Device = x.device
     assert (desc.rank, desc.element_count) == (len(shape), x.size)
-    assert desc.effective_strides == strides
+    assert tuple(n * x.itemsize for n in desc.effective_strides) == strides
     assert desc.minimum_size_in_bytes <= desc.total_tensor_size_in_bytes
     assert min(numbers) >= 0
     assert dml.DataType.from_numpy(dtype) is desc.data_type

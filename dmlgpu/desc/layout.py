@@ -55,7 +55,8 @@ class Layout:
     sizes and steps, all forward; it is None where there are no elements. `lowest` is the element of
     the memory that comes first. `desc` is the extent where it says everything, else None. `shares`
     says that elements of others, which must stay as they are, may lie among the bytes. Without
-    steps that go backward a layout `is_forward`; `is_own` says that an operator may write it.
+    steps that go backward a layout `is_forward`; `is_own` says that an operator may write it, and
+    `is_read_only` that nobody may.
     """
 
     __slots__ = (
@@ -65,6 +66,7 @@ class Layout:
         "extent",
         "is_forward",
         "is_own",
+        "is_read_only",
         "lowest",
         "shape",
         "shares",
@@ -80,7 +82,8 @@ class Layout:
         strides: tuple[int, ...],
         start: int,
         extent: TensorDesc | None,
-        shares: bool,
+        shares: bool = False,
+        is_read_only: bool = False,
     ) -> None:
         steps = zip(shape, strides, strict=True)
         self.dtype = dtype
@@ -92,7 +95,8 @@ class Layout:
         self.lowest = start + sum((n - 1) * step for n, step in steps if step < 0 < n)
         self.is_forward = start == self.lowest
         self.desc = extent if start == self.lowest == 0 else None
-        self.is_own = self.desc is not None and not shares
+        self.is_own = self.desc is not None and not shares and not is_read_only
+        self.is_read_only = is_read_only
         self.views: Cache[Any, Any] = Cache(VIEWS_LIMIT)  # of it, by what they depend on
 
     def __repr__(self) -> str:
@@ -118,14 +122,20 @@ class Layout:
         return self.extent
 
     def at(
-        self, shape: tuple[int, ...], strides: tuple[int, ...], start: int | None = None
+        self,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        start: int | None = None,
+        *,
+        is_read_only: bool = False,
     ) -> Layout:
         """Elements of the same type elsewhere in the same bytes."""
         sizes = shape or (1,)
         steps = tuple(min(abs(step), UINT32_MAX) for step in strides) or (1,)
         extent = relaid(self.memory, sizes, steps)
         begin = self.start if start is None else start
-        return _interned(self.dtype, shape, strides, begin, extent, self.shares)
+        fixed = is_read_only or self.is_read_only
+        return _interned(self.dtype, shape, strides, begin, extent, self.shares, fixed)
 
     def seen_as(self, dtype: DType, data_type: DataType) -> Layout:
         """The same bytes as elements of another type of the same width."""
@@ -140,7 +150,8 @@ class Layout:
             guaranteed_base_offset_alignment=have.guaranteed_base_offset_alignment,
             flags=have.flags,
         )
-        return _interned(dtype, self.shape, self.strides, self.start, extent, self.shares)
+        places = self.shape, self.strides, self.start
+        return _interned(dtype, *places, extent, self.shares, self.is_read_only)
 
     @_remembered
     def permuted(self, axes: tuple[int, ...]) -> Layout:
@@ -168,8 +179,6 @@ class Layout:
     @_remembered
     def broadcast(self, shape: tuple[int, ...]) -> Layout:
         """Dimensions of size 1, and missing leading ones, repeated with stride 0."""
-        if shape == self.shape:
-            return self
         missing = len(shape) - len(self.shape)
         own = (1,) * missing + self.shape
         if missing < 0 or any(n not in (1, wanted) for n, wanted in zip(own, shape, strict=True)):
@@ -182,7 +191,7 @@ class Layout:
             0 if n == 1 != wanted else step
             for n, wanted, step in zip(own, shape, strides, strict=True)
         )
-        return self.at(shape, tuple(steps))
+        return self.at(shape, tuple(steps), is_read_only=True)
 
     @_remembered
     def reshaped(self, shape: tuple[int, ...]) -> Layout | None:
@@ -263,7 +272,8 @@ class Layout:
             if desc.is_packed:
                 desc = TensorDesc(extent.data_type, sizes, total_tensor_size_in_bytes=nbytes)
             is_own = start == 0 and desc.strides is None and reach * width == nbytes
-            known = _interned(self.dtype, shape, strides, start, desc, shares=not is_own)
+            places = shape, strides, start
+            known = _interned(self.dtype, *places, desc, not is_own, self.is_read_only)
             self.views.put(key, known)
         return begin, known
 
@@ -280,6 +290,7 @@ def _interned(
     start: int,
     extent: TensorDesc | None,
     shares: bool = False,
+    is_read_only: bool = False,
 ) -> Layout:
     if extent is not None and extent.strides is None:
         # The steps of dimensions with one element mean nothing; those of packed ones are the usual.
@@ -287,10 +298,10 @@ def _interned(
         strides = tuple(
             usual if n == 1 else own for n, usual, own in zip(shape, ordinary, strides, strict=True)
         )
-    key = (extent, shape, dtype, start, strides, shares)
+    key = (extent, shape, dtype, start, strides, shares, is_read_only)
     known = _LATEST[key]
     if known is None:
-        made = Layout(dtype, shape, strides, start, extent, shares)
+        made = Layout(dtype, shape, strides, start, extent, shares, is_read_only)
         known = _KNOWN.setdefault(key, made)
         _LATEST.put(key, known)
     return known

@@ -7,7 +7,6 @@ import ctypes
 import gc
 import logging
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from dmlgpu.gpu.private import Held, forget_instance, in_thread, native
 from dmlgpu.gpu.translate import translated
 
 NVIDIA = 0x10DE  # PCI vendor number
+NVML = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
 _PREFERENCE = ("discrete", "integrated", "unknown", "cpu")
 _KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "cpu"}
 
@@ -57,22 +57,37 @@ def described(index: int, adapter: classes.GPUAdapter) -> AdapterInfo:
 def memory_of(adapter: AdapterInfo) -> int | None:
     """Bytes of memory that an adapter has, or shares with the host; None where nobody tells.
 
-    WebGPU does not tell. NVIDIA's tool and Linux's driver for AMD do.
+    WebGPU does not tell. NVIDIA's library and Linux's driver for AMD do.
     """
     if adapter.kind != "discrete":
         with contextlib.suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
             return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return None
-    query = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"]
-    with contextlib.suppress(OSError, subprocess.SubprocessError, ValueError):
-        told = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True)
-        for line in told.stdout.splitlines():
-            name, _, mebibytes = line.rpartition(",")
-            if name.strip() in adapter.name:
-                return int(mebibytes) << 20
+    with contextlib.suppress(OSError, AttributeError):  # no library, or one without a function
+        for name, size in _of_nvidia(ctypes.CDLL(NVML)):
+            if name in adapter.name:
+                return size
     files = Path("/sys/class/drm").glob("card*/device/mem_info_vram_total")
     sizes = [int(file.read_text()) for file in files]
     return min(sizes, default=None)
+
+
+def _of_nvidia(nvml: Any) -> list[tuple[str, int]]:
+    """The name and the bytes of memory of each GPU that NVIDIA's management library knows."""
+    if nvml.nvmlInit_v2():
+        return []
+    count = ctypes.c_uint()
+    nvml.nvmlDeviceGetCount_v2(ctypes.byref(count))
+    found = []
+    for number in range(count.value):
+        device, name = ctypes.c_void_p(), ctypes.create_string_buffer(96)
+        sizes = (ctypes.c_ulonglong * 3)()  # in all, free, and used
+        nvml.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(number), ctypes.byref(device))
+        nvml.nvmlDeviceGetName(device, name, ctypes.c_uint(len(name)))
+        if nvml.nvmlDeviceGetMemoryInfo(device, ctypes.byref(sizes)) == 0:
+            found.append((name.value.decode(), sizes[0]))
+    nvml.nvmlShutdown()
+    return found
 
 
 def subgroup_sizes(info: Mapping[str, Any]) -> tuple[int, int]:
