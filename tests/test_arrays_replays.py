@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from threading import Thread
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 import dmlgpu as dml
 import dmlgpu.numpy as dnp
-from dmlgpu.replays import MOST_CONSTANT, NEVER, Program
+from dmlgpu.replays import Program
 
 pytestmark = pytest.mark.gpu
 
@@ -89,17 +88,6 @@ def test_every_call_has_the_values_of_its_own_tensors(device: dml.Device, name: 
 def counted(device: dml.Device, kind: Any) -> int:
     known = list(device.remembered.values())
     return sum(k == kind if isinstance(kind, str) else isinstance(k, kind) for k in known)
-
-
-def test_the_third_call_is_a_program(device: dml.Device) -> None:
-    with dml.Device() as device:
-        x, y = (device.tensor(a) for a in drawn(0)[:2])
-        for call in range(1, TIMES):
-            np.concatenate([x, y], axis=1)
-            assert counted(device, Program) == (call > 1)
-        for _ in range(TIMES):
-            np.bincount(x.astype(np.uint8).reshape(-1))
-        assert counted(device, NEVER) == 1  # since its shape depends on values
 
 
 def test_arguments_that_lie_in_one_buffer(device: dml.Device) -> None:
@@ -237,21 +225,6 @@ def test_threads_do_not_note_each_other(device: dml.Device) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
-
-
-def test_a_program_keeps_no_more_than_small_constants(device: dml.Device) -> None:
-    with dml.Device() as device:
-        x = device.tensor(np.zeros((8, 4), np.float32))
-        large = tuple(range(MOST_CONSTANT // 4 + 4))
-        for _ in range(TIMES):
-            np.take(device.tensor(np.arange(len(large), dtype=np.int32)), large, mode="clip")
-            np.concatenate([x, x])
-            np.take(x, [0, 1], axis=0)
-        gc.collect()
-        programs = [p for p in device.remembered.values() if isinstance(p, Program)]
-        assert len(programs) == 2
-        kept = [c for p in programs for _, c in p.constants]
-        assert sum(c.nbytes for c in kept) <= MOST_CONSTANT
 
 
 def test_memory_of_steps_is_let_go(device: dml.Device) -> None:

@@ -38,7 +38,6 @@ from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
 from dmlgpu.functions import default_device, device_of
 from dmlgpu.interop import imported
-from dmlgpu.replays import replayed
 from dmlgpu.tensor import Tensor
 
 Shape = int | Sequence[int]
@@ -438,13 +437,11 @@ def eye(
     return _banded(Band.of(wanted, sizes, one, k, k + 1), on, sizes, wanted)
 
 
-@replayed
 def tril(m: Any, k: int = 0) -> Tensor:
     """m on and below the diagonal `k` columns to the right of the main one, else zeros."""
     return _triangle("tril", m, k, below=True)
 
 
-@replayed
 def triu(m: Any, k: int = 0) -> Tensor:
     """m on and above the diagonal `k` columns to the right of the main one, else zeros."""
     return _triangle("triu", m, k, below=False)
@@ -473,7 +470,6 @@ def _banded(band: Band, on: Device, shape: tuple[int, ...], dtype: DType, *x: Te
     return made
 
 
-@replayed
 def meshgrid(
     *arrays: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> list[Tensor]:

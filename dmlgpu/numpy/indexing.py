@@ -16,7 +16,6 @@ from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.numpy.manipulation import stack
 from dmlgpu.numpy.outputs import written
-from dmlgpu.replays import replayed
 from dmlgpu.tensor import Tensor
 
 
@@ -64,7 +63,6 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Tensor | None
     return written("compress", made, out)
 
 
-@replayed
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
     """Each element by an index of its own along an axis: GATHER_ELEMENTS.
 
@@ -92,7 +90,6 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
     return made.marked(shape, tensor.dtype)
 
 
-@replayed
 def put_along_axis(arr: Tensor, indices: Any, values: Any, axis: int | None = -1) -> None:
     """Writes each value to an index of its own along an axis: SCATTER_ELEMENTS."""
     x = arr

@@ -21,7 +21,6 @@ from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray, uninitialised
 from dmlgpu.numpy.outputs import the_one, written
 from dmlgpu.plan.values import converted
-from dmlgpu.replays import replayed
 from dmlgpu.tensor import Tensor
 
 Axis = int | Sequence[int]
@@ -88,7 +87,6 @@ def reshape(
     return asarray(a).reshape(shape, copy=copy, order="C" if order in ("A", None) else order)
 
 
-@replayed
 def concat(
     arrays: Sequence[Any],
     /,
@@ -153,7 +151,6 @@ def _concatenated(given: list[Tensor], axis: int | None, device: Device) -> Tens
     return made
 
 
-@replayed
 def stack(
     arrays: Sequence[Any],
     axis: int = 0,
@@ -182,7 +179,6 @@ def _stacked(given: list[Tensor], axis: int) -> Tensor:
     return concat([x.expand_dims(place) for x in given], axis=place)
 
 
-@replayed
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """The pieces along an axis, without it."""
     tensor = asarray(x)
@@ -196,7 +192,6 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     return asarray(a).repeat(repeats, axis)
 
 
-@replayed
 def array_split(ary: Any, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Pieces along an axis: as many as a number says, nearly equal, or cut at these positions."""
     tensor = asarray(ary)
@@ -216,7 +211,6 @@ def array_split(ary: Any, indices_or_sections: int | Sequence[int], axis: int = 
     return [tensor[(*whole, slice(first, last))] for first, last in pairwise(bounds)]
 
 
-@replayed
 def split(ary: Any, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Pieces along an axis: as many equal ones as a number says, or cut at these positions."""
     tensor = asarray(ary)
@@ -239,7 +233,6 @@ PADDING = {
 }
 
 
-@replayed
 def pad(
     array: Any,
     pad_width: Any,
@@ -328,7 +321,6 @@ def at_least(x: Any, rank: int) -> Tensor:
     return tensor.reshape((*(1,) * (missing - behind), *tensor.shape, *(1,) * behind))
 
 
-@replayed
 def tile(A: Any, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy's name
     """The whole array several times along each axis."""
     tensor = asarray(A)
@@ -346,7 +338,6 @@ def tile(A: Any, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy's n
     return made.copy() if is_view else made
 
 
-@replayed
 def roll(a: Any, shift: Axis, axis: Axis | None = None) -> Tensor:
     """The elements moved along axes, those that fall off the end put at the start."""
     tensor = asarray(a)
@@ -377,7 +368,6 @@ def _shifts(shift: Any) -> list[int]:
     return [as_index("roll: shift", n) for n in as_indices("roll: shift", shift)]
 
 
-@replayed
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """Differences of neighbours along an axis, `n` times over."""
     tensor = asarray(a)

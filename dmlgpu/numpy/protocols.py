@@ -534,14 +534,6 @@ def _read(x: Any) -> Any:
 
 def array_function(func: Any, args: Sequence[Any], named: Mapping[str, Any], device: Device) -> Any:
     """`np.sum(x)`, `np.concatenate([x, y])` and their like, on the device of one of the tensors."""
-
-    def done(*args: Any, **named: Any) -> Any:
-        return _function(func, args, named, device)
-
-    return device.replay(func, done, args, named)
-
-
-def _function(func: Any, args: Sequence[Any], named: Mapping[str, Any], device: Device) -> Any:
     name = func.__name__
     known = FUNCTIONS_OF_NUMPY.get(name) if func is getattr(np, name, None) else None
     known = known or FROM_ITS_MODULES.get(func)
