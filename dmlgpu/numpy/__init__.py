@@ -114,7 +114,6 @@ from dmlgpu.numpy.composed import (
     isin as isin,
     lexsort as lexsort,
     nan_to_num as nan_to_num,
-    polyval as polyval,
     ptp as ptp,
     rot90 as rot90,
     select as select,
@@ -193,6 +192,27 @@ from dmlgpu.numpy.files import (
     savez as savez,
     savez_compressed as savez_compressed,
 )
+from dmlgpu.numpy.grids import (
+    bartlett as bartlett,
+    blackman as blackman,
+    diag_indices as diag_indices,
+    diag_indices_from as diag_indices_from,
+    fromfunction as fromfunction,
+    geomspace as geomspace,
+    hamming as hamming,
+    hanning as hanning,
+    indices as indices,
+    ix_ as ix_,
+    kaiser as kaiser,
+    logspace as logspace,
+    mask_indices as mask_indices,
+    mgrid as mgrid,
+    ogrid as ogrid,
+    tril_indices as tril_indices,
+    tril_indices_from as tril_indices_from,
+    triu_indices as triu_indices,
+    triu_indices_from as triu_indices_from,
+)
 from dmlgpu.numpy.indexing import (
     argwhere as argwhere,
     compress as compress,
@@ -260,7 +280,29 @@ from dmlgpu.numpy.nan_functions import (
     nansum as nansum,
     nanvar as nanvar,
 )
+from dmlgpu.numpy.pieces import (
+    apply_along_axis as apply_along_axis,
+    apply_over_axes as apply_over_axes,
+    asarray_chkfinite as asarray_chkfinite,
+    block as block,
+    choose as choose,
+    histogram_bin_edges as histogram_bin_edges,
+    piecewise as piecewise,
+    resize as resize,
+    trim_zeros as trim_zeros,
+    unwrap as unwrap,
+)
+from dmlgpu.numpy.polynomials import (
+    polyadd as polyadd,
+    polyder as polyder,
+    polyint as polyint,
+    polymul as polymul,
+    polysub as polysub,
+    polyval as polyval,
+)
 from dmlgpu.numpy.products import (
+    corrcoef as corrcoef,
+    cov as cov,
     dot as dot,
     einsum as einsum,
     inner as inner,

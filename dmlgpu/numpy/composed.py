@@ -491,20 +491,6 @@ def interp(
     return made.reshape(at.shape)
 
 
-def polyval(p: Any, x: Any) -> Tensor:
-    """The polynomial with coefficients `p`, of the highest power first, at `x`."""
-    device = device_of(p, x)
-    at = computed(x, device)
-    factors = p if isinstance(p, Tensor) else np.asarray(p)
-    if factors.ndim != 1:
-        raise InvalidDescError(f"np.polyval: p has {factors.ndim} dimensions; it must have one")
-    made = device.full(at.shape, at.dtype, 0)
-    # Those in host memory, such as np.polyfit's, count as Python's numbers.
-    for factor in factors if isinstance(p, Tensor) else factors.tolist():
-        made = made * at + factor
-    return made
-
-
 def lexsort(keys: Any, axis: int = -1) -> Tensor:
     """The places that put elements in the order of the last key, then of those before it."""
     device = device_of(*keys)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dmlgpu.array.functions import FUNCTIONS
-from dmlgpu.array.promotion import BOOL, FLOAT32, floating, wide_sum
+from dmlgpu.array.promotion import BOOL, FLOAT32, dtype_of, floating, is_number, wide_sum
 from dmlgpu.desc import views
 from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError
 from dmlgpu.functions import device_of
@@ -60,7 +60,8 @@ class ElementWise:
         operands = ["x"] if self.nin == 1 else [f"x{i + 1}" for i in range(self.nin)]
         parameters = [Parameter(n, Parameter.POSITIONAL_ONLY) for n in operands]
         out = Parameter("out", Parameter.POSITIONAL_OR_KEYWORD, default=None)
-        self.__signature__ = Signature([*parameters, out])
+        dtype = Parameter("dtype", Parameter.KEYWORD_ONLY, default=None)
+        self.__signature__ = Signature([*parameters, out, dtype])
 
     def __repr__(self) -> str:
         return f"<function dmlgpu.numpy.{self.__name__}>"
@@ -68,7 +69,7 @@ class ElementWise:
     def __reduce__(self) -> str:
         return self.__name__  # pickled by its name
 
-    def __call__(self, *operands: Array, out: Tensor | None = None) -> Tensor:
+    def __call__(self, *operands: Array, out: Tensor | None = None, dtype: Any = None) -> Tensor:
         if len(operands) == self.nin + 1 and out is None:  # NumPy's place of `out`
             operands, out = operands[: self.nin], operands[self.nin]
         if len(operands) != self.nin:
@@ -77,7 +78,16 @@ class ElementWise:
             )
         if out is not None:
             out = the_one(self.__name__, out)
-        return device_of(*operands, out).elementwise(self.row, *operands, out=out)
+        device = device_of(*operands, out)
+        if dtype is None:
+            return device.elementwise(self.row, *operands, out=out)
+        wanted = dtype_of(f"{self.__name__}: dtype", dtype)
+        given = [
+            x if is_number(x) else asarray(x, device=device).astype(wanted, casting="same_kind")
+            for x in operands
+        ]
+        result = device.elementwise(self.row, *given)
+        return written(self.__name__, result.astype(wanted, copy=False), out)
 
     def reduce(
         self,

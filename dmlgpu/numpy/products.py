@@ -1,4 +1,4 @@
-"""Products of vectors and matrices: sums of products in one kernel that stores no product.
+"""Products of vectors and matrices, and covariances: sums of products that are not stored.
 
 Each of them is brought into one form: the dot products of the rows of two stacks of matrices.
 """
@@ -10,9 +10,10 @@ from itertools import chain
 from math import prod
 from typing import Any
 
-from dmlgpu.array.promotion import promoted
+from dmlgpu.array.promotion import FLOAT32, promoted
 from dmlgpu.desc import views
 from dmlgpu.desc.values import as_index, as_indices
+from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError, shown
 from dmlgpu.functions import device_of
 from dmlgpu.fuse import fuse
@@ -331,3 +332,68 @@ def _of_one_size(terms: list[_Named]) -> list[_Named]:
         else term
         for term in terms
     ]
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    """The covariances of variables, which are rows unless `rowvar` is False, in float32."""
+    device = device_of(m, y, fweights, aweights)
+    x = _variables(m, rowvar, device)
+    if y is not None:
+        x = manipulation.concat([x, _variables(y, rowvar, device)])
+    less = (0 if bias else 1) if ddof is None else as_index("cov: ddof", ddof)
+    weights = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        line = computed(given, device)
+        if line.shape != x.shape[1:]:
+            raise InvalidDescError(
+                f"np.cov: {name} has the shape {line.shape}; it must be ({x.shape[1]},)"
+            )
+        line = line.astype(FLOAT32, copy=False)
+        weights = line if weights is None else weights * line
+    if weights is None:
+        apart = x - x.mean(1, keepdims=True)
+        products = _dots(apart.expand_dims(0), apart.expand_dims(0))
+        made = products / float(max(x.shape[1] - less, 0))
+    else:
+        total = weights.sum()
+        apart = x - (x * weights).sum(1, keepdims=True) / total
+        left = total - less
+        if aweights is not None:  # as NumPy counts observations of unequal weight
+            own = computed(aweights, device).astype(FLOAT32, copy=False)
+            left = total - (weights * own).sum() * less / total
+        products = _dots((apart * weights).expand_dims(0), apart.expand_dims(0))
+        made = products / device.elementwise("maximum", left, 0.0)
+    made = made.squeeze(0) if dtype is None else made.squeeze(0).astype(dtype)
+    return made.reshape(()) if made.size == 1 else made
+
+
+def _variables(m: Any, rowvar: bool, device: Device) -> Tensor:
+    """Variables as rows of float32."""
+    x = computed(m, device)
+    if x.ndim > 2:
+        raise InvalidDescError(f"np.cov: m has {x.ndim} dimensions; it must have one or two")
+    x = x.astype(FLOAT32, copy=False)
+    if x.ndim < 2:
+        return x.reshape((1, x.size))
+    return x if rowvar or x.shape[0] == 1 else x.T
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Tensor:
+    """The correlations of variables, which are rows unless `rowvar` is False, in float32."""
+    made = cov(x, y, rowvar, dtype=dtype)
+    if not made.ndim:
+        return made / made
+    spread = made.device.elementwise("sqrt", composed.diagonal(made))
+    return (made / spread.reshape(-1, 1) / spread).clip(-1, 1)

@@ -58,7 +58,8 @@ def instead_of(name: str) -> str:
     """What does the work of an attribute of NumPy's arrays that tensors lack; "" if nothing."""
     if _of_path(name) is not None:
         return f"np.{name}(x) takes tensors"
-    return reason(name) or (f"np.asarray(x).{name} is NumPy's" if hasattr(np.ndarray, name) else "")
+    own = f"np.asarray(x).{name} is NumPy's" if hasattr(np.ndarray, name) else ""
+    return reason(name) or own
 
 
 def _of_path(path: str) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dmlgpu.errors import InvalidTypeError
@@ -65,6 +63,10 @@ REFUSED: dict[str, str] = {
         f"decompositions of matrices are not done on the GPU; {ON_HOST}",
     ),
     **_for(
+        "random",
+        "the old functions of random share one hidden state; use dmlgpu.numpy.random.default_rng",
+    ),
+    **_for(
         "gcd lcm frexp spacing cbrt bitwise_count i0 packbits unpackbits",
         f"there is no kernel for it on the GPU; {ON_HOST}",
     ),
@@ -95,27 +97,21 @@ REFUSED: dict[str, str] = {
 
 
 def reason(path: str) -> str:
-    """Why a name of NumPy's, such as `linalg.inv` or `vectorize`, is not here; "" for others."""
-    module = path.partition(".")[0]
-    why = REFUSED.get(path) or (REFUSED.get(module) if module != path else None)
-    if why:
-        return why
-    place: Any = np
-    for part in path.split("."):
-        place = getattr(place, part, None)
-    return f"it is not done on the GPU; {ON_HOST}" if callable(place) else ""
+    """Why a name of NumPy's, such as `linalg.inv` or `vectorize`, is not here; "" if unknown."""
+    return REFUSED.get(path) or REFUSED.get(path.partition(".")[0], "")
 
 
 def refused(path: str) -> InvalidTypeError:
     """What says that a function of NumPy's does not take tensors."""
-    why = reason(path) or f"it is not done on the GPU; {ON_HOST}"
-    if "np.asarray(x)" not in why:
-        why += "; np.asarray(x) is the way back"
-    return InvalidTypeError(f"np.{path}: {why}")
+    why = reason(path)
+    told = f"np.{path} is not done on the GPU" + (f": {why}" if why else "")
+    return InvalidTypeError(told if "np.asarray(x)" in why else f"{told}; {ON_HOST}")
 
 
 def absent(module: str, path: str) -> str:
     """The message of an attribute error for a name that a namespace does not have."""
     name = path.rpartition(".")[2]
     why = reason(path)
+    if not why and callable(getattr(np, path, None)):
+        why = f"it is not done on the GPU; {ON_HOST}"
     return f"module {module!r} has no attribute {name!r}" + (f": {why}" if why else "")
