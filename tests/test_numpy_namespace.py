@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -38,8 +39,7 @@ def test_names_of_chapters_are_there_or_refused_with_a_reason(module: str) -> No
 def test_reasons_are_of_names_that_are_not_there() -> None:
     for path in REFUSED:
         module, _, name = path.rpartition(".")
-        place = getattr(dnp, module) if module else dnp
-        assert not (hasattr(place, name) and name != "random"), path
+        assert not hasattr(getattr(dnp, module, dnp) if module else dnp, name), path
 
 
 def test_functions_of_linalg_have_numpys_arguments() -> None:
@@ -69,6 +69,14 @@ def test_functions_are_pickled_by_name() -> None:
 def test_every_chapter_is_a_module() -> None:
     for name in ("lib", "linalg", "random"):
         assert isinstance(getattr(dnp, name), ModuleType)
+
+
+@pytest.fixture
+def default(device: dml.Device) -> Iterator[dml.Device]:
+    """The device of calls that are given arrays alone."""
+    dml.set_default_device(device)
+    yield device
+    dml.set_default_device(None)
 
 
 A = np.array([[3, 1, 2, 1], [0, 5, 5, 7], [2, 2, 9, 4]])
@@ -111,7 +119,6 @@ def test_what_methods_of_universal_functions_refuse(device: dml.Device) -> None:
         (lambda: np.negative.at(x, [0]), "negative.at is not done"),
         (lambda: dnp.add.reduceat(x, [9]), "out of bounds"),
         (lambda: dnp.fmax.reduce(x[:0].astype(np.float32)), "there is no element"),
-        (lambda: np.vecdot.reduce(x), "np.vecdot.reduce is not done"),
         (lambda: np.frexp(x), "there is no kernel for it"),
     ):
         with pytest.raises((TypeError, ValueError, IndexError), match=words):
@@ -246,10 +253,9 @@ CALLS: dict[str, Any] = {
     "hstack": lambda n, x, q: n.hstack([x, x], dtype=np.float16),
     "intersect1d": lambda n, x, q: n.intersect1d([3, 1, 5, 3], [5, 3, 7], return_indices=True),
     "nanmean": lambda n, x, q: n.nanmean(n.where(x > 2, np.nan, x), 0, where=x > -1),
-    "nanstd": lambda n, x, q: n.nanstd(n.where(x > 2, np.nan, x), 1, None, None, 1),
+    "nanstd": lambda n, x, q: n.nanstd(n.where(x > 2.5, np.nan, x), 1, None, None, 1),
     "nansum": lambda n, x, q: n.nansum(n.where(x > 2, np.nan, x), 0, keepdims=True, initial=2),
     "histogram_bin_edges": lambda n, x, q: n.histogram_bin_edges(x, 4),
-    "broadcast_to": lambda n, x, q: n.lib.stride_tricks.broadcast_to(x[0], (2, 6)),
     "windows": lambda n, x, q: n.lib.stride_tricks.sliding_window_view(x[0], 3),
     "float32": lambda n, x, q: n.asarray(n.float32(3)),
     "asanyarray": lambda n, x, q: n.asanyarray(x),
@@ -265,12 +271,12 @@ CALLS: dict[str, Any] = {
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", CALLS)
-def test_names_of_the_namespace_do_what_numpy_does(device: dml.Device, name: str) -> None:
+def test_names_of_the_namespace_do_what_numpy_does(default: dml.Device, name: str) -> None:
     if name in ("matvec", "vecmat") and not hasattr(np, name):
         pytest.skip("this NumPy has no such function")
     use = CALLS[name]
     wanted = use(np, F, Q)
-    made = use(dnp, device.tensor(F), device.tensor(Q))
+    made = use(dnp, default.tensor(F), default.tensor(Q))
     for got, each in zip(
         made if isinstance(made, tuple) else [made],
         wanted if isinstance(wanted, tuple) else [wanted],
@@ -314,11 +320,11 @@ def test_products_of_many_terms_are_done_in_parts(
 
 
 @pytest.mark.gpu
-def test_functions_that_write_where_a_mask_is_true(device: dml.Device) -> None:
-    a, x = F.copy(), device.tensor(F)
+def test_functions_that_write_where_a_mask_is_true(default: dml.Device) -> None:
+    a, x = F.copy(), default.tensor(F)
     for n, v in ((np, a), (dnp, x)):
         n.place(v, v > 2, [7, 8])
-        n.putmask(v, v < 0, n.asarray([1.0, 2, 3]))
+        n.putmask(v, v < 0, n.asarray([1, 2, 3], np.float32))
         n.copyto(v, 9, where=v > 8)
     assert np.array_equal(x.numpy(), a)
 

@@ -107,7 +107,8 @@ class ElementWise:
             return EXTREMES[self.row](x, axis, out, keepdims, initial, where)
         if self.row in TRUTHS and initial is None:
             return TRUTHS[self.row](x, axis, out, keepdims, where=where)
-        first = initial if initial is not None else self._associative("reduce")
+        nothing = self._associative("reduce")  # of which any number may be added
+        first = initial if nothing is None else nothing
         if where is not True:
             if first is None:
                 raise InvalidDescError(f"{self.__name__}.reduce: where needs initial here")
@@ -122,7 +123,7 @@ class ElementWise:
         if self.row in RUNNING:
             return RUNNING[self.row](array, axis, dtype, out)
         self._associative("accumulate")
-        x = asarray(array, dtype, device=device_of(array, out))
+        x = self._operand(array, dtype, out)
         at = views.axis_of(f"{self.__name__}.accumulate", axis, x.ndim)
         before, step = (slice(None),) * at, 1
         while step < x.shape[at]:  # each element has put together so many before it
@@ -159,7 +160,7 @@ class ElementWise:
         The indices are read back, for they must be within the axis.
         """
         self._associative("reduceat")
-        x = asarray(array, dtype, device=device_of(array, out))
+        x = self._operand(array, dtype, out)
         if dtype is None and self.row in SUMS:
             x = x.astype(wide_sum(x.dtype), copy=False)
         at = views.axis_of(f"{self.__name__}.reduceat", axis, x.ndim)
@@ -175,6 +176,11 @@ class ElementWise:
         first, many = (asarray(n, device=x.device) for n in (starts.astype(np.int32), counts))
         rows = groups.grouped(self.row, manipulation.moveaxis(x, at, 0), first, many)
         return written(self.__name__, manipulation.moveaxis(rows, 0, at), out)
+
+    def _operand(self, array: Array, dtype: Any, out: Tensor | None) -> Tensor:
+        """An array in the type that is asked for; where the results are bool, in that."""
+        wanted = BOOL if FUNCTIONS[self.row].is_truth else dtype
+        return asarray(array, wanted, device=device_of(array, out))
 
     def _associative(self, method: str) -> Any:
         """What changes no result, or None; raises where order or brackets matter."""

@@ -116,19 +116,22 @@ def dot(a: Any, b: Any, out: Tensor | None = None) -> Tensor:
     x, y = _pair(a, b, out)
     if not (x.ndim and y.ndim):
         return written("dot", x * y, out)
-    return written("dot", tensordot(x, y, (-1, max(-2, -y.ndim))), out)
+    last = (x.ndim - 1,), (max(0, y.ndim - 2),)
+    return written("dot", _contracted("dot", x, y, *last), out)
 
 
 def inner(a: Any, b: Any, /) -> Tensor:
     """Sums of products along the last axes."""
     x, y = _pair(a, b)
-    return tensordot(x, y, (-1, -1)) if x.ndim and y.ndim else x * y
+    if not (x.ndim and y.ndim):
+        return x * y
+    return _contracted("inner", x, y, (x.ndim - 1,), (y.ndim - 1,))
 
 
 def vdot(a: Any, b: Any, /) -> Tensor:
     """The sum of products of all elements."""
     x, y = (each.reshape(-1) for each in _pair(a, b))
-    return tensordot(x, y, 1)
+    return _contracted("vdot", x, y, (0,), (0,))
 
 
 def outer(a: Any, b: Any, out: Tensor | None = None) -> Tensor:
@@ -168,23 +171,25 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
                 f"tensordot: axes is {count}; the arrays have {x.ndim} and {y.ndim} dimensions"
             )
         first, second = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
+    return _contracted("tensordot", x, y, first, second)
+
+
+def _contracted(
+    name: str, x: Tensor, y: Tensor, first: Sequence[int], second: Sequence[int]
+) -> Tensor:
+    """Sums of products over axes of two arrays, whose other axes follow each other."""
     if [x.shape[d] for d in first] != [y.shape[d] for d in second]:
         raise InvalidDescError(
-            f"tensordot: shapes {x.shape} and {y.shape} differ along axes {first} and {second}"
+            f"{name}: shapes {x.shape} and {y.shape} differ along axes {first} and {second}"
         )
-    kept = (
-        [d for d in range(x.ndim) if d not in first],
-        [d for d in range(y.ndim) if d not in second],
-    )
     length = prod(x.shape[d] for d in first)
-    rows = manipulation.transpose(x, (*kept[0], *first)).reshape(
-        (1, -1 if x.size else prod(x.shape[d] for d in kept[0]), length)
+    rows, others = (
+        [d for d in range(each.ndim) if d not in gone] for each, gone in ((x, first), (y, second))
     )
-    others = manipulation.transpose(y, (*kept[1], *second)).reshape(
-        (1, -1 if y.size else prod(y.shape[d] for d in kept[1]), length)
-    )
-    shape = (*(x.shape[d] for d in kept[0]), *(y.shape[d] for d in kept[1]))
-    return _dots(rows, others).reshape(shape)
+    shape = [x.shape[d] for d in rows], [y.shape[d] for d in others]
+    left = manipulation.transpose(x, (*rows, *first)).reshape((1, prod(shape[0]), length))
+    right = manipulation.transpose(y, (*others, *second)).reshape((1, prod(shape[1]), length))
+    return _dots(left, right).reshape((*shape[0], *shape[1]))
 
 
 class _Named:

@@ -18,7 +18,7 @@ REFUSED: dict[str, str] = {
         "complex64 complex128 complex256 complexfloating csingle cdouble clongdouble sort_complex",
         "tensors have no complex numbers; keep real and imaginary parts in two tensors",
     ),
-    **_for("fft", f"transforms need complex numbers, which tensors do not have; {ON_HOST}"),
+    **_for("fft fft.*", f"transforms need complex numbers, which tensors do not have; {ON_HOST}"),
     **_for(
         "longdouble float96 float128",
         "tensors have no floats of more than 64 bits; np.float32 is computed with",
@@ -29,7 +29,8 @@ REFUSED: dict[str, str] = {
         "tensors have no dates; keep them in NumPy's arrays, or as integers",
     ),
     **_for(
-        "str_ bytes_ object_ void flexible character strings char rec record recarray ma",
+        "str_ bytes_ object_ void flexible character strings char rec record recarray ma"
+        " strings.* char.* rec.* ma.*",
         "tensors hold numbers alone; keep texts, objects, records and masks in NumPy's arrays",
     ),
     **_for(
@@ -63,7 +64,7 @@ REFUSED: dict[str, str] = {
         f"decompositions of matrices are not done on the GPU; {ON_HOST}",
     ),
     **_for(
-        "random",
+        "random.*",
         "the old functions of random share one hidden state; use dmlgpu.numpy.random.default_rng",
     ),
     **_for(
@@ -79,6 +80,8 @@ REFUSED: dict[str, str] = {
         "products are taken from the left; order the operands of np.einsum, or ask NumPy about"
         " np.asarray(x)",
     ),
+    **_for("long ulong", "the size of long is the system's; np.int64 and np.int32 are everywhere"),
+    **_for("row_stack", "NumPy gives the name up; use np.vstack"),
     **_for("r_ c_", "use np.concatenate, np.hstack or np.column_stack, which stay on the GPU"),
     **_for(
         "seterrcall geterrcall setbufsize getbufsize",
@@ -98,7 +101,7 @@ REFUSED: dict[str, str] = {
 
 def reason(path: str) -> str:
     """Why a name of NumPy's, such as `linalg.inv` or `vectorize`, is not here; "" if unknown."""
-    return REFUSED.get(path) or REFUSED.get(path.partition(".")[0], "")
+    return REFUSED.get(path) or REFUSED.get(f"{path.partition('.')[0]}.*", "")
 
 
 def refused(path: str) -> InvalidTypeError:
