@@ -13,7 +13,7 @@ from dmlgpu.desc import views
 from dmlgpu.desc.values import as_index
 from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError
-from dmlgpu.functions import default_device, device_of
+from dmlgpu.functions import device_of
 from dmlgpu.numpy import manipulation
 from dmlgpu.numpy.creation import arange, asarray, empty, ones, tri, triu
 from dmlgpu.tensor import Tensor
@@ -23,15 +23,23 @@ Places = tuple[Tensor, ...]
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """The coordinates of every element of an array, an array for each axis."""
+    return _indices(dimensions, dtype, sparse, None)
+
+
+def _indices(dimensions: Any, dtype: Any, sparse: bool, device: Device | None) -> Any:
     sizes = views.shape_of("indices", (dimensions,))
     lines = [
-        arange(n, dtype=dtype).reshape((1,) * d + (n,) + (1,) * (len(sizes) - d - 1))
+        arange(n, dtype=dtype, device=device).reshape(
+            [-1 if d == a else 1 for a in range(len(sizes))]
+        )
+        if n
+        else empty([0 if d == a else 1 for a in range(len(sizes))], dtype, device=device)
         for d, n in enumerate(sizes)
     ]
     if sparse:
         return tuple(lines)
     if not lines:
-        return empty((0,), dtype)
+        return empty((0,), dtype, device=device)
     return manipulation.stack([line.broadcast_to(sizes) for line in lines])
 
 
@@ -44,9 +52,7 @@ def fromfunction(
     **kwargs: Any,
 ) -> Any:
     """What a function makes of the coordinates of every element."""
-    given = indices(shape, dtype)
-    on = default_device() if device is None else device
-    return function(*(line.to_device(on) for line in given), **kwargs)
+    return function(*_indices(shape, dtype, False, device), **kwargs)
 
 
 def ix_(*args: Any) -> Places:

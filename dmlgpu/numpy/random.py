@@ -96,9 +96,30 @@ class Generator:
             return words.astype(UINT64)
         return words.view(TensorDesc(DataType.UINT64, (count,)))
 
+    def _array(self, x: Any, *beside: Any) -> Tensor:
+        """A tensor, or an array on the device of the generator."""
+        return x if isinstance(x, Tensor) else asarray(x, device=device_of(self._device, *beside))
+
     def _open(self, count: int, *beside: Any) -> Tensor:
         """Numbers above 0 and not above 1, small ones as fine as 2**-33."""
         return (self._words(count, *beside).astype(FLOAT32) + 0.5) * 2.0**-32
+
+    def _parameters(
+        self, name: str, first: Any, second: Any, size: Size
+    ) -> tuple[Any, Any, tuple[int, ...]]:
+        """Parameters as Python's numbers or tensors, and the shape of the result."""
+        device = device_of(self._device, first, second)
+        given = [x if is_number(x) else computed(x, device) for x in (first, second)]
+        shapes = [x.shape for x in given if isinstance(x, Tensor)]
+        shape = views.broadcast_shapes(name, shapes) if shapes else ()
+        if size is None:
+            return given[0], given[1], shape
+        wanted = _shape(name, size)
+        if shapes and views.broadcast_shapes(name, [shape, wanted]) != wanted:
+            raise InvalidDescError(
+                f"{name}: size is {wanted}; the parameters have the shape {shape}"
+            )
+        return given[0], given[1], wanted
 
     def random(self, size: Size = None, dtype: Any = FLOAT32, out: Tensor | None = None) -> Tensor:
         """Numbers from 0 to below 1."""
@@ -110,7 +131,7 @@ class Generator:
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Size = None) -> Tensor:
         """Numbers from `low` to `high`."""
-        low, high, shape = _parameters("uniform", low, high, size)
+        low, high, shape = self._parameters("uniform", low, high, size)
         words = self._words(prod(shape), low, high) >> 8
         share = (words.astype(FLOAT32) * 2.0**-24).reshape(shape)
         result: Tensor = share * (high - low) + low
@@ -174,7 +195,7 @@ class Generator:
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Tensor:
         """Numbers of the normal distribution of a mean `loc` and a deviation `scale`."""
-        loc, scale, shape = _parameters("normal", loc, scale, size)
+        loc, scale, shape = self._parameters("normal", loc, scale, size)
         if is_number(scale) and scale < 0:
             raise InvalidDescError(f"normal: scale is {scale}; it must not be negative")
         result: Tensor = self._normal(shape, loc, scale) * scale + loc
@@ -199,7 +220,7 @@ class Generator:
 
     def exponential(self, scale: Any = 1.0, size: Size = None) -> Tensor:
         """Numbers of the exponential distribution of a mean `scale`."""
-        scale, _, shape = _parameters("exponential", scale, 0.0, size)
+        scale, _, shape = self._parameters("exponential", scale, 0.0, size)
         if is_number(scale) and scale < 0:
             raise InvalidDescError(f"exponential: scale is {scale}; it must not be negative")
         result: Tensor = self._exponential(shape, scale) * scale
@@ -213,7 +234,7 @@ class Generator:
         """The numbers below an integer, or what an array has along an axis, in a random order."""
         if is_integer(x) or isinstance(x, np.integer):
             return self._order(_count("permutation", int(x))).astype(INT64)
-        given = asarray(x)
+        given = self._array(x)
         along = views.axis_of("permutation", axis, given.ndim)
         return given.take(self._order(given.shape[along], given), along)
 
@@ -226,7 +247,7 @@ class Generator:
 
     def permuted(self, x: Any, axis: int | None = None, out: Tensor | None = None) -> Tensor:
         """Every line along an axis in a random order of its own, or all elements in one."""
-        given = asarray(x, device=device_of(x, out))
+        given = self._array(x, out)
         line = given.reshape(-1) if axis is None else given
         words = self._long_words(line.size, line).reshape(line.shape)
         along = 0 if axis is None else axis
@@ -247,7 +268,7 @@ class Generator:
 
         `p` says how likely each of them is; it is read back, for its sum must be 1.
         """
-        source = None if is_integer(a) or isinstance(a, np.integer) else asarray(a)
+        source = None if is_integer(a) or isinstance(a, np.integer) else self._array(a)
         along = 0 if source is None else views.axis_of("choice", axis, source.ndim)
         count = _count("choice", int(a)) if source is None else source.shape[along]
         shape = _shape("choice", size)
@@ -295,20 +316,6 @@ def _float(name: str, dtype: Any) -> np.dtype[Any]:
     if wanted not in (FLOAT16, FLOAT32):
         raise InvalidTypeError(f"{name}: dtype is {wanted}; it must be float32 or float16")
     return wanted
-
-
-def _parameters(name: str, first: Any, second: Any, size: Size) -> tuple[Any, Any, tuple[int, ...]]:
-    """Parameters of a distribution as Python's numbers or tensors, and the shape of the result."""
-    device = device_of(first, second)
-    given = [x if is_number(x) else computed(x, device) for x in (first, second)]
-    shapes = [x.shape for x in given if isinstance(x, Tensor)]
-    shape = views.broadcast_shapes(name, shapes) if shapes else ()
-    if size is None:
-        return given[0], given[1], shape
-    wanted = _shape(name, size)
-    if shapes and views.broadcast_shapes(name, [shape, wanted]) != wanted:
-        raise InvalidDescError(f"{name}: size is {wanted}; the parameters have the shape {shape}")
-    return given[0], given[1], wanted
 
 
 def _count(name: str, number: int) -> int:
