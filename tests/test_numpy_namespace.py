@@ -60,6 +60,10 @@ def test_types_and_constants_are_numpys() -> None:
     assert dnp.dtype("float16") == dnp.float16
 
 
+def test_completion_shows_what_is_public_and_nothing_else() -> None:
+    assert dir(dnp) == dnp.__all__ == sorted(set(dnp.__all__))
+
+
 def test_functions_are_pickled_by_name() -> None:
     for function in (dnp.add, dnp.sum, dnp.arctan2, dnp.linalg.norm):
         assert pickle.loads(pickle.dumps(function)) is function

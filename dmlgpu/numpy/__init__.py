@@ -488,6 +488,10 @@ def __getattr__(name: str) -> _Any:
     raise AttributeError(_absent(__name__, name))
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 __all__ = sorted(
     name
     for name, value in globals().items()

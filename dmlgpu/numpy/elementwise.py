@@ -17,7 +17,7 @@ from dmlgpu.desc import views
 from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError
 from dmlgpu.functions import device_of
 from dmlgpu.numpy import groups, manipulation, statistics
-from dmlgpu.numpy.creation import asarray, ones_like, zeros_like
+from dmlgpu.numpy.creation import asarray, computed, ones_like, zeros_like
 from dmlgpu.numpy.outputs import the_one, written
 from dmlgpu.numpy.refusals import refused
 from dmlgpu.tensor import Tensor
@@ -314,14 +314,14 @@ def modf(x: Array, /) -> tuple[Tensor, Tensor]:
 def float_power(x1: Array, x2: Array, /, out: Tensor | None = None) -> Tensor:
     """Powers in float32, of integers too."""
     device = device_of(x1, x2, out)
-    a = asarray(x1, device=device)
-    return written("float_power", a.astype(FLOAT32, copy=False) ** x2, out)
+    a = computed(x1, device)
+    return written("float_power", a.astype(FLOAT32, copy=False) ** computed(x2, device), out)
 
 
 def ldexp(x1: Array, x2: Array, /, out: Tensor | None = None) -> Tensor:
     """`x1` times 2 to the power of the integer `x2`."""
     device = device_of(x1, x2, out)
-    a, power = asarray(x1, device=device), asarray(x2, device=device)
+    a, power = computed(x1, device), asarray(x2, device=device)
     if power.dtype.kind not in "iu":
         raise InvalidTypeError(f"ldexp: x2 is {power.dtype}; it must be integers")
     half = power // 2  # in two steps, neither of which leaves the range while the result is in it
@@ -339,7 +339,7 @@ def logaddexp2(x1: Array, x2: Array, /, out: Tensor | None = None) -> Tensor:
     """The logarithm to the base 2 of the sum of two powers of 2."""
     device = device_of(x1, x2, out)
     run, log2 = device.elementwise, float(np.log(2))
-    scaled = (run("multiply", asarray(x, device=device), log2) for x in (x1, x2))
+    scaled = (run("multiply", computed(x, device), log2) for x in (x1, x2))
     return written("logaddexp2", run("logaddexp", *scaled) / log2, out)
 
 
