@@ -17,6 +17,7 @@ POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 # Names that the standard has in these places, and that stay for it.
 STANDARD = {
     "arange": {"start_or_stop": "start"},
+    "clip": {"a_min": "min", "a_max": "max"},
     "finfo": {"dtype": "type"},
     "iinfo": {"int_type": "type"},
     "where": {"x": "x1", "y": "x2"},
@@ -234,7 +235,7 @@ def test_what_a_result_cannot_be_written_into(device: dml.Device) -> None:
         (lambda x: dnp.std(x, 0, ddof=1, correction=2), "ddof is 1 and correction is 2"),
         (lambda x: dnp.var(x, 0, np.int32), "var: dtype is int32; variances are floats"),
         (lambda x: dnp.var(x, 0, np.float64), "var: float64 is a storage type"),
-        (lambda x: dnp.clip(x, 1, min=2), "a_min is min and a_max is max"),
+        (lambda x: dnp.clip(x, 1, a_min=2), "a_min is min and a_max is max"),
         (lambda x: dnp.concat([x], 0, x, dtype=np.int8), "concat: out and dtype are given"),
         (lambda x: dnp.concat([x], dtype=np.int8), "is not cast to int8 by the rule 'same_kind'"),
         (lambda x: dnp.pad(x, 1, "reflect", reflect_type="odd"), "reflect_type is 'odd'"),

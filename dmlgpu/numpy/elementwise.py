@@ -213,16 +213,16 @@ class ElementWise:
 
 def clip(
     a: Array,
-    a_min: Any = None,
-    a_max: Any = None,
-    out: Tensor | None = None,
-    *,
     min: Any = None,
     max: Any = None,
+    out: Tensor | None = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
 ) -> Tensor:
-    """Elements below `a_min` become `a_min`, those above `a_max` become `a_max`.
+    """Elements below `min` become `min`, those above `max` become `max`.
 
-    `min` and `max` are the standard's names for them.
+    `a_min` and `a_max` are NumPy's other names for them.
     """
     if (min is not None and a_min is not None) or (max is not None and a_max is not None):
         raise InvalidTypeError("clip: a_min is min and a_max is max; each can be given once")
