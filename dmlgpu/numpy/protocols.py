@@ -86,5 +86,5 @@ def _called(
         if isinstance(error, DmlError):
             raise
         unknown = [name for name in given if name not in signature(function).parameters]
-        reason = f"a tensor takes no argument {', '.join(unknown)}" if unknown else str(error)
-        raise InvalidTypeError(f"{told}: {reason}") from None
+        why = f"a tensor takes no argument {', '.join(unknown)}" if unknown else str(error)
+        raise InvalidTypeError(f"{told}: {why}") from None
