@@ -115,6 +115,19 @@ def test_methods_of_universal_functions(device: dml.Device, name: str) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.uint8, np.bool_, np.int64, np.uint64])
+def test_bits_of_every_type_are_put_together(device: dml.Device, dtype: Any) -> None:
+    a = (np.arange(12).reshape(4, 3) * 37 % 251).astype(dtype)
+    x, mask = device.tensor(a), np.arange(12).reshape(4, 3) % 2 == 0
+    for f in (np.bitwise_and, np.bitwise_or, np.bitwise_xor):
+        for rows in (slice(None), slice(1), slice(0)):
+            made, wanted = f.reduce(x[rows]), f.reduce(a[rows])
+            assert made.dtype == dtype
+            assert np.array_equal(made.numpy(), wanted)
+        assert np.array_equal(f.reduce(x, where=mask).numpy(), f.reduce(a, where=mask))
+
+
+@pytest.mark.gpu
 def test_what_methods_of_universal_functions_refuse(device: dml.Device) -> None:
     x = device.tensor(A)
     for use, words in (

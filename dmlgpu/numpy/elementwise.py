@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dmlgpu.array.functions import FUNCTIONS
-from dmlgpu.array.promotion import BOOL, FLOAT32, dtype_of, floating, is_number, wide_sum
+from dmlgpu.array.promotion import BOOL, FLOAT32, DType, dtype_of, floating, is_number, wide_sum
 from dmlgpu.desc import views
 from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError
 from dmlgpu.functions import device_of
@@ -107,7 +107,8 @@ class ElementWise:
             return EXTREMES[self.row](x, axis, out, keepdims, initial, where)
         if self.row in TRUTHS and initial is None:
             return TRUTHS[self.row](x, axis, out, keepdims, where=where)
-        nothing = self._associative("reduce")  # of which any number may be added
+        self._associative("reduce")
+        nothing = self._identity(x.dtype)  # of which any number may be added
         first = initial if nothing is None else nothing
         if where is not True:
             if first is None:
@@ -182,11 +183,17 @@ class ElementWise:
         wanted = BOOL if FUNCTIONS[self.row].is_truth else dtype
         return asarray(array, wanted, device=device_of(array, out))
 
-    def _associative(self, method: str) -> Any:
-        """What changes no result, or None; raises where order or brackets matter."""
+    def _associative(self, method: str) -> None:
+        """Raises where order or brackets matter."""
         if self.row not in IDENTITIES:
             raise refused(f"{self.__name__}.{method}")
-        return IDENTITIES[self.row]
+
+    def _identity(self, dtype: DType) -> Any:
+        """What changes no result, as a type holds it; None where there is no such number."""
+        first = IDENTITIES[self.row]
+        if self.row == "bitwise_and" and dtype.kind == "u":  # all bits
+            return int(np.iinfo(dtype).max)
+        return bool(first) if dtype == BOOL and isinstance(first, int) else first
 
     def _folded(self, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
         """Elements along axes put together, one half with the other."""
@@ -196,13 +203,12 @@ class ElementWise:
         order = (*axes, *(d for d in range(x.ndim) if d not in axes))
         rows = manipulation.transpose(x, order).reshape((-1 if x.size else 0, *shape))
         if not rows.shape[0]:
-            first = IDENTITIES[self.row]
+            first = self._identity(x.dtype)
             if first is None:
                 raise InvalidDescError(f"{self.__name__}.reduce: there is no element")
             return x.device.full(kept if keepdims else shape, x.dtype, first)
         if rows.shape[0] == 1 and self.row not in ("fmax", "fmin"):  # the result's type
-            first = IDENTITIES[self.row]
-            rows = self(rows, True if x.dtype == BOOL and first == -1 else first)
+            rows = self(rows, self._identity(x.dtype))
         while rows.shape[0] > 1:
             half = rows.shape[0] // 2
             both = self(rows[:half], rows[half : 2 * half])
