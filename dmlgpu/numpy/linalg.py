@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError as LinAlgError
 
 from dmlgpu.array.promotion import FLOAT32, floating
 from dmlgpu.desc import views
