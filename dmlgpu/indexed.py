@@ -95,7 +95,7 @@ def _extracted(device: Device, x: Tensor, mask: Tensor) -> Tensor:
     if not count:
         return Tensor.without_elements(device, (0,), x.dtype)
     source = x if x.layout.is_packed else x.copy()
-    desc = Extract(source=source.desc, output=packed(x.desc.data_type, (count,)))
+    desc = Extract(source=source.desc, output=packed(x.layout.memory.data_type, (count,)))
     made: Tensor = device.internal(desc)(source, *flags)
     return made.marked((count,), x.dtype)
 

@@ -145,11 +145,11 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
         made.base = self if self.base is None else self.base
         return made
 
-    def relaid(
-        self, shape: tuple[int, ...], strides: tuple[int, ...], start: int | None = None
-    ) -> Tensor:
-        """A read-only view of elements that lie otherwise among the same bytes."""
-        return self._seen(self.layout.at(shape, strides, start, is_read_only=True))
+    def relaid(self, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Tensor:
+        """A read-only view of elements that lie so, counted in elements from the first one."""
+        start = self.layout.start + offset
+        begin, layout = self.layout.cut(shape, strides, start, is_read_only=True)
+        return self._seen(layout, begin)
 
     def _without(self, shape: tuple[int, ...]) -> Tensor:
         """A view of no elements."""

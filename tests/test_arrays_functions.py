@@ -11,7 +11,6 @@ import pytest
 import dmlgpu as dml
 import dmlgpu.numpy as dnp
 from dmlgpu.array.functions import FUNCTIONS
-from dmlgpu.numpy.waiting import WAITING
 
 pytestmark = pytest.mark.gpu
 
@@ -86,10 +85,12 @@ def test_functions_of_integers(device: dml.Device, name: str, dtype: Any) -> Non
 def test_the_namespace_exports_functions_types_and_constants_alone() -> None:
     for name in dnp.__all__:
         value = getattr(dnp, name)
-        if callable(value):
-            assert value.__module__.startswith("dmlgpu.numpy"), name
+        if value is getattr(np, name, None) or name in ("bool", "e"):
+            continue  # types, constants, and what NumPy says of types
+        if callable(value) or name in ("lib", "linalg", "random"):
+            assert getattr(value, "__module__", value.__name__).startswith("dmlgpu.numpy"), name
         else:
-            assert isinstance(value, (np.dtype, float, str, type(None))), name
+            assert name.startswith("__array_") or name in ("mgrid", "ogrid")
     assert set(dnp.__all__) >= {"__array_api_version__", "__array_namespace_info__", "newaxis"}
     assert set(dnp.__all__).isdisjoint({"of_version", "array_function", "array_ufunc"})
 
@@ -97,13 +98,6 @@ def test_the_namespace_exports_functions_types_and_constants_alone() -> None:
 def test_every_name_of_the_standard_is_there() -> None:
     for name in FUNCTIONS:
         assert callable(getattr(dnp, name))
-    x = dnp.ones(3)
-    arguments = {
-        name: 2 if name in ("matmul", "searchsorted", "tensordot") else 1 for name in WAITING
-    }
-    for name, count in arguments.items():
-        with pytest.raises(dml.UnsupportedError, match=f"{name} is not built yet: it waits for"):
-            getattr(dnp, name)(*[x] * count)
 
 
 def test_creation(device: dml.Device) -> None:

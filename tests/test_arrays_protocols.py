@@ -178,7 +178,6 @@ ODD: list[tuple[Any, type[Exception], str]] = [
         "np.divmod: a tensor takes no argument dtype",
     ),
     (lambda v: np.modf(v, out=(v, v)), TypeError, "np.modf: a tensor takes no argument out"),
-    (lambda v: np.add.reduce(v, out=v), TypeError, "np.add.reduce: a tensor takes no argument out"),
     (lambda v: np.put(v, [0], 1, "clip"), ValueError, "np.put: mode is 'clip'; for a tensor it"),
     (
         lambda v: np.copyto(v.astype(int), 2.5),
@@ -245,21 +244,24 @@ def test_functions_that_write(x: dml.Tensor) -> None:
 
 
 REFUSED: list[Any] = [
-    *(lambda v: np.linalg.inv(v), lambda v: np.fft.fft(v), lambda v: np.kron(v, v)),
+    *(lambda v: np.linalg.inv(v), lambda v: np.fft.fft(v), lambda v: np.subtract.reduce(v)),
     *(
         lambda v: np.sort(v, order="x"),
         lambda v: np.unique(v, axis=0),
-        lambda v: np.trim_zeros(v[0]),
+        lambda v: np.gcd(v.astype(int), 2),
     ),
     *(
-        lambda v: np.matmul(v, v.T),
         lambda v: np.histogram2d(v[0], v[1]),
-        lambda v: np.einsum("ij", v),
+        lambda v: np.linalg.svd(v),
     ),
-    *(lambda v: np.arctan2.at(v, 0, 1), lambda v: np.add.reduceat(v, [0]), lambda v: np.frexp(v)),
+    *(
+        lambda v: np.arctan2.at(v, 0, 1),
+        lambda v: np.divide.reduceat(v, [0]),
+        lambda v: np.frexp(v),
+    ),
     *(lambda v: np.add(v, v, out=np.zeros((2, 3), np.float32)),),
-    *(lambda v: np.add(v, v, where=np.ones((2, 3), bool)), lambda v: np.ptp(v, out=v)),
-    *(lambda v: np.ones((2, 3), np.float32).__iadd__(v), lambda v: np.vander(v[0])),
+    *(lambda v: np.add(v, v, where=np.ones((2, 3), bool)), lambda v: np.var(v, mean=v)),
+    *(lambda v: np.ones((2, 3), np.float32).__iadd__(v), lambda v: np.packbits(v > 1)),
 ]
 
 
@@ -306,16 +308,13 @@ def test_arguments_that_tensors_do_not_take_are_named(device: dml.Device) -> Non
 @pytest.mark.parametrize(
     ("name", "instead"),
     [
-        ("cumsum", r"np\.cumsum\(x\) takes tensors"),
-        ("arcsin", r"np\.arcsin\(x\) takes tensors"),
-        ("divmod", r"np\.divmod\(x\) takes tensors"),
-        ("modf", r"np\.modf\(x\) takes tensors"),
-        ("bitwise_not", r"np\.bitwise_not\(x\) takes tensors"),
-        ("vander", r"np\.vander is not done on the GPU; np\.asarray\(x\)"),
+        ("fft", r": transforms need complex numbers.*np\.asarray\(x\)"),
+        ("vectorize", r": a function of Python's numbers cannot run .* dmlgpu\.fuse"),
+        ("loadtxt", r": files and buffers are read into host memory"),
         ("nothing_like_that", r"'nothing_like_that'$"),
     ],
 )
-def test_names_that_only_numpy_has_say_what_to_call(name: str, instead: str) -> None:
+def test_names_that_only_numpy_has_say_what_to_use(name: str, instead: str) -> None:
     with pytest.raises(AttributeError, match=instead):
         getattr(dnp, name)
     assert not hasattr(dnp, name)
@@ -408,7 +407,6 @@ def test_what_universal_functions_do_not_take_is_said(device: dml.Device) -> Non
     x, out = device.tensor([7.0]), device.tensor([0.0])
     for use, words in (
         (lambda: np.divmod(x, x, out=(None, out)), "takes no argument out"),
-        (lambda: np.maximum.reduce(x, dtype=np.float32), "takes no argument dtype"),
         (lambda: np.vecdot(x, x, axis=None), "axis is None"),
         (lambda: x.astype(np.int32, casting="bogus"), "casting is 'bogus'"),
         (lambda: np.copyto(x, 1, casting="bogus"), "casting is 'bogus'"),

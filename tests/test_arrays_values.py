@@ -139,7 +139,7 @@ def test_numpys_functions_with_numpys_arguments(device: dml.Device, f: Any) -> N
         (lambda x: dnp.unravel_index(99, (3, 4)), "index 99 is out of bounds for a size of 12"),
         (lambda x: np.ravel_multi_index(([9], x[:1]), (3, 4)), "index 9 is out of bounds"),
         (lambda x: np.max(x, 0, x), r"max: out has the shape \(4,\); the result has \(\)"),
-        (lambda x: np.median(x, 0, x), "np.median: a tensor takes no argument out"),
+        (lambda x: np.median(x, 0, x), r"median: out has the shape \(4,\); the result has \(\)"),
         (lambda x: np.std(x, 0, np.int32), "std: dtype is int32; variances are floats"),
     ],
 )

@@ -122,20 +122,14 @@ class Layout:
         return self.extent
 
     def at(
-        self,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        start: int | None = None,
-        *,
-        is_read_only: bool = False,
+        self, shape: tuple[int, ...], strides: tuple[int, ...], *, is_read_only: bool = False
     ) -> Layout:
-        """Elements of the same type elsewhere in the same bytes."""
+        """The same elements, in another order or number, in the same bytes."""
         sizes = shape or (1,)
         steps = tuple(min(abs(step), UINT32_MAX) for step in strides) or (1,)
         extent = relaid(self.memory, sizes, steps)
-        begin = self.start if start is None else start
         fixed = is_read_only or self.is_read_only
-        return _interned(self.dtype, shape, strides, begin, extent, self.shares, fixed)
+        return _interned(self.dtype, shape, strides, self.start, extent, self.shares, fixed)
 
     def seen_as(self, dtype: DType, data_type: DataType) -> Layout:
         """The same bytes as elements of another type of the same width."""
@@ -235,7 +229,7 @@ class Layout:
         spans = zip(window.sizes, window.strides, self.strides, strict=True)
         longer = iter([step * stride for n, step, stride in spans if n > abs(step)])
         strides = tuple(next(longer) if n > 1 else 0 for n in window.shape)
-        return self._cut(window.shape, strides, self.start_of(window))
+        return self.cut(window.shape, strides, self.start_of(window))
 
     def start_of(self, window: Window) -> int:
         """The element at which a window begins."""
@@ -246,14 +240,16 @@ class Layout:
         """Whether the elements of neighbouring axes can be counted through with one stride."""
         return all(self.strides[a] == self.strides[b] * self.shape[b] for a, b in pairwise(axes))
 
-    def row(self, number: int) -> tuple[int, Layout]:
-        """The elements at one place along the first dimension, as `indexed` gives a window."""
-        return self._cut(self.shape[1:], self.strides[1:], self.start + number * self.strides[0])
-
-    def _cut(
-        self, shape: tuple[int, ...], strides: tuple[int, ...], start: int
+    def cut(
+        self,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        start: int,
+        *,
+        is_read_only: bool = False,
     ) -> tuple[int, Layout]:
-        """A part of the elements, in no more bytes than it needs."""
+        """Elements that lie so, in no more bytes than they need, and the bytes before these."""
+        is_read_only |= self.is_read_only
         extent = self.memory
         width = extent.data_type.bits // 8
         below = sum((n - 1) * step for n, step in zip(shape, strides, strict=True) if step < 0)
@@ -264,7 +260,7 @@ class Layout:
         nbytes = -(-(first - begin + reach * width) // TENSOR_ALIGNMENT) * TENSOR_ALIGNMENT
         nbytes = min(nbytes, extent.total_tensor_size_in_bytes - begin)
         start -= begin // width
-        key = (shape, strides, start, nbytes)
+        key = (shape, strides, start, nbytes, is_read_only)
         known = self.views[key]
         if known is None:
             sizes, steps = shape or (1,), tuple(map(abs, strides)) or (1,)
@@ -273,7 +269,7 @@ class Layout:
                 desc = TensorDesc(extent.data_type, sizes, total_tensor_size_in_bytes=nbytes)
             is_own = start == 0 and desc.strides is None and reach * width == nbytes
             places = shape, strides, start
-            known = _interned(self.dtype, *places, desc, not is_own, self.is_read_only)
+            known = _interned(self.dtype, *places, desc, not is_own, is_read_only)
             self.views.put(key, known)
         return begin, known
 

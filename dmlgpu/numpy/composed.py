@@ -6,7 +6,7 @@ does, those values are read back: a few numbers, never a whole array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from dmlgpu.functions import device_of
 from dmlgpu.numpy import groups, indexing, manipulation, sorting
 from dmlgpu.numpy.creation import arange, asarray, computed, is_host_float64
 from dmlgpu.numpy.nan_functions import floats
+from dmlgpu.numpy.outputs import written
 from dmlgpu.tensor import Tensor
 
 Axis = int | Sequence[int] | None
@@ -52,10 +53,10 @@ def _on_axis(line: Tensor, axis: int, rank: int) -> Tensor:
 # Averages
 
 
-def ptp(a: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def ptp(a: Any, axis: Axis = None, out: Tensor | None = None, keepdims: bool = False) -> Tensor:
     """The largest less the smallest."""
     x = asarray(a)
-    return x.max(axis, keepdims) - x.min(axis, keepdims)
+    return written("ptp", x.max(axis, keepdims) - x.min(axis, keepdims), out)
 
 
 def average(
@@ -95,7 +96,7 @@ def average(
 # Counts
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Tensor:
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Tensor:
     """How often each of the numbers 0, 1, ... is there, or the sums of their weights."""
     values = asarray(x, device=device_of(x, weights))
     if values.ndim != 1:
@@ -257,22 +258,6 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     return edges.size - at if falls else at
 
 
-def running(name: str, a: Any, axis: int) -> Tensor:
-    """What a function of two makes of each element and all before it: 1, 2, 4, ... at once.
-
-    The function must not mind that an element is seen several times, as extremes do not.
-    """
-    x = asarray(a)
-    at = views.axis_of(f"{name}.accumulate", axis, x.ndim)
-    before, step = (slice(None),) * at, 1
-    while step < x.shape[at]:
-        first, behind, ahead = slice(step), slice(-step), slice(step, None)
-        made = x.device.elementwise(name, x[(*before, behind)], x[(*before, ahead)])
-        x = manipulation.concat([x[(*before, first)], made], axis=at)
-        step *= 2
-    return x.copy() if step == 1 else x
-
-
 # Sets
 
 
@@ -319,14 +304,24 @@ def _among(ar1: Any, ar2: Any, *, are: bool, as_they_are: bool = False) -> Tenso
     return values.compress(isin(values, others, invert=not are), 0) if values.size else values
 
 
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
-    """What two arrays have in common."""
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """What two arrays have in common, and where each of it is first in both."""
     device = device_of(ar1, ar2)
     x, y = (asarray(each, device=device) for each in (ar1, ar2))
-    made = _among(x, y, are=True)
-    if no_integer_holds(x.dtype, y.dtype):
-        return made  # each is the same number in both
-    return made.astype(promoted([x.dtype, y.dtype]), copy=False)
+    common = _among(x, y, are=True)
+    if not no_integer_holds(x.dtype, y.dtype):  # else each is the same number in both
+        common = common.astype(promoted([x.dtype, y.dtype]), copy=False)
+    if not return_indices:
+        return common
+    return common, *(_first_places(each.reshape(-1), common) for each in (x, y))
+
+
+def _first_places(x: Tensor, values: Tensor) -> Tensor:
+    """Where in a line each of some values is first."""
+    order = sorting.argsort(x)
+    return order.take(sorting.searchsorted(x, values, sorter=order), 0)
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
@@ -351,7 +346,9 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     if not count:
         return Tensor.without_elements(x.device, (*outer, 0), x.dtype)
-    return moved.reshape((*outer, rows * columns))[..., _along(offset, count, columns)]
+    *steps, down, across = moved.layout.strides
+    first = offset * across if offset >= 0 else -offset * down
+    return moved.relaid((*outer, count), (*steps, down + across), first)
 
 
 def _along(offset: int, count: int, columns: int) -> slice:
@@ -374,9 +371,21 @@ def diag(v: Any, k: int = 0) -> Tensor:
     return made.reshape((side, side))
 
 
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+def diagflat(v: Any, k: int = 0) -> Tensor:
+    """The matrix that has all elements on a diagonal."""
+    return diag(asarray(v).reshape(-1), k)
+
+
+def trace(
+    a: Any,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The sum of a diagonal."""
-    return diagonal(a, offset, axis1, axis2).sum(-1, dtype)
+    return written("trace", diagonal(a, offset, axis1, axis2).sum(-1, dtype), out)
 
 
 # Choices and curves
@@ -426,7 +435,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
     if first == second:
         raise InvalidDescError("np.rot90: the two axes are the same")
     if k % 4 == 0:
-        return x.copy()
+        return x[...]
     if k % 4 == 2:
         return x.flip((first, second))
     if k % 4 == 1:
@@ -484,20 +493,6 @@ def interp(
     return made.reshape(at.shape)
 
 
-def polyval(p: Any, x: Any) -> Tensor:
-    """The polynomial with coefficients `p`, of the highest power first, at `x`."""
-    device = device_of(p, x)
-    at = computed(x, device)
-    factors = p if isinstance(p, Tensor) else np.asarray(p)
-    if factors.ndim != 1:
-        raise InvalidDescError(f"np.polyval: p has {factors.ndim} dimensions; it must have one")
-    made = device.full(at.shape, at.dtype, 0)
-    # Those in host memory, such as np.polyfit's, count as Python's numbers.
-    for factor in factors if isinstance(p, Tensor) else factors.tolist():
-        made = made * at + factor
-    return made
-
-
 def lexsort(keys: Any, axis: int = -1) -> Tensor:
     """The places that put elements in the order of the last key, then of those before it."""
     device = device_of(*keys)
@@ -513,16 +508,7 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
     return made
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
-    """Two arrays one behind the other; without an axis both are flattened."""
-    return manipulation.concat([arr, values], axis=axis)
-
-
-COMPOSED: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        *(append, average, bincount, diag, diagonal, digitize, histogram, interp, intersect1d),
-        *(isin, lexsort, nan_to_num, polyval, ptp, rot90, select, setdiff1d),
-        *(setxor1d, trace, trapezoid, union1d),
-    )
-}
+def extract(condition: Any, arr: Any) -> Tensor:
+    """The elements where a condition is not 0, in one line."""
+    given = condition if isinstance(condition, Tensor) else np.asarray(condition)
+    return indexing.compress(given.reshape(-1), arr)

@@ -87,6 +87,22 @@ def asarray(
     return here.astype(wanted, copy=bool(copy) and not moves)
 
 
+asanyarray = asarray
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """A tensor of one dimension at least, whose elements lie side by side."""
+    x = asarray(a, dtype, device=device)
+    x = x.reshape(1) if not x.ndim else x
+    return x if not x.size or x.layout.is_packed else x.copy()
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> Tensor:
+    """A packed tensor of its own with the same elements."""
+    check_order("copy", order)
+    return asarray(a, copy=True)
+
+
 def is_host_float64(x: Any) -> bool:
     """Whether a value is an array of float64 in host memory, as NumPy's functions make them."""
     dtype = getattr(x, "dtype", None)  # which NumPy would take for float64 if there is none
@@ -437,6 +453,35 @@ def eye(
     return _banded(Band.of(wanted, sizes, one, k, k + 1), on, sizes, wanted)
 
 
+def identity(n: int, dtype: Any = None, *, device: Device | None = None) -> Tensor:
+    """A square matrix with ones on the main diagonal, zeros elsewhere."""
+    return eye(n, dtype=dtype, device=device)
+
+
+def tri(
+    N: int,  # noqa: N803 - NumPy's name
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: Any = float,
+    *,
+    device: Device | None = None,
+) -> Tensor:
+    """Ones on and below the diagonal `k` columns to the right of the main one, else zeros."""
+    return tril(ones((N, N if M is None else M), dtype, device=device), k)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
+    """The powers of each element as a row, from the highest one on unless `increasing`."""
+    line = asarray(x)
+    if line.ndim != 1:
+        raise InvalidDescError(f"vander: x has {line.ndim} dimensions; it must have one")
+    count = line.size if N is None else as_index("vander: N", N)
+    powers = arange(count, device=line.device)
+    powers = powers if increasing else powers[::-1]
+    base = line.astype(INT32, copy=False) if line.dtype.kind == "b" else line
+    return base.reshape(-1, 1) ** powers.astype(base.dtype, copy=False)
+
+
 def tril(m: Any, k: int = 0) -> Tensor:
     """m on and below the diagonal `k` columns to the right of the main one, else zeros."""
     return _triangle("tril", m, k, below=True)
@@ -472,16 +517,16 @@ def _banded(band: Band, on: Device, shape: tuple[int, ...], dtype: DType, *x: Te
 
 
 def meshgrid(
-    *arrays: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> list[Tensor]:
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Tensor, ...]:
     """Coordinates of a grid, one tensor per axis.
 
     With `sparse` each goes along its own axis alone; without `copy` they are views that repeat.
     """
     if indexing not in ("xy", "ij"):
         raise InvalidDescError(f"meshgrid: indexing is {indexing!r}; it must be 'xy' or 'ij'")
-    device = device_of(*arrays)
-    given = [asarray(x, device=device).reshape(-1) for x in arrays]
+    device = device_of(*xi)
+    given = [asarray(x, device=device).reshape(-1) for x in xi]
     if len(given) > MAX_RANK:
         raise InvalidDescError(f"meshgrid: {len(given)} arrays; at most {MAX_RANK} are allowed")
     turned = indexing == "xy" and len(given) > 1
@@ -493,4 +538,4 @@ def meshgrid(
         sizes[order.index(axis)] = x.size
         seen = x.reshape(sizes) if sparse else x.reshape(sizes).broadcast_to(shape)
         made.append(seen.copy() if copy else seen)
-    return made
+    return tuple(made)

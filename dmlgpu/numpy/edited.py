@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from dmlgpu.array.promotion import BOOL
-from dmlgpu.array.uploads import type_for
+from dmlgpu.array.promotion import BOOL, castable, is_number, promoted
+from dmlgpu.array.uploads import host_array, type_for
 from dmlgpu.desc import views
 from dmlgpu.errors import (
     InvalidDescError,
@@ -197,6 +196,62 @@ def cross(
     return manipulation.moveaxis(made, -1, axisc)
 
 
-EDITED: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (cross, delete, fill_diagonal, gradient, insert)
-}
+# Places that are written
+
+
+def put(a: Tensor, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Writes values, again from the first where there are too few, to flat positions."""
+    _writable("put", a)
+    if mode != "raise":
+        raise UnsupportedError(f"np.put: mode is {mode!r}; for a tensor it must be 'raise'")
+    a.put(ind, v)
+
+
+def place(arr: Tensor, mask: Any, vals: Any) -> None:
+    """Writes values one after the other, again from the first, where a mask is True."""
+    _writable("place", arr)
+    places = asarray(mask, dtype=BOOL, device=device_of(arr, mask)).reshape(-1)
+    if places.size != arr.size:
+        raise InvalidDescError(
+            f"np.place: the mask has {places.size} elements and the array has {arr.size}; both"
+            " must have as many"
+        )
+    (found,) = places.nonzero()
+    if found.size:
+        arr.put(found, vals)
+
+
+def putmask(a: Tensor, /, mask: Any, values: Any) -> None:
+    """Writes the values of the same flat places, counted round and round, where a mask is True."""
+    _writable("putmask", a)
+    kind = type_for(values, a.dtype)
+    new = asarray(values, dtype=kind, device=device_of(a, values)).reshape(-1)
+    if a.size and new.size:
+        whole = new if new.size == a.size else new.take(arange(a.size, device=a.device) % new.size)
+        copyto(a, whole.reshape(a.shape), "same_kind", mask)
+
+
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """Writes an array into another one, broadcast to it, where a mask is True."""
+    if not isinstance(dst, Tensor):  # an array in host memory, as in a[...] = tensor
+        src, where = (x.numpy() if isinstance(x, Tensor) else x for x in (src, where))
+        np.copyto(dst, src, casting, where)
+        return
+    if is_number(src):  # weakly typed: only its kind may be above that of the elements
+        kind = promoted([dst.dtype], [src])
+    else:
+        kind = src.dtype if hasattr(src, "dtype") else host_array("np.copyto: src", src).dtype
+    if not castable("np.copyto: casting", kind, dst.dtype, casting):
+        raise InvalidTypeError(
+            f"np.copyto: {kind} is not cast to {dst.dtype} by the rule {casting!r}"
+        )
+    if where is not True:
+        wanted = type_for(src, dst.dtype)
+        source = asarray(src, dtype=wanted, device=device_of(dst, src))
+        src = dst.device.select(where, source.astype(dst.dtype, copy=False), dst)
+    dst[...] = src
+
+
+def _writable(name: str, x: Any) -> None:
+    if not isinstance(x, Tensor):
+        raise InvalidTypeError(f"np.{name}: a is {type(x).__name__}; it must be a Tensor")

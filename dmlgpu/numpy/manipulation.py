@@ -16,7 +16,7 @@ from dmlgpu.desc.indexing import Window
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.desc.values import as_index, as_indices
 from dmlgpu.device import Device
-from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError, shown
+from dmlgpu.errors import AxisError, InvalidDescError, InvalidTypeError, UnsupportedError, shown
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray, uninitialised
 from dmlgpu.numpy.outputs import the_one, written
@@ -33,12 +33,18 @@ def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) ->
     return asarray(array).broadcast_to(shape)
 
 
-def broadcast_arrays(*arrays: Any, subok: bool = False) -> list[Tensor]:
-    """Views of all in the shape that they broadcast to."""
-    device = device_of(*arrays)
-    given = [asarray(x, device=device) for x in arrays]
-    shape = views.broadcast_shapes("broadcast_arrays", [x.shape for x in given])
-    return [x.broadcast_to(shape) for x in given]
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """Views of all in the shape that they broadcast to.
+
+    What is no array of numbers, such as None, is NumPy's array.
+    """
+    device = device_of(*args)
+    given = [x if isinstance(x, Tensor) else np.asarray(x) for x in args]
+    given = [asarray(x, device=device) if x.dtype.kind in "biuf" else x for x in given]
+    shape = np.broadcast_shapes(*(x.shape for x in given))
+    return tuple(
+        x.broadcast_to(shape) if isinstance(x, Tensor) else np.broadcast_to(x, shape) for x in given
+    )
 
 
 def expand_dims(a: Any, axis: Axis = 0) -> Tensor:
@@ -56,10 +62,61 @@ def flip(m: Any, axis: Axis | None = None) -> Tensor:
     return asarray(m).flip(axis)
 
 
-def permute_dims(a: Any, axes: Sequence[int] | None = None) -> Tensor:
+def fliplr(m: Any) -> Tensor:
+    """The columns in reverse order."""
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Tensor:
+    """The rows in reverse order."""
+    return flip(m, 0)
+
+
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Tensor:
     """A view with the dimensions in another order, reversed if none is given."""
     tensor = asarray(a)
     return tensor.transpose(axes) if tensor.ndim else tensor.transpose()
+
+
+permute_dims = transpose
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
+    """A view with two dimensions exchanged."""
+    return asarray(a).swapaxes(axis1, axis2)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
+    """A view with a dimension moved before another one."""
+    tensor = asarray(a)
+    rank = tensor.ndim
+    first = views.axis_of("rollaxis", axis, rank)
+    if not -rank <= start <= rank:
+        raise AxisError(start, rank + 1, "rollaxis: start")
+    place = start + rank if start < 0 else start
+    return moveaxis(tensor, first, place - (first < place))
+
+
+def ravel(a: Any, order: str = "C") -> Tensor:
+    """The elements in one dimension; a view where the strides allow it, else a copy."""
+    return asarray(a).ravel("C" if order in ("A", "K") else order)
+
+
+def ndim(a: Any) -> int:
+    """The number of dimensions."""
+    return a.ndim if isinstance(a, Tensor) else np.ndim(a)
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The sizes of the dimensions."""
+    return a.shape if isinstance(a, Tensor) else np.shape(a)
+
+
+def size(a: Any, axis: Any = None) -> int:
+    """The number of elements, of all or along axes."""
+    sizes = shape(a)
+    axes = range(len(sizes)) if axis is None else views.axes_of("size", axis, len(sizes))
+    return prod(sizes[d] for d in axes)
 
 
 def matrix_transpose(x: Any, /) -> Tensor:
@@ -104,6 +161,14 @@ def concat(
     given = _cast("concat", [asarray(x, device=device) for x in arrays], out, dtype, casting)
     made = _concatenated(given, axis, device)
     return made if out is None else written("concat", made, out)
+
+
+concatenate = concat
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+    """Two arrays one behind the other; without an axis both are flattened."""
+    return concat([arr, values], axis=axis)
 
 
 def _cast(name: str, given: list[Tensor], out: Any, dtype: Any, casting: str) -> list[Tensor]:
@@ -313,12 +378,85 @@ def _padded(x: Tensor, mode: str, value: Any, widths: np.ndarray[Any, Any]) -> T
     return made.marked(shape, x.dtype)
 
 
-def at_least(x: Any, rank: int) -> Tensor:
-    """A view of at least so many dimensions, new ones where NumPy's atleast_3d has them."""
-    tensor = asarray(x)
-    missing = max(0, rank - tensor.ndim)
-    behind = int(rank == 3 and 0 < tensor.ndim < 3)
-    return tensor.reshape((*(1,) * (missing - behind), *tensor.shape, *(1,) * behind))
+def _at_least(arrays: tuple[Any, ...], rank: int) -> Any:
+    """Views of at least so many dimensions, new ones where NumPy has them."""
+    result = []
+    for x in arrays:
+        tensor = asarray(x)
+        missing = max(0, rank - tensor.ndim)
+        behind = int(rank == 3 and 0 < tensor.ndim < 3)
+        sizes = (*(1,) * (missing - behind), *tensor.shape, *(1,) * behind)
+        result.append(tensor.reshape(sizes) if missing else tensor)
+    return result[0] if len(result) == 1 else tuple(result)
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Views of at least one dimension."""
+    return _at_least(arys, 1)
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Views of at least two dimensions, new ones first."""
+    return _at_least(arys, 2)
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """Views of at least three dimensions: a line is in the middle, a matrix first."""
+    return _at_least(arys, 3)
+
+
+def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+    """Arrays side by side: along the second axis, or the only one."""
+    given = _on_one_device(tup, 1)
+    axis = 0 if given and given[0].ndim == 1 else 1
+    return concat(given, axis, dtype=dtype, casting=casting)
+
+
+def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+    """Arrays below each other: along the first axis of two at least."""
+    return concat(_on_one_device(tup, 2), 0, dtype=dtype, casting=casting)
+
+
+def dstack(tup: Sequence[Any]) -> Tensor:
+    """Arrays behind each other: along the third axis of three at least."""
+    return concat(_on_one_device(tup, 3), 2)
+
+
+def column_stack(tup: Sequence[Any]) -> Tensor:
+    """Lines as columns, and matrices, side by side."""
+    given = _on_one_device(tup, 0)
+    return concat([x if x.ndim > 1 else x.reshape(-1, 1) for x in given], axis=1)
+
+
+def _on_one_device(arrays: Sequence[Any], rank: int) -> list[Tensor]:
+    """Tensors of one device, of at least so many dimensions."""
+    device = device_of(*arrays)
+    return [_at_least((asarray(x, device=device),), rank) for x in arrays]
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Pieces along the first axis of two at least."""
+    return split(_of_rank("vsplit", ary, 2), indices_or_sections, 0)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Pieces along the second axis, or the only one."""
+    tensor = _of_rank("hsplit", ary, 1)
+    return split(tensor, indices_or_sections, min(1, tensor.ndim - 1))
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Pieces along the third axis."""
+    return split(_of_rank("dsplit", ary, 3), indices_or_sections, 2)
+
+
+def _of_rank(name: str, ary: Any, least: int) -> Tensor:
+    tensor = asarray(ary)
+    if tensor.ndim < least:
+        raise InvalidDescError(
+            f"np.{name}: the array has {tensor.ndim} dimensions; it must have {least} or more"
+        )
+    return tensor
 
 
 def tile(A: Any, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy's name
@@ -393,3 +531,19 @@ def _edge(value: Any, x: Tensor, axis: int) -> Tensor:
     if edge.ndim:
         return edge
     return edge.broadcast_to(tuple(1 if a == axis else n for a, n in enumerate(x.shape)))
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
+    """Differences of neighbours in one line, between what is put at its ends."""
+    made = diff(asarray(ary).reshape(-1))
+    for name, x in (("to_begin", to_begin), ("to_end", to_end)):
+        if x is None:
+            continue
+        kind = x.dtype if isinstance(x, Tensor) else np.asanyarray(x).dtype
+        if not np.can_cast(kind, made.dtype, "same_kind"):
+            raise InvalidTypeError(
+                f"ediff1d: {name} is {kind}, which is not of the same kind as {made.dtype}"
+            )
+        edge = asarray(x, device=device_of(made, x)).reshape(-1).astype(made.dtype, copy=False)
+        made = concat([edge, made] if name == "to_begin" else [made, edge])
+    return made

@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from dmlgpu.array.promotion import FLOAT32, floating
-from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.errors import InvalidDescError
+from dmlgpu.numpy import statistics
 from dmlgpu.numpy.creation import asarray
+from dmlgpu.numpy.outputs import written
 from dmlgpu.tensor import Tensor
-
-Given = dict[str, Any]
-
-
-def _given(name: str, named: Given) -> Given:
-    """The arguments that say something; NumPy hands its own defaults over too."""
-    given = {k: v for k, v in named.items() if v is not None and v is not np._NoValue}
-    if given.keys() & {"initial", "where", "out"}:
-        raise InvalidTypeError(f"np.{name}: a tensor takes no argument initial, where or out")
-    return given
 
 
 def _filled(x: Tensor, number: Any) -> Tensor:
@@ -29,52 +19,10 @@ def _filled(x: Tensor, number: Any) -> Tensor:
     return x.device.select(x.device.elementwise("isnan", x), number, x)
 
 
-def _without(name: str, number: float) -> Callable[..., Tensor]:
-    """The method of the name behind `nan`, on a tensor with a number in the place of NaN."""
-
-    def function(a: Any, *args: Any, **named: Any) -> Tensor:
-        method = getattr(_filled(asarray(a), number), name.removeprefix("nan"))
-        made: Tensor = method(*args, **_given(name, named))
-        return made
-
-    return function
-
-
-def _extreme(name: str, worst: float) -> Callable[..., Tensor]:
-    """As above, but where all is NaN, so is the result."""
-    fold = _without(name, worst)
-
-    def function(a: Any, axis: Any = None, **named: Any) -> Tensor:
-        x = asarray(a)
-        made = fold(x, axis, **named)
-        if x.dtype.kind != "f" or not x.size:
-            return made
-        keepdims = bool(_given(name, named).get("keepdims", False))
-        nothing = x.device.elementwise("isnan", x).all(axis, keepdims)
-        return x.device.select(nothing, float("nan"), made)
-
-    return function
-
-
-def _position(name: str, worst: float) -> Callable[..., Tensor]:
-    fold = _without(name, worst)
-
-    def function(a: Any, axis: Any = None, **named: Any) -> Tensor:
-        x = asarray(a)
-        if x.dtype.kind == "f" and x.size:
-            nothing = x.device.elementwise("isnan", x).all(axis)
-            if nothing.any():  # NumPy raises too: there is no position to give
-                raise InvalidDescError(f"np.{name}: All-NaN slice encountered")
-        return fold(x, axis, **named)
-
-    return function
-
-
-def _mean(x: Tensor, axis: Any, keepdims: bool) -> tuple[Tensor, Tensor]:
-    """The mean of what is not NaN, and how many elements that are."""
-    count = (x == x).sum(axis, FLOAT32, keepdims)
-    total = _filled(x, 0.0).sum(axis, None, keepdims)
-    return (total / count).astype(x.dtype, copy=False), count
+def _counted(x: Tensor, where: Any) -> Tensor:
+    """Which elements are counted: numbers that are selected."""
+    numbers = x == x
+    return numbers if where is True else numbers & asarray(where, device=x.device)
 
 
 def floats(a: Any) -> Tensor:
@@ -83,37 +31,172 @@ def floats(a: Any) -> Tensor:
     return x.astype(floating(x.dtype), copy=False)
 
 
-def nanmean(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
+    """The sum of what is not NaN."""
+    return statistics.sum(_filled(asarray(a), 0.0), axis, dtype, out, keepdims, initial, where)
+
+
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
+    """The product of what is not NaN."""
+    return statistics.prod(_filled(asarray(a), 1.0), axis, dtype, out, keepdims, initial, where)
+
+
+def nancumsum(
+    a: Any, axis: int | None = None, dtype: Any = None, out: Tensor | None = None
+) -> Tensor:
+    """Running sums of what is not NaN."""
+    return statistics.cumsum(_filled(asarray(a), 0.0), axis, dtype, out)
+
+
+def nancumprod(
+    a: Any, axis: int | None = None, dtype: Any = None, out: Tensor | None = None
+) -> Tensor:
+    """Running products of what is not NaN."""
+    return statistics.cumprod(_filled(asarray(a), 1.0), axis, dtype, out)
+
+
+def nanmax(
+    a: Any,
+    axis: Any = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
+    """The largest number; NaN where there is none."""
+    worst = float("-inf")
+    return _extreme(statistics.max, worst, asarray(a), axis, out, keepdims, initial, where)
+
+
+def nanmin(
+    a: Any,
+    axis: Any = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
+    """The smallest number; NaN where there is none."""
+    worst = float("inf")
+    return _extreme(statistics.min, worst, asarray(a), axis, out, keepdims, initial, where)
+
+
+def _extreme(
+    function: Callable[..., Tensor],
+    worst: float,
+    x: Tensor,
+    axis: Any,
+    out: Tensor | None,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Tensor:
+    found = function(_filled(x, worst), axis, None, keepdims, initial, where)
+    if x.dtype.kind == "f" and x.size and initial is None:
+        is_nothing = x.device.elementwise("isnan", x).all(axis, keepdims)
+        found = x.device.select(is_nothing, float("nan"), found)
+    return written("nanmax" if worst < 0 else "nanmin", found, out)
+
+
+def nanargmax(
+    a: Any, axis: int | None = None, out: Tensor | None = None, *, keepdims: bool = False
+) -> Tensor:
+    """The place of the first largest number, as int32; a line of NaN alone raises."""
+    x = _with_numbers("nanargmax", a, axis)
+    return statistics.argmax(_filled(x, float("-inf")), axis, out, keepdims=keepdims)
+
+
+def nanargmin(
+    a: Any, axis: int | None = None, out: Tensor | None = None, *, keepdims: bool = False
+) -> Tensor:
+    """The place of the first smallest number, as int32; a line of NaN alone raises."""
+    x = _with_numbers("nanargmin", a, axis)
+    return statistics.argmin(_filled(x, float("inf")), axis, out, keepdims=keepdims)
+
+
+def _with_numbers(name: str, a: Any, axis: Any) -> Tensor:
+    x = asarray(a)
+    if x.dtype.kind == "f" and x.size and x.device.elementwise("isnan", x).all(axis).any():
+        raise InvalidDescError(f"np.{name}: All-NaN slice encountered")  # as NumPy raises
+    return x
+
+
+def _mean(x: Tensor, axis: Any, keepdims: bool, where: Any) -> tuple[Tensor, Tensor]:
+    """The mean of what is counted, and how many elements that are."""
+    counted = _counted(x, where)
+    count = counted.sum(axis, FLOAT32, keepdims)
+    total = x.device.select(counted, x, 0.0).sum(axis, None, keepdims)
+    return (total / count).astype(x.dtype, copy=False), count
+
+
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Tensor:
     """The mean of what is not NaN."""
-    return _mean(floats(a), axis, keepdims)[0]
+    x = floats(a) if dtype is None else asarray(a, dtype)
+    return written("nanmean", _mean(x, axis, keepdims, where)[0], out)
 
 
-def nanvar(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Tensor:
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    correction: float = 0.0,
+) -> Tensor:
     """The variance of what is not NaN."""
-    x = floats(a)
-    middle, count = _mean(x, axis, True)
-    total = ((_filled(x, middle) - middle) ** 2).sum(axis, None, keepdims)
-    left = count.reshape(total.shape) - ddof
-    # A line of no more numbers than `ddof` has no variance.
-    return total / x.device.select(left > 0, left, float("nan"))
+    return written("nanvar", _variance(a, axis, dtype, ddof or correction, keepdims, where), out)
 
 
-def nanstd(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Tensor:
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    correction: float = 0.0,
+) -> Tensor:
     """The standard deviation of what is not NaN."""
-    variance = nanvar(a, axis, ddof, keepdims)
-    return variance.device.elementwise("sqrt", variance)
+    variance = _variance(a, axis, dtype, ddof or correction, keepdims, where)
+    return written("nanstd", variance.device.elementwise("sqrt", variance), out)
 
 
-NAN_FUNCTIONS: dict[str, Callable[..., Tensor]] = {
-    "nanargmax": _position("nanargmax", float("-inf")),
-    "nanargmin": _position("nanargmin", float("inf")),
-    "nancumprod": _without("nancumprod", 1),
-    "nancumsum": _without("nancumsum", 0),
-    "nanmax": _extreme("nanmax", float("-inf")),
-    "nanmean": nanmean,
-    "nanmin": _extreme("nanmin", float("inf")),
-    "nanprod": _without("nanprod", 1),
-    "nanstd": nanstd,
-    "nansum": _without("nansum", 0),
-    "nanvar": nanvar,
-}
+def _variance(
+    a: Any, axis: Any, dtype: Any, correction: float, keepdims: bool, where: Any
+) -> Tensor:
+    x = floats(a) if dtype is None else asarray(a, dtype)
+    middle, count = _mean(x, axis, True, where)
+    apart = x.device.select(_counted(x, where), x - middle, 0.0)
+    total = (apart**2).sum(axis, None, keepdims)
+    left = count.reshape(total.shape) - correction
+    # A line of no more numbers than are taken from the count has no variance.
+    return total / x.device.select(left > 0, left, float("nan"))

@@ -28,6 +28,7 @@ def the_one(name: str, out: Any) -> Tensor:
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if not isinstance(target, Tensor):
         raise InvalidTypeError(
-            f"{name}: out is {type(target).__name__}; a result on the GPU is written into a Tensor"
+            f"{name}: out is {type(target).__name__}; a result on the GPU is written into a "
+            "Tensor, and np.asarray(x) brings one back"
         )
     return target

@@ -15,6 +15,7 @@ from dmlgpu.errors import InvalidDescError, UnsupportedError
 from dmlgpu.numpy import indexing, manipulation, sorting
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.numpy.nan_functions import floats
+from dmlgpu.numpy.outputs import written
 from dmlgpu.tensor import Tensor
 
 Axis = int | Sequence[int] | None
@@ -109,45 +110,110 @@ def _in_order(
     return manipulation.stack(made).reshape((*shares.shape, *shape))
 
 
-def _quantile(told: str, per: int) -> Callable[..., Tensor]:
-    """The function of shares of which `per` are all."""
+def _quantile(
+    told: str,
+    per: int,
+    a: Any,
+    q: Any,
+    axis: Axis,
+    out: Tensor | None,
+    method: str,
+    keepdims: bool,
+    weights: Any,
+) -> Tensor:
+    """Quantiles by shares of which `per` are all."""
+    if method not in METHODS:
+        raise UnsupportedError(
+            f"np.{told}: method is {method!r}; on the GPU it is one of {METHODS}"
+        )
+    if weights is not None:
+        raise UnsupportedError(f"np.{told}: weights are not taken on the GPU; leave them out")
+    shares = np.asarray(q, np.float64) / per
+    if not np.all((shares >= 0) & (shares <= 1)):
+        raise InvalidDescError(f"np.{told}: q must be from 0 to {per}")
+    found = _in_order(told, a, shares, axis, keepdims, partial(_at_share, method))
+    return written(told, found, out)
 
-    def function(
-        a: Any,
-        q: Any,
-        axis: Axis = None,
-        overwrite_input: bool = False,
-        method: str = "linear",
-        keepdims: bool = False,
-    ) -> Tensor:
-        if method not in METHODS:
-            raise UnsupportedError(
-                f"np.{told}: method is {method!r}; on the GPU it is one of {METHODS}"
-            )
-        shares = np.asarray(q, np.float64) / per
-        if not np.all((shares >= 0) & (shares <= 1)):
-            raise InvalidDescError(f"np.{told}: q must be from 0 to {per}")
-        return _in_order(told, a, shares, axis, keepdims, partial(_at_share, method))
 
-    return function
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Tensor | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Tensor:
+    """What a share of each line is below."""
+    return _quantile("quantile", 1, a, q, axis, out, method, keepdims, weights)
 
 
-def _median(told: str) -> Callable[..., Tensor]:
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Tensor | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Tensor:
+    """What so many hundredths of each line are below."""
+    return _quantile("percentile", 100, a, q, axis, out, method, keepdims, weights)
+
+
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Tensor | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Tensor:
+    """What a share of the numbers of each line is below."""
+    return _quantile("nanquantile", 1, a, q, axis, out, method, keepdims, weights)
+
+
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Tensor | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Tensor:
+    """What so many hundredths of the numbers of each line are below."""
+    return _quantile("nanpercentile", 100, a, q, axis, out, method, keepdims, weights)
+
+
+def median(
+    a: Any,
+    axis: Axis = None,
+    out: Tensor | None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Tensor:
     """The element in the middle of each line in order, or the mean of the two there."""
-
-    def function(
-        a: Any, axis: Axis = None, overwrite_input: bool = False, keepdims: bool = False
-    ) -> Tensor:
-        return _in_order(told, a, np.float64(0.5), axis, keepdims, _in_the_middle)
-
-    return function
+    found = _in_order("median", a, np.float64(0.5), axis, keepdims, _in_the_middle)
+    return written("median", found, out)
 
 
-QUANTILES: dict[str, Callable[..., Tensor]] = {
-    "median": _median("median"),
-    "nanmedian": _median("nanmedian"),
-    "nanpercentile": _quantile("nanpercentile", 100),
-    "nanquantile": _quantile("nanquantile", 1),
-    "percentile": _quantile("percentile", 100),
-    "quantile": _quantile("quantile", 1),
-}
+def nanmedian(
+    a: Any,
+    axis: Axis = None,
+    out: Tensor | None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Tensor:
+    """The median of the numbers of each line."""
+    found = _in_order("nanmedian", a, np.float64(0.5), axis, keepdims, _in_the_middle)
+    return written("nanmedian", found, out)

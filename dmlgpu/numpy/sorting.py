@@ -8,7 +8,8 @@ import numpy as np
 
 from dmlgpu import ordering
 from dmlgpu.array.promotion import INT32, INT64, UINT64, no_integer_holds, promoted
-from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
+from dmlgpu.desc import views
+from dmlgpu.errors import InvalidDescError, InvalidIndexError, InvalidTypeError, shown
 from dmlgpu.functions import device_of
 from dmlgpu.numpy.creation import asarray
 from dmlgpu.tensor import Tensor
@@ -47,6 +48,32 @@ def argsort(
     return ordering.argsort(asarray(a), axis, bool(descending))
 
 
+def partition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
+) -> Tensor:
+    """Every line in order, which is a partition at every place."""
+    x = asarray(a)
+    _check_places("partition", x, kth, axis, order)
+    return ordering.sort(x, axis, False)
+
+
+def argpartition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
+) -> Tensor:
+    """The places that put every line in order, as int32."""
+    x = asarray(a)
+    _check_places("argpartition", x, kth, axis, order)
+    return ordering.argsort(x, axis, False)
+
+
+def _check_places(name: str, x: Tensor, kth: Any, axis: int | None, order: Any) -> None:
+    """Raises for places that a line does not have, and for the names of fields to sort by."""
+    _check_kind(name, None, order)
+    count = x.size if axis is None else x.shape[views.axis_of(name, axis, x.ndim)]
+    if any(not -count <= k < count for k in np.atleast_1d(kth).tolist()):
+        raise InvalidIndexError(f"np.{name}: kth is {kth}; there are {count} elements")
+
+
 def _check_kind(name: str, kind: Any, order: Any) -> None:
     """Raises for a sort that NumPy does not know, and for the names of fields to sort by."""
     if kind not in (None, *KINDS):
@@ -71,6 +98,29 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
         return device.select(values < 0, 0, at)
     at = ordering.search(line, run("minimum", values, most).astype(INT64), side, order, INT64)
     return device.select(values > most, line.size, at)
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """The elements in order and each once; where they are first, which each is, and how often."""
+    if axis is not None:
+        raise InvalidTypeError(
+            "np.unique: a tensor takes no argument axis, for there is no order of rows;"
+            " np.unique(np.asarray(x), axis=axis) is NumPy's"
+        )
+    runs = Runs(ar, equal_nan)
+    more = [(return_index, runs.indices), (return_inverse, runs.inverse)]
+    more += [(return_counts, runs.counts)]
+    results = [make() for asked, make in more if asked]
+    return (runs.values(), *results) if results else runs.values()
 
 
 class UniqueAll(NamedTuple):

@@ -78,6 +78,9 @@ def min(
     return written("min", made, out)
 
 
+amax, amin = max, min
+
+
 def mean(
     a: Any,
     axis: Axis = None,
@@ -198,6 +201,18 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Tensor | tuple[T
     if x1 is None or x2 is None:
         raise InvalidDescError("where: both or neither of x1 and x2 must be given, not None")
     return device_of(condition, x1, x2).select(condition, x1, x2)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """Running sums along an axis, or of all elements in one line."""
+    return written("cumsum", _beside(a, out).cumsum(axis, dtype), out)
+
+
+def cumprod(
+    a: Any, axis: int | None = None, dtype: Any = None, out: Tensor | None = None
+) -> Tensor:
+    """Running products along an axis, or of all elements in one line."""
+    return written("cumprod", _beside(a, out).cumprod(axis, dtype), out)
 
 
 def cumulative_sum(

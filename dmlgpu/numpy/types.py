@@ -8,19 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlgpu.array import promotion
-from dmlgpu.array.promotion import BOOL, DTYPES, DType, dtype_of, is_number
+from dmlgpu.array.promotion import (
+    DTYPES,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    DType,
+    dtype_of,
+    is_number,
+)
 from dmlgpu.device import Device
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, shown
 from dmlgpu.numpy import creation
 from dmlgpu.tensor import Tensor
-
-bool = BOOL
-int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
-uint8, uint16, uint32, uint64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
-float16, float32, float64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
-
-e, inf, nan, pi = float(np.e), float("inf"), float("nan"), float(np.pi)
-newaxis = None
 
 _KINDS = {
     "bool": "b",
@@ -143,7 +144,7 @@ class Info:
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
         """The types that Python numbers get."""
-        return {"real floating": float32, "integral": int32, "indexing": int32}
+        return {"real floating": FLOAT32, "integral": INT32, "indexing": INT32}
 
     def dtypes(
         self, *, device: Device | None = None, kind: str | Sequence[str] | None = None
@@ -153,5 +154,5 @@ class Info:
         float16 is there too, which the standard does not know, and float64 is stored only.
         """
         kinds = None if kind is None else (kind,) if isinstance(kind, str) else tuple(kind)
-        listed = [t for t in DTYPES if t not in (float16, float64)]
+        listed = [t for t in DTYPES if t not in (FLOAT16, FLOAT64)]
         return {t.name: t for t in listed if kinds is None or isdtype(t, kinds)}

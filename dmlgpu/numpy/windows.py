@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dmlgpu.array.promotion import BOOL, promoted
@@ -99,6 +99,3 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
 def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
     """The correlation of two lines."""
     return _slid("correlate", a, v, mode, turned=True)
-
-
-WINDOWS: dict[str, Callable[..., Tensor]] = {"convolve": convolve, "correlate": correlate}

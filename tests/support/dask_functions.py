@@ -240,9 +240,7 @@ CASES: dict[str, tuple[Case, Any]] = {
 
 
 REASONS = {
-    r"(np[.\w]*) is not done on the GPU \(it waits for (.*?)\);": r"`\1` waits for \2",
     r"(np[.\w]*) is not done on the GPU": r"`\1` is not done on the GPU",
-    r"(\w+) is not built yet: it waits for (.*)": r"`\1` waits for \2",
     r"(\w+) of tensors is not built": r"`\1` is not built",
     "float64 is a storage type": "Dask asks for float64, which a GPU only stores",
 }
