@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from dmlgpu.arguments import number_key
 from dmlgpu.array.promotion import DType, is_integer, is_number
 from dmlgpu.desc.host import host_memory
 from dmlgpu.desc.values import as_index
-from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
+from dmlgpu.errors import InvalidDescError, InvalidTypeError
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
@@ -131,10 +131,21 @@ class Arithmetic:
     def __invert__(self) -> Tensor:
         return self._unary("bitwise_invert")
 
-    def _product(self, other: Any) -> NoReturn:
-        raise UnsupportedError("@ is not built yet: it waits for matrix products (GEMM)")
+    def __matmul__(self: Any, other: Any) -> Tensor:
+        made: Tensor = self.namespace.matmul(self, other) if is_operand(other) else NotImplemented
+        return made
 
-    __matmul__ = __rmatmul__ = __imatmul__ = _product
+    def __rmatmul__(self: Any, other: Any) -> Tensor:
+        made: Tensor = self.namespace.matmul(other, self) if is_operand(other) else NotImplemented
+        return made
+
+    def __imatmul__(self: Any, other: Any) -> Tensor:
+        if not is_operand(other):
+            refused: Tensor = NotImplemented
+            return refused
+        self[...] = self.namespace.matmul(self, other)
+        own: Tensor = self
+        return own
 
     def clip(self, min: Any = None, max: Any = None) -> Tensor:
         """Elements below `min` become `min`, those above `max` become `max`."""

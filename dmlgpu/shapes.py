@@ -112,13 +112,13 @@ class Shapes(Region):
     def ravel(self, order: str = "C") -> Tensor:
         """The elements in one dimension; a view where they lie side by side, else a copy."""
         check_order("ravel", order)
-        layout = self.layout
-        is_view = layout.extent is None or (layout.is_forward and layout.extent.is_packed)
-        return (self if is_view else self.copy()).reshape(-1)
+        return self.reshape(-1) if self.layout.is_contiguous else self.flatten(order)
 
     def flatten(self, order: str = "C") -> Tensor:
         """A copy of the elements in one dimension."""
-        return self.copy(order).reshape(-1)
+        made = self.copy(order).reshape(-1)
+        made.base = None
+        return made
 
     def transpose(self, *axes: int | Sequence[int] | None) -> Tensor:
         """A view with the dimensions in another order, reversed if none is given.

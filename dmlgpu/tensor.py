@@ -371,13 +371,14 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
             key = index_key(parts)
             known = layout.views[key]
         except Exception:  # an array among them, which is not hashable
-            key, known = (), None
+            key, known = None, None
         if known is not None:
             return self._seen(known[1], known[0])
         found = read(layout.shape, parts, Tensor)
         if isinstance(found, Arrays):
             return found
-        if layout.extent is not None and 0 not in found.shape and is_fixed(key):
+        has_elements = layout.extent is not None and 0 not in found.shape
+        if has_elements and key is not None and is_fixed(key):
             layout.views.put(key, layout.indexed(found))
         return self.window(found)
 

@@ -158,6 +158,10 @@ MAY_DIFFER = {
     "np.asfortranarray(x)": "tensors leave the order in memory open",
     "np.require(x)": "it asks for flags that tensors do not have",
     "np.from_dlpack(x)": "it is about the memory of another library",
+    **dict.fromkeys(
+        (f"np.{name}(x, x)" for name in ("polyadd", "polysub", "polyval")),
+        "polynomials of tensors have one dimension",
+    ),
 }
 METHODS = [
     *("x.T", "x.mT", "x.real", "x[...]", "x[:]", "x[None]", "x[::-1]", "x[1:, ...]"),

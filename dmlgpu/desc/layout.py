@@ -108,6 +108,11 @@ class Layout:
         return self.extent is None or (self.desc is not None and self.desc.is_packed)
 
     @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie one behind the other as in C, wherever the first one lies."""
+        return self.extent is None or (self.is_forward and self.extent.is_packed)
+
+    @property
     def untold(self) -> str:
         """Why DirectML has no description of such tensors, and what to do."""
         if self.extent is None:

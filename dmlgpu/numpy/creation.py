@@ -94,7 +94,7 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, device: Device | None = None
     """A tensor of one dimension at least, whose elements lie side by side."""
     x = asarray(a, dtype, device=device)
     x = x.reshape(1) if not x.ndim else x
-    return x if not x.size or x.layout.is_packed else x.copy()
+    return x if not x.size or x.layout.is_contiguous else x.copy()
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Tensor:

@@ -523,7 +523,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         after, before = made[(*whole, slice(1, None))], made[(*whole, slice(-1))]
         name = "not_equal" if made.dtype.kind == "b" else "subtract"
         made = tensor.device.elementwise(name, after, before)
-    return made if made is not tensor else tensor.copy()
+    return made
 
 
 def _edge(value: Any, x: Tensor, axis: int) -> Tensor:
