@@ -186,9 +186,9 @@ def assign(device: Device, target: Tensor, value: Any) -> None:
     """Writes a value, broadcast, to all elements of a tensor, which may be a view."""
     source = assigned(device, value, target.dtype)
     check_value(source, target.shape)
+    check_writable(target)
     if not target.size:
         return
-    check_writable(target)
     if isinstance(source, Tensor):
         if source.shape != target.shape:
             extra = max(0, source.ndim - target.ndim)

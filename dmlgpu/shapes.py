@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from dmlgpu.array.promotion import DType
 from dmlgpu.desc import views
 from dmlgpu.errors import AxisError, DmlError, InvalidDescError, InvalidTypeError
 from dmlgpu.reductions import Axis
@@ -37,7 +38,9 @@ class Shapes(Region):
         def _seen(self, layout: Layout, begin: int = 0) -> Tensor:
             """A tensor's own."""
 
-        def _without(self, shape: tuple[int, ...]) -> Tensor:
+        def _without(
+            self, shape: tuple[int, ...], dtype: DType | None = None, *, is_read_only: bool = False
+        ) -> Tensor:
             """A tensor's own."""
 
     @property
@@ -193,7 +196,9 @@ class Shapes(Region):
         """
         sizes = views.shape_of("broadcast_to", shape)
         if not self.size or 0 in sizes:
-            return self._as_numpy_does(np.broadcast_to, sizes)
+            return self._without(
+                self._as_numpy_does(np.broadcast_to, sizes).shape, is_read_only=True
+            )
         return self._seen(self.layout.broadcast(sizes))
 
     def flip(self, axis: Axis = None) -> Tensor:

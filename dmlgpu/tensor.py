@@ -147,13 +147,20 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
 
     def relaid(self, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Tensor:
         """A read-only view of elements that lie so, counted in elements from the first one."""
+        if 0 in shape:
+            return self._without(shape, is_read_only=True)
         start = self.layout.start + offset
         begin, layout = self.layout.cut(shape, strides, start, is_read_only=True)
         return self._seen(layout, begin)
 
-    def _without(self, shape: tuple[int, ...]) -> Tensor:
+    def _without(
+        self, shape: tuple[int, ...], dtype: DType | None = None, *, is_read_only: bool = False
+    ) -> Tensor:
         """A view of no elements."""
-        made = Tensor.without_elements(self.device, shape, self.dtype)
+        kind = self.dtype if dtype is None else dtype
+        made = Tensor.without_elements(self.device, shape, kind)
+        if is_read_only or self.layout.is_read_only:
+            made.key = (-1, 0, empty_layout(shape, made.dtype, is_read_only=True), True)
         made.base = self if self.base is None else self.base
         return made
 
@@ -304,7 +311,7 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
                 f"{8 * self.dtype.itemsize}, as {self.dtype} has"
             )
         if not self.size:
-            return Tensor.without_elements(self.device, self.shape, dtype)
+            return self._without(self.shape, dtype)
         return self._seen(self.layout.seen_as(dtype, data_type_of(dtype)))
 
     def copy(self, order: str = "C") -> Tensor:

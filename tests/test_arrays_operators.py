@@ -176,10 +176,21 @@ def test_float64_is_a_storage_type(device: dml.Device) -> None:
             use()
 
 
-def test_what_waits_says_so(device: dml.Device) -> None:
-    x = device.tensor([[1.0]])
-    with pytest.raises(dml.UnsupportedError, match="matrix products"):
+def test_products_of_matrices(device: dml.Device) -> None:
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    x = device.tensor(a)
+    assert (x @ x.T).tolist() == (a @ a.T).tolist()
+    assert (a @ x.T).tolist() == (a @ a.T).tolist()
+    with pytest.raises(ValueError, match="matmul"):
         x @ x
+    square = x[:, 1:]
+    square @= [[0, 1], [1, 0]]
+    a[:, 1:] = a[:, :0:-1]
+    assert x.tolist() == a.tolist()
+
+
+def test_what_no_operator_takes_is_refused_by_python(device: dml.Device) -> None:
+    x = device.tensor([[1.0]])
     with pytest.raises(TypeError, match="unhashable"):
         hash(x)
     assert (x == None) is False  # noqa: E711 - as for any two objects that know nothing

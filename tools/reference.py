@@ -34,8 +34,8 @@ INTERNAL = {
         "read read_async reduce remember run select sort take"
     ),
     dml.Tensor: (
-        "context elements is_traced key lease marked namespace sliced storage "
-        "traced_ending traced_step whole without_elements"
+        "begin context described elements forward is_traced key layout lease marked namespace "
+        "relaid storage traced_ending traced_step whole window without_elements"
     ),
     dml.CompiledOperator: "drop_calls operator plan",
     dml.TensorDesc: "alignment extent overlaps_itself steps",
@@ -50,8 +50,9 @@ ATTRIBUTES = {
     },
     dml.Tensor: {
         "desc": "The `TensorDesc` that says how the bytes are to be read.",
+        "base": "The tensor that it is a view of, or None where it has memory of its own.",
         "device": "The `Device` it belongs to.",
-        "offset": "Where it begins in `buffer`, in bytes.",
+        "offset": "Where its first element in memory lies in `buffer`, in bytes.",
     },
     dml.CompiledOperator: {
         "desc": "The description that it runs.",

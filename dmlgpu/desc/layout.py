@@ -324,6 +324,6 @@ def packed_layout(data_type: DataType, shape: tuple[int, ...], dtype: DType) -> 
     return layout_of(packed(data_type, shape or (1,)), shape, dtype)
 
 
-def empty_layout(shape: tuple[int, ...], dtype: DType) -> Layout:
+def empty_layout(shape: tuple[int, ...], dtype: DType, *, is_read_only: bool = False) -> Layout:
     """The layout of a shape without elements."""
-    return _interned(dtype, shape, packed_strides(shape), 0, None)
+    return _interned(dtype, shape, packed_strides(shape), 0, None, is_read_only=is_read_only)

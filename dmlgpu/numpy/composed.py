@@ -344,8 +344,6 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     moved = manipulation.moveaxis(x, (first, second), (-2, -1))
     *outer, rows, columns = moved.shape
     count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    if not count:
-        return moved[..., :0, 0]
     *steps, down, across = moved.layout.strides
     first = offset * across if offset >= 0 else -offset * down
     return moved.relaid((*outer, count), (*steps, down + across), first)
