@@ -38,7 +38,7 @@ settings.register_profile(
     "quick", max_examples=120, deadline=None, derandomize=True, suppress_health_check=slow_is_fine
 )
 settings.register_profile(
-    "few", max_examples=70, deadline=None, derandomize=True, suppress_health_check=slow_is_fine
+    "few", max_examples=50, deadline=None, derandomize=True, suppress_health_check=slow_is_fine
 )
 settings.register_profile(
     "hundreds", max_examples=300, deadline=None, print_blob=True, suppress_health_check=slow_is_fine

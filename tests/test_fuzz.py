@@ -20,7 +20,7 @@ from dmlgpu import functions
 
 pytestmark = pytest.mark.gpu
 
-CASES = {"descriptions": 900, "functions": 700, "indices": 600, "bindings": 450, "order": 350}
+CASES = {"descriptions": 500, "functions": 500, "indices": 500, "bindings": 400, "order": 200}
 LONG = 17 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 1
 
 Make = Callable[[Callable[[Any], Any]], Callable[[], object]]

@@ -44,9 +44,12 @@ def test_every_operator_has_an_expected_value() -> None:
 @pytest.mark.slow
 @pytest.mark.facts
 @pytest.mark.parametrize("name", NAMES)
-def test_random_descriptions(execute: Any, name: str) -> None:
-    most = settings().max_examples
-    few = EXPECTED[name].examples if "HYPOTHESIS_PROFILE" not in os.environ else 0
+def test_random_descriptions(execute: Any, name: str, pytestconfig: pytest.Config) -> None:
+    """With the adapter's own facts fewer, for every type has some of its own below."""
+    most, few = settings().max_examples, 0
+    if "HYPOTHESIS_PROFILE" not in os.environ:
+        few = EXPECTED[name].examples
+        most = most // 3 if pytestconfig.getoption("--facts") == "own" else most
 
     @settings(max_examples=min(few or most, most))
     @given(cases(name))

@@ -180,14 +180,15 @@ def test_places_by_the_adapters_own_kernels(
     np.testing.assert_array_equal(device.tensor(x).argmax(axis).numpy(), x.argmax(axis))
 
 
+WIDTHS = [T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64]
+
+
 @pytest.mark.gpu
-@pytest.mark.parametrize(
-    "data_type", [T.UINT8, T.FLOAT16, T.FLOAT32, T.INT64], ids=lambda t: t.name
-)
+@pytest.mark.parametrize("data_type", WIDTHS, ids=lambda t: t.name)
 def test_layouts(gpu: dml.Device, data_type: T) -> None:
-    """One type of each width, each on half of the layouts; random ones are of every type."""
+    """One type of each width, each on a quarter of the layouts; random ones are of every type."""
     rng = np.random.default_rng(int(data_type))
-    for sizes, order, axes in CASES[int(data_type) % 2 :: 2]:
+    for sizes, order, axes in CASES[WIDTHS.index(data_type) :: len(WIDTHS)]:
         outputs = tuple(int(d) for d in rng.permutation(len(sizes)))
         check(gpu, rng, tensor(data_type, sizes, order), outputs, axes)
 
