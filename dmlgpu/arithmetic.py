@@ -11,7 +11,7 @@ from dmlgpu.arguments import number_key
 from dmlgpu.array.promotion import DType, is_integer, is_number
 from dmlgpu.desc.host import host_memory
 from dmlgpu.desc.values import as_index
-from dmlgpu.errors import InvalidDescError, InvalidTypeError
+from dmlgpu.errors import InvalidDescError, InvalidTypeError, UnsupportedError
 
 if TYPE_CHECKING:
     from dmlgpu.device import Device
@@ -227,6 +227,7 @@ class Conversions:
                 "only integer scalar arrays can be converted to a scalar index: the tensor has "
                 f"shape {self.shape} and type {self.dtype}"
             )
+        check_read(self, "x as an index")
         return int(self.item())
 
     def __complex__(self: Any) -> complex:
@@ -238,6 +239,7 @@ class Conversions:
                 f"the tensor has {self.size} elements; only an array of size 1 can be converted "
                 "to a Python scalar"
             )
+        check_read(self, "x as a Python number")
         return self.item()
 
     def __bool__(self: Any) -> bool:
@@ -248,10 +250,12 @@ class Conversions:
                 if self.size
                 else "the truth value of an array without elements is ambiguous; use size > 0"
             )
+        check_read(self, "x as a truth value")
         return bool(self.item())
 
     def __format__(self: Any, spec: str) -> str:
         if self.ndim == 0:
+            check_read(self, "x in a format")
             return format(self.item(), spec)
         if spec:
             raise InvalidTypeError(
@@ -276,6 +280,15 @@ class Conversions:
         if not self.ndim:
             raise InvalidTypeError("iteration over a 0-d array: the tensor has no dimensions")
         return (self[i] for i in range(self.shape[0]))
+
+
+def check_read(x: Any, use: str) -> None:
+    """Raises where a read that nobody wrote down is refused."""
+    if x.device.implicit == "raise":
+        raise UnsupportedError(
+            f"{use} reads the tensor back, and the device refuses implicit reads; x.numpy() or "
+            "x.item() is an explicit one"
+        )
 
 
 def is_operand(value: Any) -> bool:

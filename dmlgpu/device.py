@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ from dmlgpu.desc.levels import feature_level as level_of
 from dmlgpu.desc.tensor import TensorDesc, check_desc
 from dmlgpu.desc.values import integer
 from dmlgpu.desc.views import broadcast, broadcast_shapes, packed
-from dmlgpu.errors import BindingError, InvalidDescError, InvalidTypeError
+from dmlgpu.errors import BindingError, InvalidDescError, InvalidTypeError, shown
 from dmlgpu.gpu.adapters import AdapterInfo
 from dmlgpu.gpu.gpu import Gpu
 from dmlgpu.gpu.memory import Memory
@@ -43,6 +44,7 @@ from dmlgpu.runtime.profile import Profile, Profiling
 from dmlgpu.runtime.readback import ReadBack
 from dmlgpu.tensor import Tensor
 
+IMPLICIT = "DMLGPU_IMPLICIT"  # what reads do that nobody wrote down
 REMEMBERED_LIMIT = 4096  # arguments of functions that a device knows again
 COMPILED_LIMIT = 512  # descriptions whose compiled operator a device keeps
 
@@ -69,6 +71,8 @@ class Device:
     `adapter` is part of a name, an entry of `adapters()`, or None: the one that the variable
     DMLGPU_ADAPTER names, else the best. Descriptions are validated against `feature_level`.
     `debug=True` checks index values on the GPU, and the next read or `wait` raises what it found.
+    `implicit="raise"`, or the variable DMLGPU_IMPLICIT, refuses reads that nobody wrote down:
+    `np.asarray(x)`, `float(x)`, `if x:`. `x.numpy()`, `x.tolist()` and `x.item()` always read.
     Threads may share a device; calls run in the order in which they are made.
     """
 
@@ -78,9 +82,10 @@ class Device:
         *,
         feature_level: FeatureLevel = FeatureLevel.FL_6_4,
         debug: bool = False,
+        implicit: str | None = None,
     ) -> None:
-        level = level_of(feature_level)
-        self._start(Gpu.open(adapter), level, debug, owned=True)
+        level, implicit = level_of(feature_level), _checked_implicit(implicit)
+        self._start(Gpu.open(adapter), level, debug, implicit, owned=True)
 
     @classmethod
     def from_wgpu(
@@ -89,16 +94,21 @@ class Device:
         *,
         feature_level: FeatureLevel = FeatureLevel.FL_6_4,
         debug: bool = False,
+        implicit: str | None = None,
     ) -> Device:
         """A device over a wgpu device made elsewhere; closing it leaves that one open."""
         device = cls.__new__(cls)
-        device._start(Gpu.share(wgpu_device), level_of(feature_level), debug, owned=False)
+        level, implicit = level_of(feature_level), _checked_implicit(implicit)
+        device._start(Gpu.share(wgpu_device), level, debug, implicit, owned=False)
         return device
 
-    def _start(self, gpu: Gpu, level: FeatureLevel, debug: bool, *, owned: bool) -> None:
+    def _start(
+        self, gpu: Gpu, level: FeatureLevel, debug: bool, implicit: str, *, owned: bool
+    ) -> None:
         self.adapter: AdapterInfo = gpu.info
         self.feature_level: FeatureLevel = level
         self.debug: bool = bool(debug)
+        self.implicit: str = implicit
         self._owned = owned
         self.context: Context = Context(gpu, self.debug)
         self.reports: Reports = Reports(self.context)
@@ -463,6 +473,15 @@ class Device:
         """Measures GPU time: `with device.profile() as p: ...; print(p)`."""
         self.context.check_usable()
         return Profile(self.context, self._profiling)
+
+
+def _checked_implicit(given: str | None) -> str:
+    """What implicit reads do: `allow` or `raise`, by the argument or the environment."""
+    wanted = os.environ.get(IMPLICIT, "") or "allow" if given is None else given
+    if wanted not in ("allow", "raise"):
+        name = IMPLICIT if given is None else "Device: implicit"
+        raise InvalidDescError(f"{name} is {shown(wanted)}; it must be 'allow' or 'raise'")
+    return wanted
 
 
 def _numbers(what: str, x: Any, peers: Sequence[Any]) -> npt.NDArray[Any]:

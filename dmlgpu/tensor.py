@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dmlgpu import interop
 from dmlgpu.arguments import index_key, is_fixed
-from dmlgpu.arithmetic import Arithmetic, Conversions
+from dmlgpu.arithmetic import Arithmetic, Conversions, check_read
 from dmlgpu.array.picks import Sliced
 from dmlgpu.array.promotion import (
     BOOL,
@@ -230,6 +230,7 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
             return values if layout.is_packed and not layout.shares else values.copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        check_read(self, "np.asarray(x)")
         if copy is False:
             raise InvalidDescError("a Tensor lives on a device: np.asarray always copies it")
         values = self.numpy()
@@ -243,6 +244,7 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
+        check_read(self, "x.__dlpack__()")
         return interop.export(self.numpy, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -47,6 +47,7 @@ ATTRIBUTES = {
         "adapter": "The `AdapterInfo` of the adapter that was opened.",
         "feature_level": "The level that descriptions are validated against.",
         "debug": "Whether index values on the GPU are checked.",
+        "implicit": "`raise` where implicit reads are refused, else `allow`.",
     },
     dml.Tensor: {
         "desc": "The `TensorDesc` that says how the bytes are to be read.",

@@ -200,8 +200,8 @@ def rows_changed(w: Writer) -> str | None:
 
 
 def at_places(w: Writer) -> str | None:
-    """Numbers are added where a list says, as often as it says so."""
-    name = one(w, lambda array: array.ndim > 0 and array.size > 0 and is_number(array))
+    """Numbers are added where a list says, as often as it says so; NumPy forgets read-only ones."""
+    name = one(w, lambda x: x.ndim > 0 and x.size > 0 and is_number(x) and x.flags.writeable)
     if not name:
         return None
     places, value = positions(w, len(w[name])), number(w.random, w[name].dtype)
