@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dmlgpu.arguments import number_key
 from dmlgpu.array.promotion import DType, is_integer, is_number
 from dmlgpu.desc.host import host_memory
 from dmlgpu.desc.values import as_index
@@ -27,10 +26,16 @@ def _forms(name: str) -> tuple[Operator, Operator, Operator]:
     """The operator that means a function: with the tensor on its left, on its right, in place."""
 
     def left(self: Arithmetic, other: Any) -> Tensor:
-        return self._binary(name, other)
+        made: Tensor = NotImplemented
+        if other.__class__ is self.__class__ or other.__class__ in NUMBERS or is_operand(other):
+            made = self.device.elementwise(name, self, other)
+        return made
 
     def right(self: Arithmetic, other: Any) -> Tensor:
-        return self._binary(name, other, True)
+        made: Tensor = NotImplemented
+        if other.__class__ in NUMBERS or is_operand(other):
+            made = self.device.elementwise(name, other, self)
+        return made
 
     def in_place(self: Arithmetic, other: Any) -> Tensor:
         return self._in_place(name, other)
@@ -59,25 +64,7 @@ class Arithmetic:
             """A tensor's own."""
 
     def _unary(self, name: str) -> Tensor:
-        known = self.device.remembered[(name, self.key[2])]
-        made: Tensor = self.device.elementwise(name, self) if known is None else known(self)
-        return made
-
-    def _binary(self, name: str, other: Any, turned: bool = False) -> Tensor:
-        """An operator with what stands on the other side of it; `turned` if that is the left."""
-        made: Tensor = NotImplemented
-        known, tensors = None, [self, other]
-        if other.__class__ is self.__class__:
-            known = self.device.remembered[(name, self.key[2], other.key[2])]
-        elif other.__class__ in NUMBERS:
-            mine, its = self.key[2], number_key(other)
-            known = self.device.remembered[(name, its, mine) if turned else (name, mine, its)]
-            tensors = [self]
-        if known is not None:
-            made = known(*tensors)
-        elif is_operand(other):
-            operands = (other, self) if turned else (self, other)
-            made = self.device.elementwise(name, *operands)
+        made: Tensor = self.device.elementwise(name, self)
         return made
 
     def _in_place(self, name: str, other: Any) -> Tensor:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dmlgpu.arguments import is_fixed, key_of, number_key
+from dmlgpu.arithmetic import NUMBERS
 from dmlgpu.array.chain import Chain, Constant, Ending, Place, Step, converted
 from dmlgpu.array.functions import FUNCTIONS, computing_type
 from dmlgpu.array.promotion import (
@@ -34,6 +35,7 @@ from dmlgpu.array.uploads import type_for
 from dmlgpu.compiled import CompiledOperator, View, Views
 from dmlgpu.desc.layout import Layout, layout_of
 from dmlgpu.desc.tensor import DataType, TensorDesc
+from dmlgpu.desc.values import exact
 from dmlgpu.desc.views import broadcast_shapes, packed
 from dmlgpu.errors import InvalidDescError, InvalidTypeError, NumberRangeError
 from dmlgpu.plan.values import of_class
@@ -71,8 +73,36 @@ def function(device: Device, name: str, *operands: Any, out: Tensor | None = Non
     >>> device.elementwise("hypot", device.tensor([3.0, 5.0]), [4, 12]).tolist()
     [5.0, 13.0]
     """
+    tensors: list[Tensor] = []
+    key = _key_of(name, operands, out, tensors)
+    known = None if key is None else device.remembered[key]
+    if known is not None:
+        made: Tensor = known(*tensors) if out is None else known(out, *tensors)
+        return made
     values = given(device, operands)
     return _run(device, name, lambda: formula(name, values), values, out)
+
+
+def _key_of(
+    name: str, operands: Sequence[Any], out: Tensor | None, tensors: list[Tensor]
+) -> Hashable:
+    """What a function of tensors and numbers is remembered by; tensors are collected.
+
+    None where operands have to be looked at first: what is neither, and what shares a storage with
+    `out`, unless it is `out` itself.
+    """
+    key: list[Hashable] = [name]
+    for x in operands:
+        if x.__class__ is Tensor:
+            if out is not None and x.key[0] == out.key[0] and not (x is out and out.layout.is_own):
+                return None
+            key.append(x.key[2])
+            tensors.append(x)
+        elif x.__class__ in NUMBERS:
+            key.append((x.__class__, exact(x)))
+        else:
+            return None
+    return tuple(key) if out is None else (tuple(key), "out", out.key[2])
 
 
 def select(device: Device, condition: Any, a: Any, b: Any, out: Tensor | None = None) -> Tensor:
@@ -184,6 +214,13 @@ def filled(device: Device, shape: tuple[int, ...], dtype: DType, value: Number) 
 
 def assign(device: Device, target: Tensor, value: Any) -> None:
     """Writes a value, broadcast, to all elements of a tensor, which may be a view."""
+    is_tensor = value.__class__ is Tensor and value.key[0] != target.key[0]
+    if is_tensor or value.__class__ in NUMBERS:
+        known = device.remembered[("assign", _key(value), target.key[2])]
+        if known is not None:
+            op, views, written = known
+            op(*map(_viewed, (value,) if is_tensor else (), views), out=written.of(target))
+            return
     source = assigned(device, value, target.dtype)
     check_value(source, target.shape)
     if isinstance(source, Tensor):

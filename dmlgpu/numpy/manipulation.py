@@ -12,7 +12,6 @@ import numpy as np
 from dmlgpu.array.promotion import check_fits, dtype_of, promoted
 from dmlgpu.desc import views
 from dmlgpu.desc.enumerations import PaddingMode
-from dmlgpu.desc.indexing import Window
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.desc.values import as_index, as_indices
 from dmlgpu.device import Device
@@ -210,8 +209,7 @@ def _concatenated(given: list[Tensor], axis: int | None, device: Device) -> Tens
     at = 0
     for x in given:
         if x.size:
-            offsets = tuple(at if a == axis else 0 for a in range(x.ndim))
-            device.assign(made.window(Window(offsets, x.shape, (1,) * x.ndim, x.shape)), x)
+            made[(*(slice(None),) * axis, slice(at, at + x.shape[axis]))] = x
         at += x.shape[axis]
     return made
 
