@@ -36,9 +36,9 @@ lint: setup
 	$(VENV)/bin/lint-imports
 
 test: lint
-	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
-	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --dist loadgroup --facts large -m facts $(ARGS)
-	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --dist loadgroup --facts small -m facts $(ARGS)
+	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) $(ARGS)
+	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --facts large -m facts $(ARGS)
+	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --facts small -m facts $(ARGS)
 
 test-adapters: setup
 	@tools/test_adapters.sh $(PY) $(ARGS)

@@ -106,13 +106,27 @@ SLOW = {
 }
 
 
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file is run by one process, which opens one device; the longest one is shared out.
+
+    The groups of pytest-xdist do not reach it where pytest 9 names the tests.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path, _, name = nodeid.partition("::")
+            share = sum(map(ord, name)) % 8 if path.endswith("test_random.py") else ""
+            return f"{path}{share}"
+
+    return ByFile(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.stem in SLOW:
             item.add_marker(pytest.mark.slow)
-        # A file is run by one process, which opens one device; the longest one is shared out.
-        share = f"-{sum(map(ord, item.name)) % 8}" if item.path.stem == "test_random" else ""
-        item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}{share}"))
     unmarked = [
         item.nodeid
         for item in items
