@@ -147,6 +147,7 @@ def _taking(
 def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
     """Writes a value, broadcast, to what an index with arrays names; of repeated ones, the last."""
     source = assigned(device, value, x.dtype)
+    check_writable(x)
     if not x.layout.is_forward:
         forward = x.copy()
         put(device, forward, index, source)
@@ -164,7 +165,6 @@ def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
         return
     if 0 in shape:
         return
-    check_writable(x)
     if len(columns) == 1 and len(picked) == 1 and _goes_across(x, index, columns[0]):
         _put_across(device, x, columns[0], picked[0], source)
         return

@@ -99,10 +99,10 @@ class Shapes(Region):
         """
         check_order("reshape", order)
         sizes = views.filled(views.shape_of("reshape", shape, low=-1), self.size)
-        if not self.size:
-            return self._without(sizes)
         if copy:
             return self.copy().reshape(sizes)
+        if not self.size:
+            return self._without(sizes)
         layout = self.layout.reshaped(sizes)
         if layout is None:
             if copy is False:

@@ -1,14 +1,9 @@
-"""Views: other shapes of the same bytes, worked out on descriptions alone.
-
-A view starts where its tensor starts and claims the same bytes; only sizes and strides change.
-Shapes and axes are read, and refused, as NumPy does.
-"""
+"""Shapes and axes, read and refused as NumPy does, and descriptions of other shapes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -87,34 +82,6 @@ def relaid(desc: TensorDesc, sizes: tuple[int, ...], strides: tuple[int, ...]) -
     return TensorDesc(desc.data_type, sizes, **fields) if strided.is_packed else strided
 
 
-def permuted(desc: TensorDesc, axes: tuple[int, ...]) -> TensorDesc:
-    """The dimensions in another order."""
-    strides = desc.effective_strides
-    return relaid(desc, tuple(desc.sizes[a] for a in axes), tuple(strides[a] for a in axes))
-
-
-def squeezed(desc: TensorDesc, axes: tuple[int, ...]) -> TensorDesc:
-    """Without these dimensions of size 1; one dimension always stays."""
-    kept = [a for a in range(desc.rank) if a not in axes] or [0]
-    strides = desc.effective_strides
-    return relaid(desc, tuple(desc.sizes[a] for a in kept), tuple(strides[a] for a in kept))
-
-
-def expanded(desc: TensorDesc, axis: Any) -> TensorDesc:
-    """With dimensions of size 1 at these places of the result."""
-    rank = desc.rank + len(as_indices("expand_dims: axis", axis))
-    if rank > MAX_RANK:
-        raise InvalidDescError(
-            f"expand_dims: the result has {rank} dimensions; at most {MAX_RANK} are allowed"
-        )
-    axes = axes_of("expand_dims", axis, rank)
-    sizes, strides = list(desc.sizes), list(desc.effective_strides)
-    for axis in sorted(axes):
-        sizes.insert(axis, 1)
-        strides.insert(axis, 0)
-    return relaid(desc, tuple(sizes), tuple(strides))
-
-
 def broadcast(desc: TensorDesc, sizes: tuple[int, ...]) -> TensorDesc:
     """Dimensions of size 1, and missing leading ones, repeated with stride 0."""
     missing = len(sizes) - desc.rank
@@ -126,36 +93,6 @@ def broadcast(desc: TensorDesc, sizes: tuple[int, ...]) -> TensorDesc:
     strides = (0,) * missing + desc.effective_strides
     steps = (0 if n == 1 else stride for n, stride in zip(own, strides, strict=True))
     return relaid(desc, sizes, tuple(steps))
-
-
-def reshaped(desc: TensorDesc, sizes: tuple[int, ...]) -> TensorDesc | None:
-    """The same elements in the same order under other sizes; None where only a copy can do it.
-
-    Runs of dimensions with the same number of elements on both sides correspond; a run can be cut
-    anew when its own dimensions lie behind each other without a gap.
-    """
-    strides = [0] * len(sizes)
-    old = list(desc.steps)
-    at = 0
-    for stop in range(1, len(sizes) + 1):
-        count = prod(sizes[at:stop])
-        if count == 1:
-            continue
-        run, have = 0, 1
-        while have < count and run < len(old):
-            have *= old[run][0]
-            run += 1
-        if have != count:
-            continue
-        if any(outer != size * inner for (_, outer), (size, inner) in pairwise(old[:run])):
-            return None
-        step = old[run - 1][1]
-        for i in reversed(range(at, stop)):
-            strides[i] = step
-            step *= sizes[i]
-        del old[:run]
-        at = stop
-    return relaid(desc, sizes, tuple(min(s, UINT32_MAX) for s in strides))
 
 
 def padded(desc: TensorDesc, rank: int) -> TensorDesc:
