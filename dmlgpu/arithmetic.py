@@ -69,7 +69,7 @@ class Arithmetic:
 
     def _in_place(self, name: str, other: Any) -> Tensor:
         made: Tensor = NotImplemented
-        if is_operand(other):
+        if other.__class__ in NUMBERS or is_operand(other):
             out: Any = self
             made = self.device.elementwise(name, self, other, out=out)
         return made

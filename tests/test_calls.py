@@ -96,9 +96,9 @@ SPELLINGS: dict[str, tuple[int, Expression]] = {
     "x.reshape": (18, lambda x, i: x.reshape(16, -1)),
     "x[1:] - x[:-1]": (16, lambda x, i: x[1:] - x[:-1]),
     "x.copy": (8, lambda x, i: x.copy()),
-    "x[1] = 2.0": (19, lambda x, i: set_row(x, 2.0)),
+    "x[1] = 2.0": (20, lambda x, i: set_row(x, 2.0)),
     "x += 1.0": (18, lambda x, i: add_to(x, 1.0)),
-    "np.concatenate": (201, lambda x, i: np.concatenate([x, x])),
+    "np.concatenate": (209, lambda x, i: np.concatenate([x, x])),
 }
 
 
