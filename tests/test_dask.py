@@ -383,6 +383,15 @@ class TestSpilling:
         assert not data.evict_device()
         assert data.device_bytes == 0
 
+    def test_small_views_are_copied(self, device: dml.Device) -> None:
+        data = DeviceHostFile({}, device_memory_limit=1 << 30)
+        x = device.tensor(np.arange(4096, dtype=np.float32))
+        data["most"], data["part"] = x[:3000], x[8:16]
+        assert data["most"].storage is x.storage
+        assert data["part"].storage is not x.storage
+        assert data["part"].tolist() == list(range(8, 16))
+        assert data.device_bytes == 4 * 3008
+
     def test_and_from_there_to_disk(self, device: dml.Device, tmp_path: Any) -> None:
         disk = SpillBuffer(str(tmp_path), target=2 * CUBE.nbytes)
         data = DeviceHostFile(disk, device_memory_limit=CUBE.nbytes)

@@ -50,6 +50,9 @@ def to_device(x: OnHost) -> Tensor:
     return tensor(x.values)
 
 
+MOST_HELD = 2  # times its own bytes that a chunk which is a view may hold
+
+
 class DeviceHostFile(MutableMapping[Any, Any]):
     """The results that a worker keeps: tensors on the device, and the rest in another mapping.
 
@@ -67,7 +70,9 @@ class DeviceHostFile(MutableMapping[Any, Any]):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(value, Tensor):
-            self.device[key] = value
+            # A view holds all of its tensor's memory, which nobody would count.
+            is_small = value.base is not None and value.storage.size > MOST_HELD * value.nbytes
+            self.device[key] = value.copy() if value.size and is_small else value
         else:
             self.device.fast.pop(key, None)
             self.host[key] = value
