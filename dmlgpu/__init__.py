@@ -64,6 +64,7 @@ from dmlgpu.functions import (
 )
 from dmlgpu.fuse import fuse as fuse
 from dmlgpu.gpu.adapters import AdapterInfo as AdapterInfo, adapters as adapters
+from dmlgpu.kernels import Kernel as Kernel, elementwise as elementwise
 from dmlgpu.ops.cumulative import CumulativeProductDesc as CumulativeProductDesc
 from dmlgpu.ops.cumulative import CumulativeSummationDesc as CumulativeSummationDesc
 from dmlgpu.ops.gather_nd import GatherNd1Desc as GatherNd1Desc, GatherNdDesc as GatherNdDesc

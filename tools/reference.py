@@ -21,6 +21,7 @@ CLASSES = (
     dml.Device,
     dml.Tensor,
     dml.CompiledOperator,
+    dml.Kernel,
     dml.TensorDesc,
     dml.AdapterInfo,
     Memory,

@@ -284,21 +284,32 @@ class Gpu:
             made: Buffer = self.device.create_buffer_with_data(data=data, usage=UNIFORM)
             return made
 
-    def _module(self, label: str, text: str) -> classes.GPUShaderModule:
+    def _module(self, label: str, text: str, *, is_own: bool) -> classes.GPUShaderModule:
         """A shader module, with wgpu's checks where the kernels are not trusted.
 
         Vulkan and D3D12 check accesses to buffers by themselves, Metal does not.
         """
-        if self.checked:
+        if self.checked or not is_own:
             return self.device.create_shader_module(label=label, code=text)
         bounds = self.info.backend not in ("Vulkan", "D3D12")
         return trusted_module(self.device, label, text, bounds=bounds)
 
-    def pipeline(self, label: str, text: str, entry: str, constants: Mapping[str, int]) -> Pipeline:
-        """A compute pipeline; a shader the driver refuses is named with the driver."""
+    def pipeline(
+        self,
+        label: str,
+        text: str,
+        entry: str,
+        constants: Mapping[str, int],
+        *,
+        is_own: bool = True,
+    ) -> Pipeline:
+        """A compute pipeline; a shader the driver refuses is named with the driver.
+
+        Shaders that are not this library's own have all of wgpu's checks.
+        """
         with self.doing(f"compiling {label}"):
             try:
-                module = self._module(label, text)
+                module = self._module(label, text, is_own=is_own)
                 compute = {"module": module, "entry_point": entry, "constants": dict(constants)}
                 return self.device.create_compute_pipeline(layout="auto", compute=compute)
             except (

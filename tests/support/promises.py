@@ -28,7 +28,7 @@ FUNCTIONS = {
 }
 METHODS: dict[str, dict[str, str]] = {
     "Device": {
-        "__init__": "adapter feature_level debug",
+        "__init__": "adapter feature_level debug implicit",
         "close": "",
         "compile": "desc",
         "empty": "desc",
