@@ -223,16 +223,15 @@ def assign(device: Device, target: Tensor, value: Any) -> None:
             return
     source = assigned(device, value, target.dtype)
     check_value(source, target.shape)
-    if isinstance(source, Tensor):
-        if source.shape != target.shape:
-            extra = max(0, source.ndim - target.ndim)
-            source = source.reshape(source.shape[extra:])
-        if are_same(source, target):
-            return
     check_writable(target)
     if not target.size:
         return
     if isinstance(source, Tensor):
+        if source.shape != target.shape:
+            extra = max(0, source.ndim - target.ndim)
+            source = source.reshape(source.shape[extra:])
+        if source.key == target.key:
+            return
         if overlap(source, target):
             source = source.copy()
         source = source.broadcast_to(target.shape)
@@ -293,14 +292,6 @@ def _assign(device: Device, target: Tensor, source: Any) -> None:
 def _place(layout: Layout) -> Place:
     """Where in the bytes of a layout its elements are."""
     return Place(layout.start, layout.memory.sizes, layout.memory.effective_strides)
-
-
-def are_same(x: Tensor, y: Tensor) -> bool:
-    """Whether two tensors are the same elements in the same order."""
-    if x.key[:2] != y.key[:2] or x.dtype != y.dtype or not x.size:
-        return False
-    mine, its = x.layout, y.layout
-    return (mine.shape, mine.strides, mine.start) == (its.shape, its.strides, its.start)
 
 
 def overlap(x: Tensor, y: Tensor) -> bool:

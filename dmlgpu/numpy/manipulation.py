@@ -470,7 +470,9 @@ def tile(A: Any, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy's n
             seen = made.reshape((before, 1, after)).broadcast_to((before, times, after))
             size = times * made.shape[axis]
             made = seen.reshape((*made.shape[:axis], size, *made.shape[axis + 1 :]))
-    is_view = made.size and (made.storage is tensor.storage or made.layout.memory.overlaps_itself)
+    if not made.size:
+        return Tensor.without_elements(made.device, made.shape, made.dtype)
+    is_view = made.storage is tensor.storage or made.layout.memory.overlaps_itself
     return made.copy() if is_view else made
 
 

@@ -174,7 +174,8 @@ def ordered(w: Writer) -> str | None:
 
 
 def copied_to(w: Writer) -> str | None:
-    name = one(w)
+    """Not to what is read-only, which NumPy copies onto itself without a word."""
+    name = one(w, lambda array: array.flags.writeable)
     if not name:
         return None
     view = w.random.choice(["", f"[{index_text(w, w[name], new_axes=False)}]"])
