@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -596,6 +596,12 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
             return self.reshape(-1)._scan(operator, flag, 0, dtype, exclusive, reverse)
         if self.layout.desc is None and self.layout.extent is not None:
             return self.copy()._scan(operator, flag, axis, dtype, exclusive, reverse)
+        if dtype is None and axis.__class__ is int:
+            key = (operator, self.key[2], axis, bool(exclusive), bool(reverse), "as it is")
+            known = self.device.remembered[key]
+            if known is not None:
+                result: Tensor = known(self)
+                return result
         wanted = wide_sum(self.dtype) if dtype is None else dtype_of(f"{operator}: dtype", dtype)
         place = views.axis_of(operator, axis, self.ndim)
         check_computes(operator, wanted)
@@ -603,15 +609,18 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
         if wanted in UNSCANNED:
             source = source.astype(in_words(wanted))
         if source.size:
-            source = source._scanned(operator, flag, place, bool(exclusive), bool(reverse))
+            known = source._scanning(operator, flag, place, bool(exclusive), bool(reverse))
+            if source is self and dtype is None and axis.__class__ is int:
+                self.device.remember(key, known)
+            source = known(source)
         return source.astype(wanted, copy=False)
 
-    def _scanned(
+    def _scanning(
         self, operator: str, flag: str, axis: int, exclusive: bool, reverse: bool
-    ) -> Tensor:
-        """A scan in the type of the elements, remembered by their layout."""
+    ) -> Callable[[Tensor], Tensor]:
+        """What scans elements that lie so, in their own type."""
         key = (operator, self.key[2], axis, exclusive, reverse)
-        known = self.device.remembered[key]
+        known: Callable[[Tensor], Tensor] | None = self.device.remembered[key]
         if known is None:
             op = self.device.operator(
                 operator,
@@ -622,8 +631,7 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
             )
             known = op.prepared(self.shape, self.dtype)
             self.device.remember(key, known)
-        made: Tensor = known(self)
-        return made
+        return known
 
     def sort(
         self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None

@@ -317,7 +317,7 @@ class TestProtocols:
             (np.full_like(x, 3, np.float32, shape=2), np.full(2, 3, np.float32)),
             (np.zeros_like(x, shape=()), np.zeros((), np.int32)),
             (np.asarray([1, 2], like=x), np.array([1, 2], np.int32)),
-            (np.arange(4, like=x), np.arange(4, dtype=np.int32)),
+            (np.arange(4, like=x), np.arange(4)),
             (np.ones((2, 2), np.float16, like=x), np.ones((2, 2), np.float16)),
             (np.transpose(x, axes=(2, 0, 1)), np.transpose(CUBE, (2, 0, 1))),
             (np.isclose(x, CUBE), np.ones(CUBE.shape, bool)),
