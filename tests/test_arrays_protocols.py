@@ -182,7 +182,7 @@ ODD: list[tuple[Any, type[Exception], str]] = [
     (
         lambda v: np.copyto(v.astype(int), 2.5),
         TypeError,
-        "float32 is not cast to int32 by the rule",
+        "float32 is not cast to int64 by the rule",
     ),
     (lambda v: np.pad(v, 1.5), TypeError, "pad: pad_width is 1.5; it must be integers"),
     (lambda v: np.pad(v, -1), ValueError, "pad: pad_width is -1; it must not be negative"),
