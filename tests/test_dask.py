@@ -316,7 +316,7 @@ class TestProtocols:
             (np.full_like(x, 3, shape=(2, 5)), np.full((2, 5), 3, np.int32)),
             (np.full_like(x, 3, np.float32, shape=2), np.full(2, 3, np.float32)),
             (np.zeros_like(x, shape=()), np.zeros((), np.int32)),
-            (np.asarray([1, 2], like=x), np.array([1, 2], np.int32)),
+            (np.asarray([1, 2], like=x), np.array([1, 2])),
             (np.arange(4, like=x), np.arange(4)),
             (np.ones((2, 2), np.float16, like=x), np.ones((2, 2), np.float16)),
             (np.transpose(x, axes=(2, 0, 1)), np.transpose(CUBE, (2, 0, 1))),
