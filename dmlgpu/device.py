@@ -14,7 +14,10 @@ from dmlgpu.arguments import is_fixed, key_of
 from dmlgpu.array.internal import Internal
 from dmlgpu.array.promotion import (
     BOOL,
+    INT32,
+    INT64,
     data_type_of,
+    fits,
     is_number,
     promoted,
 )
@@ -204,11 +207,11 @@ class Device:
     def tensor(self, obj: Tensor | npt.ArrayLike, dtype: Any = None) -> Tensor:
         """Uploads an array, or whatever NumPy can view, as a packed tensor.
 
-        Python numbers become float32, int32 (int64 where they need it) or bool; arrays keep their
-        type, unless `dtype` says another one.
+        Python numbers become float32, int64 (uint64 where only that holds them) or bool; arrays
+        keep their type, unless `dtype` says another one.
 
         >>> device.tensor([[1, 2], [3, 4]]).dtype
-        dtype('int32')
+        dtype('int64')
         """
         if isinstance(obj, Tensor) and obj.device is self:
             return obj.copy() if dtype is None else obj.astype(dtype)
@@ -309,7 +312,7 @@ class Device:
         return ordering.sort(x, axis, descending)
 
     def argsort(self, x: Tensor, axis: int | None, descending: bool = False) -> Tensor:
-        """The places that put every line in order, as int32."""
+        """The places that put every line in order, as int64."""
         return ordering.argsort(x, axis, descending)
 
     def kept(self, desc: Description, make: Callable[[], CompiledOperator]) -> CompiledOperator:
@@ -396,7 +399,10 @@ class Device:
                 f"{operator.name}: {field.name} is None; it must be a tensor or an array"
             )
         if field.is_array and isinstance(x, (list, tuple)):
-            tensors = (item if isinstance(item, Tensor) else self.tensor(item) for item in x)
+            tensors = (
+                item if isinstance(item, Tensor) else self.tensor(_alone(field.argument, item))
+                for item in x
+            )
             return tuple(item.described() for item in tensors)
         if is_python(x):
             alike = operator.alike.get(field.name, ())
@@ -486,13 +492,25 @@ def _checked_implicit(given: str | None) -> str:
 
 def _numbers(what: str, x: Any, peers: Sequence[Any]) -> npt.NDArray[Any]:
     """Python's numbers as an array, of the type of peers that must have the same, if it can be."""
-    values = host_array(what, x)
+    values = _alone(what, x)
     dtypes = {y.dtype for y in peers if hasattr(y, "dtype")}
     if not dtypes:
-        numbers = (host_array(what, y).dtype for y in peers if is_python(y))
+        numbers = (_alone(what, y).dtype for y in peers if is_python(y))
         return host_array(what, x, promoted([values.dtype, *numbers]))
     wanted = promoted([*dtypes], [values.dtype.type(0).item()])
     return host_array(what, x, wanted) if dtypes == {wanted} else values
+
+
+def _alone(what: str, x: Any) -> npt.NDArray[Any]:
+    """Numbers as an input of an operator: integers of 32 bits, which every level has, if they fit.
+
+    Arrays keep their type, as everywhere.
+    """
+    values = host_array(what, x)
+    if values.dtype == INT64 and is_python(x):
+        ends = (values.min(), values.max()) if values.size else ()
+        return values.astype(INT32) if all(fits(int(n), INT32) for n in ends) else values
+    return values
 
 
 def _has_axes(x: Any) -> bool:

@@ -48,13 +48,16 @@ class Column:
     axes: tuple[int, ...]
 
 
-def nonzero(device: Device, x: Tensor) -> tuple[Tensor, ...]:
-    """The coordinates of the elements that are not 0, a tensor for each axis."""
+def nonzero(device: Device, x: Tensor, dtype: DType = INT64) -> tuple[Tensor, ...]:
+    """The coordinates of the elements that are not 0, a tensor for each axis.
+
+    Of int32, where that holds them, they need no conversion.
+    """
     if not x.ndim:
         raise InvalidDescError(
             "nonzero: a tensor of no dimensions has no coordinates; use atleast_1d(x).nonzero()"
         )
-    dtype = INT32 if x.size <= 2**31 else INT64
+    dtype = dtype if x.size <= 2**31 else INT64
     rows = _found(device, x, x.shape)
     if rows is None:
         return tuple(Tensor.without_elements(device, (0,), dtype) for _ in x.shape)

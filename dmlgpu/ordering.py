@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmlgpu.array.ordering import RunsDesc, SearchDesc, SortDesc
-from dmlgpu.array.promotion import INT32, DType, data_type_of
+from dmlgpu.array.promotion import INT32, INT64, DType, data_type_of
 from dmlgpu.desc.tensor import DataType, TensorDesc
 from dmlgpu.desc.views import axis_of, packed
 from dmlgpu.errors import InvalidDescError, InvalidTypeError
@@ -24,18 +24,23 @@ def sorted_with_places(x: Tensor, axis: int | None, descending: bool) -> tuple[T
     if not x.size:
         return line.copy(), Tensor.without_elements(x.device, line.shape, INT32)
     values = packed(line.desc.data_type, line.desc.sizes)
-    places = packed(DataType.INT32, values.sizes)
-    made = _sorted(line, values, places, place, descending)
+    found = packed(DataType.INT32, values.sizes)
+    made = _sorted(line, values, found, place, descending)
     return made[0].marked(line.shape, x.dtype), made[1].marked(line.shape, INT32)
 
 
 def argsort(x: Tensor, axis: int | None, descending: bool) -> Tensor:
-    """The places that put every line in order, as int32."""
+    """The places that put every line in order, as int64."""
+    return places(x, axis, descending).astype(INT64)
+
+
+def places(x: Tensor, axis: int | None, descending: bool = False) -> Tensor:
+    """The places that put every line in order, as int32: as the sort finds them."""
     line, place = _along("argsort", x, axis)
     if not x.size:
         return Tensor.without_elements(x.device, line.shape, INT32)
-    places = packed(DataType.INT32, line.desc.sizes)
-    made: Tensor = _sorted(line, None, places, place, descending)
+    found = packed(DataType.INT32, line.desc.sizes)
+    made: Tensor = _sorted(line, None, found, place, descending)
     return made.marked(line.shape, INT32)
 
 
@@ -54,7 +59,7 @@ def _sorted(
 
 
 def search(line: Tensor, values: Tensor, side: str, sorter: Tensor | None, common: DType) -> Tensor:
-    """Where values would be put into a sorted line, as int32."""
+    """Where values would be put into a sorted line, as int64."""
     if side not in ("left", "right"):
         raise InvalidDescError(f"searchsorted: side is {side!r}; it must be 'left' or 'right'")
     if line.ndim != 1:
@@ -71,7 +76,7 @@ def search(line: Tensor, values: Tensor, side: str, sorter: Tensor | None, commo
             )
     device = line.device
     if not line.size or not values.size:
-        return device.full(values.shape, INT32, 0)
+        return device.full(values.shape, INT64, 0)
     given = [x.astype(common, copy=False).described() for x in (line, values)]
     order = [] if sorter is None else [sorter.described()]
     if sorter is not None and sorter.itemsize < 4:
@@ -80,11 +85,11 @@ def search(line: Tensor, values: Tensor, side: str, sorter: Tensor | None, commo
         line=given[0].desc,
         sorter=order[0].desc if order else None,
         values=given[1].desc,
-        places=packed(data_type_of(INT32), given[1].desc.sizes),
+        places=packed(data_type_of(INT64), given[1].desc.sizes),
         behind=side == "right",
     )
     made: Tensor = device.internal(desc)(given[0], *order, given[1])
-    return made.marked(values.shape, INT32)
+    return made.marked(values.shape, INT64)
 
 
 def runs(line: Tensor, equal_nan: bool) -> Tensor:

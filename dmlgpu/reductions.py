@@ -24,7 +24,7 @@ class Reductions:
         device: Device
 
     def sum(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-        """Sums over axes, all by default; integers below 32 bits and bool are widened to 32."""
+        """Sums over axes, all by default; integers and bool are widened to 64 bits."""
         return self.device.reduce("sum", self, axis, keepdims, _type("sum", dtype))
 
     def prod(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -67,11 +67,11 @@ class Reductions:
         return self.device.reduce("any", self, axis, keepdims)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
-        """Positions of the first largest element, or of the first NaN, as int32."""
+        """Positions of the first largest element, or of the first NaN, as int64."""
         return self.device.reduce("argmax", self, axis, keepdims)
 
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
-        """Positions of the first smallest element, or of the first NaN, as int32."""
+        """Positions of the first smallest element, or of the first NaN, as int64."""
         return self.device.reduce("argmin", self, axis, keepdims)
 
 

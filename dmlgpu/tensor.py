@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -15,12 +15,14 @@ from dmlgpu.arithmetic import Arithmetic, Conversions, check_read
 from dmlgpu.array.picks import Sliced
 from dmlgpu.array.promotion import (
     BOOL,
+    INT32,
     DType,
     castable,
     check_computes,
     counting,
     data_type_of,
     dtype_of,
+    in_words,
     wide_sum,
 )
 from dmlgpu.array.uploads import type_for
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 NEW = object.__new__
 # Types that DirectML has no running sum for. Their names are not asked: NumPy imports what tells
 # them, which it cannot at the end of a program.
-WIDENED = tuple(np.dtype(t) for t in (np.bool_, np.int8, np.int16, np.uint8))
+UNSCANNED = tuple(np.dtype(t) for t in (np.bool_, np.int8, np.int16, np.uint8))
 
 
 class Tensor(Shapes, Arithmetic, Conversions, Reductions):
@@ -482,7 +484,7 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
                 self[...] = flat.reshape(self.shape)
 
     def nonzero(self) -> tuple[Tensor, ...]:
-        """The coordinates of the elements that are not 0, a tensor of int32 for each axis.
+        """The coordinates of the elements that are not 0, a tensor of int64 for each axis.
 
         How many there are is read back, for it makes the shape.
 
@@ -512,7 +514,10 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
                     f"behind the {count} of the axis"
                 )
             given = given[:count]
-        (found,) = given.nonzero()
+        if isinstance(given, Tensor):
+            (found,) = self.device.nonzero(given, INT32)
+        else:
+            (found,) = given.nonzero()
         return self.take(found, axis)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> Tensor:
@@ -563,9 +568,8 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
     ) -> Tensor:
         """Running sums along an axis, or over the flattened tensor: CUMULATIVE_SUMMATION.
 
-        `exclusive` leaves each element out of its own sum; `reverse` starts at the far end. The
-        type stays unless `dtype` says another one: narrow integers are not widened but wrap; those
-        that DirectML has no running sum for, and bool, are widened to 32 bits where it says none.
+        `exclusive` leaves each element out of its own sum; `reverse` starts at the far end.
+        Integers and bool are widened to 64 bits, as in `sum`, unless `dtype` says another type.
 
         >>> x.cumsum(axis=1).tolist()
         [[0, 1, 3], [3, 7, 12]]
@@ -594,43 +598,42 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
             return self.reshape(-1)._scan(operator, flag, 0, dtype, exclusive, reverse)
         if self.layout.desc is None and self.layout.extent is not None:
             return self.copy()._scan(operator, flag, axis, dtype, exclusive, reverse)
-        key: Any = ()
         if dtype is None and axis.__class__ is int:
-            key = (operator, self.key[2], axis, bool(exclusive), bool(reverse))
+            key = (operator, self.key[2], axis, bool(exclusive), bool(reverse), "as it is")
             known = self.device.remembered[key]
             if known is not None:
                 result: Tensor = known(self)
                 return result
-        if dtype is not None or self.dtype in WIDENED or not self.size:
-            return self._scan_as(operator, flag, axis, dtype, exclusive, reverse)
-        check_computes(operator, self.dtype)
-        op = self.device.operator(
-            operator,
-            input_tensor=self.desc,
-            axis=views.axis_of(operator, axis, self.ndim),
-            axis_direction=AxisDirection.DECREASING if reverse else AxisDirection.INCREASING,
-            **{flag: bool(exclusive)},
-        )
-        known = op.prepared(self.shape, self.dtype)
-        if key:
-            self.device.remember(key, known)
-        made: Tensor = known(self)
-        return made
-
-    def _scan_as(
-        self, operator: str, flag: str, axis: int, dtype: Any, exclusive: bool, reverse: bool
-    ) -> Tensor:
-        """A scan in the type that is asked for, or in one that there is a scan for."""
-        views.axis_of(operator, axis, self.ndim)
-        wanted = self.dtype if dtype is None else dtype_of(f"{operator}: dtype", dtype)
+        wanted = wide_sum(self.dtype) if dtype is None else dtype_of(f"{operator}: dtype", dtype)
+        place = views.axis_of(operator, axis, self.ndim)
         check_computes(operator, wanted)
         source = self.astype(wanted, copy=False)
-        if wanted in WIDENED:
-            source = source.astype(wide_sum(wanted))
-        made = source.dtype if dtype is None else wanted
-        if self.size:
-            source = source._scan(operator, flag, axis, None, exclusive, reverse)
-        return source.astype(made, copy=False)
+        if wanted in UNSCANNED:
+            source = source.astype(in_words(wanted))
+        if source.size:
+            known = source._scanning(operator, flag, place, bool(exclusive), bool(reverse))
+            if source is self and dtype is None and axis.__class__ is int:
+                self.device.remember(key, known)
+            source = known(source)
+        return source.astype(wanted, copy=False)
+
+    def _scanning(
+        self, operator: str, flag: str, axis: int, exclusive: bool, reverse: bool
+    ) -> Callable[[Tensor], Tensor]:
+        """What scans elements that lie so, in their own type."""
+        key = (operator, self.key[2], axis, exclusive, reverse)
+        known: Callable[[Tensor], Tensor] | None = self.device.remembered[key]
+        if known is None:
+            op = self.device.operator(
+                operator,
+                input_tensor=self.desc,
+                axis=axis,
+                axis_direction=AxisDirection.DECREASING if reverse else AxisDirection.INCREASING,
+                **{flag: exclusive},
+            )
+            known = op.prepared(self.shape, self.dtype)
+            self.device.remember(key, known)
+        return known
 
     def sort(
         self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None

@@ -281,7 +281,7 @@ def test_cumsum_and_cumprod(device: dml.Device) -> None:
     assert t.cumsum(0, reverse=True).tolist() == [[5, 7, 9], [4, 5, 6]]
     assert t.cumsum(1, exclusive=True).tolist() == [[0, 1, 3], [0, 4, 9]]
     assert t.cumprod(1, exclusive=True, reverse=True).tolist() == [[6, 3, 1], [30, 6, 1]]
-    assert t.cumprod().dtype == np.int32
+    assert t.cumprod().dtype == np.int64
 
 
 def test_take(device: dml.Device) -> None:

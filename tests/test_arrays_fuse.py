@@ -185,7 +185,10 @@ def test_a_chain_and_its_reduction_are_one_call(device: dml.Device, name: str) -
     }
     with device.profile() as p:
         distance(x, row)
-    assert [(call.name, call.nbytes) for call in p.calls] == [("fuse(<lambda>)", 4 * 64 * 66)]
+    made = 8 if name.startswith("arg") else 4  # places have 64 bits
+    assert [(call.name, call.nbytes) for call in p.calls] == [
+        ("fuse(<lambda>)", 4 * 64 * 65 + made * 64)
+    ]
 
 
 def test_tensors_that_need_too_many_bindings_run_step_by_step(

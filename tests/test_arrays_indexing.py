@@ -366,7 +366,7 @@ def test_more_dimensions_than_eight_are_refused(device: dml.Device) -> None:
     with pytest.raises(dml.InvalidDescError, match="9 dimensions; at most 8"):
         x[np.zeros((1, 1, 1, 1), int)]
     deep = np.zeros((1,) * 8, int)
-    same(device.tensor([[7]])[device.tensor(deep), device.tensor(deep)], deep.astype(np.int32) + 7)
+    same(device.tensor([[7]])[device.tensor(deep), device.tensor(deep)], deep + 7)
 
 
 def test_no_dimensions_and_eight(device: dml.Device) -> None:

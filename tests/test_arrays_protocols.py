@@ -182,7 +182,7 @@ ODD: list[tuple[Any, type[Exception], str]] = [
     (
         lambda v: np.copyto(v.astype(int), 2.5),
         TypeError,
-        "float32 is not cast to int32 by the rule",
+        "float32 is not cast to int64 by the rule",
     ),
     (lambda v: np.pad(v, 1.5), TypeError, "pad: pad_width is 1.5; it must be integers"),
     (lambda v: np.pad(v, -1), ValueError, "pad: pad_width is -1; it must not be negative"),
@@ -515,10 +515,10 @@ def test_a_value_to_begin_with_has_the_type_of_the_result(device: dml.Device) ->
     x = device.tensor(np.int64([1, 2**63 - 1]))
     none = device.tensor(np.zeros((0, 3), np.int8))
     for made, dtype, value in (
-        (np.sum(device.tensor([1, 2]), initial=2.5), np.int32, 5),
+        (np.sum(device.tensor([1, 2]), initial=2.5), np.int64, 5),
         (np.max(x, initial=2.5), np.int64, 2**63 - 1),
         (np.sum(device.tensor(np.uint64([2**64 - 8])), initial=np.int64(7)), np.uint64, 2**64 - 1),
-        (np.sum(none, axis=0, initial=200), np.int32, [200] * 3),
+        (np.sum(none, axis=0, initial=200), np.int64, [200] * 3),
         (np.sum(none, axis=0, initial=1, dtype=np.float32), np.float32, [1] * 3),
         (np.any(none, axis=0, where=np.zeros((0, 3), bool)), np.bool_, [False] * 3),
     ):

@@ -208,8 +208,8 @@ def test_lists_of_tensors_and_numbers_have_the_tensors_type(device: dml.Device) 
     half, one = device.tensor(np.float16(0.5)), device.tensor(1)
     for given, wanted in (
         ([half, 1.0], np.float16),
-        ([one, 2], np.int32),
-        ([[one, one], [1, 2]], np.int32),
+        ([one, 2], np.int64),
+        ([[one, one], [1, 2]], np.int64),
         ([one, 0.5], np.float32),
         ([np.int8(3), 2], np.int8),
         ([np.float64(1), 2], np.float32),
@@ -248,8 +248,8 @@ def test_tensors_of_two_devices_do_not_mix(device: dml.Device) -> None:
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ([np.int8(1), 300], np.int32([1, 300])),
-        ([np.uint8(1), -1], np.int32([1, -1])),
+        ([np.int8(1), 300], np.int64([1, 300])),
+        ([np.uint8(1), -1], np.int64([1, -1])),
         ([np.int8(1), 2**40], np.int64([1, 2**40])),
         ([np.float16(1), 1e10], np.float32([1, 1e10])),
         ([np.uint64(2**63 + 1), 5], np.uint64([2**63 + 1, 5])),
@@ -302,7 +302,7 @@ def test_arange_counts_in_the_type_of_its_arguments(device: dml.Device) -> None:
         (np.uint64([2**63, 2**63 + 1]), 2**63, 2**63 + 2),
         (np.int64([2**40]), 2**40, 2**40 + 1),
         (np.float32([0, 0.5, 1]), 0, np.float32(1.5), np.float32(0.5)),
-        (np.int32([]), 0),
+        (np.int64([]), 0),
     ):
         made = dnp.arange(*given, device=device)
         assert made.dtype == wanted.dtype

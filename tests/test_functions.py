@@ -390,7 +390,7 @@ def test_python_numbers_take_the_type_that_tensors_beside_them_have(device: dml.
         ([1, 2], [3, 4], np.int32([4, 6])),
         ([1, 2], [3, 2**40], np.int64([4, 2**40 + 2])),
         ([1, 2], 0.5, np.float32([1.5, 2.5])),
-        (ints, 2, np.int32([3, 4])),
+        (ints, 2, np.int64([3, 4])),
         (floats, 2, np.float32([3, 4])),
         (0.5, halves, np.float16([1.5, 2.5])),
         (np.uint8([1, 2]), [7, 8], np.uint8([8, 10])),
@@ -399,7 +399,7 @@ def test_python_numbers_take_the_type_that_tensors_beside_them_have(device: dml.
         assert made.dtype == wanted.dtype
         assert np.array_equal(made.numpy(), wanted)
     assert dml.element_wise_if(truth, floats, 7).tolist() == [1, 7]
-    with pytest.raises(dml.InvalidDescError, match="b_tensor is FLOAT32; a_tensor is INT32, and"):
+    with pytest.raises(dml.InvalidDescError, match="b_tensor is FLOAT32; a_tensor is INT64, and"):
         dml.element_wise_add(ints, 0.5)
     with pytest.raises(OverflowError, match="300 out of bounds for uint8"):
         dml.element_wise_add(np.uint8([1]), 300)

@@ -43,7 +43,7 @@ class SortDesc(Internal, name="sort"):
 class SearchDesc(Internal, name="searchsorted"):
     """Where in a sorted line each value would be put: before all equal elements, or behind them.
 
-    The line is in the order that `sorter` names, where there is one.
+    Places have 64 bits. The line is in the order that `sorter` names, where there is one.
     """
 
     line: TensorDesc
@@ -89,7 +89,9 @@ class SearchDesc(Internal, name="searchsorted"):
         )
         values = {"value": Operand.of("values", self.values, raw=True)}
         made = Operand.of("places", self.places, raw=True)
-        return ElementWise(values, ((made, Expression("low", steps)),), tuple(parameters), lookups)
+        return ElementWise(
+            values, ((made, Expression("vec2<u32>(low, 0u)", steps)),), tuple(parameters), lookups
+        )
 
 
 class RunsDesc(Internal, name="runs"):

@@ -27,7 +27,7 @@ INT8, INT32, INT64 = np.dtype(np.int8), np.dtype(np.int32), np.dtype(np.int64)
 UINT8, UINT32, UINT64 = np.dtype(np.uint8), np.dtype(np.uint32), np.dtype(np.uint64)
 FLOAT16, FLOAT32, FLOAT64 = (np.dtype(t) for t in (np.float16, np.float32, np.float64))
 CASTING = ("no", "equiv", "safe", "same_kind", "unsafe")  # NumPy's rules, the strictest first
-DEFAULTS = {"b": BOOL, "i": INT32, "f": FLOAT32}
+DEFAULTS = {"b": BOOL, "i": INT64, "f": FLOAT32}
 DTYPES: tuple[DType, ...] = (BOOL, *(t.numpy for t in DataType if t.bits >= 8))
 # Of kinds; signed and unsigned integers are one to a Python number.
 _RANK = {"b": 0, "u": 1, "i": 1, "f": 2}
@@ -37,7 +37,7 @@ def dtype_of(what: str, dtype: Any) -> DType:
     """A data type that tensors can have, by NumPy's name for it or ours, or Python's type."""
     if isinstance(dtype, DataType):
         return dtype.numpy
-    python: dict[Any, DType] = {bool: BOOL, int: INT32, float: FLOAT32}
+    python: dict[Any, DType] = {bool: BOOL, int: INT64, float: FLOAT32}
     if isinstance(dtype, type) and dtype in python:
         return python[dtype]
     try:
@@ -146,7 +146,12 @@ def floating(dtype: DType) -> DType:
 
 
 def wide_sum(dtype: DType) -> DType:
-    """The type of sums and products: integers below 32 bits and bool are widened to 32."""
+    """The type of sums and products: integers and bool are widened to 64 bits."""
+    return {"b": INT64, "i": INT64, "u": UINT64}.get(dtype.kind, dtype)
+
+
+def in_words(dtype: DType) -> DType:
+    """The type that sums of a type are computed in: of integers below 32 bits and bool, 32."""
     if dtype == BOOL or (dtype.kind == "i" and dtype.itemsize < 4):
         return INT32
     return UINT32 if dtype.kind == "u" and dtype.itemsize < 4 else dtype
@@ -156,3 +161,9 @@ def counting(positions: Any) -> Any:
     """Positions in a type that has the size of every axis: narrow integers are widened."""
     dtype = positions.dtype
     return positions.astype(INT32) if dtype.kind in "iu" and dtype.itemsize < 4 else positions
+
+
+def integer_holding(numbers: Iterable[int]) -> DType | None:
+    """The type of Python integers: int64, or uint64 where only that holds all; None: neither."""
+    given = tuple(numbers)
+    return next((t for t in (INT64, UINT64) if all(fits(n, t) for n in given)), None)

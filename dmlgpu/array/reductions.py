@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from dmlgpu.array.promotion import BOOL, FLOAT32, INT32, DType, check_computes, floating, wide_sum
+from dmlgpu.array.promotion import (
+    BOOL,
+    FLOAT32,
+    INT64,
+    DType,
+    check_computes,
+    floating,
+    in_words,
+    wide_sum,
+)
 from dmlgpu.desc import views
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.errors import InvalidDescError
@@ -15,6 +24,7 @@ from dmlgpu.plan.reduce import accumulators
 from dmlgpu.plan.reduce.accumulators import Accumulator
 
 NAN = float("nan")
+TOTALS = ("sum", "prod")  # integers are widened, unless a type is asked for
 SPREADS = ("var", "std")  # squared deviations from averages, which are found first
 
 
@@ -25,9 +35,9 @@ def _same(dtype: DType) -> DType:
 def _place(data_type: DataType, largest: bool) -> Accumulator:
     """The first place of an extreme; NaN is more than any number, as NumPy has it."""
     if data_type not in (DataType.FLOAT16, DataType.FLOAT32):
-        return accumulators.place_of_extreme(data_type, DataType.INT32, largest)
+        return accumulators.place_of_extreme(data_type, DataType.INT64, largest)
     rank = f"select(f32_rank(x), {'' if largest else '-'}0x7fffffff, f32_is_nan(x))"
-    return accumulators.place_of_extreme(DataType.INT32, DataType.INT32, largest, value_of=rank)
+    return accumulators.place_of_extreme(DataType.INT32, DataType.INT64, largest, value_of=rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +62,14 @@ def _spread(finish: str) -> Callable[[DataType], Accumulator]:
 FUNCTIONS: dict[str, Reducer] = {
     "all": Reducer(_extreme(False), True, lambda _: BOOL, lambda _: BOOL),
     "any": Reducer(_extreme(True), False, lambda _: BOOL, lambda _: BOOL),
-    "argmax": Reducer(lambda kind: _place(kind, True), None, _same, lambda _: INT32),
-    "argmin": Reducer(lambda kind: _place(kind, False), None, _same, lambda _: INT32),
+    "argmax": Reducer(lambda kind: _place(kind, True), None, _same, lambda _: INT64),
+    "argmin": Reducer(lambda kind: _place(kind, False), None, _same, lambda _: INT64),
     "max": Reducer(_extreme(True), None),
     "mean": Reducer(accumulators.average, NAN, floating, floating),
     "min": Reducer(_extreme(False), None),
-    "prod": Reducer(accumulators.product, 1, wide_sum, wide_sum),
+    "prod": Reducer(accumulators.product, 1, in_words),
     "std": Reducer(_spread("math_sqrt(f32_div(a, divisor))"), NAN, lambda _: FLOAT32, floating),
-    "sum": Reducer(accumulators.total, 0, wide_sum, wide_sum),
+    "sum": Reducer(accumulators.total, 0, in_words),
     "var": Reducer(_spread("f32_div(a, divisor)"), NAN, lambda _: FLOAT32, floating),
 }
 
@@ -94,6 +104,8 @@ class Reduced:
             axes = (views.axis_of(name, axis, rank),)
         else:
             axes = tuple(sorted(views.axes_of(name, axis, rank)))
+        if name in TOTALS and wanted is None:
+            wanted = wide_sum(dtype)
         made = function.result(dtype) if wanted is None else wanted
         computed = function.computed(dtype if wanted is None else wanted)
         if name == "mean" and wanted is not None:

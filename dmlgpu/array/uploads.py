@@ -12,13 +12,11 @@ from dmlgpu.array.promotion import (
     DTYPES,
     FLOAT16,
     FLOAT32,
-    INT32,
-    INT64,
-    UINT64,
     DType,
     check_fits,
     dtype_of,
     fits,
+    integer_holding,
     is_integer,
     is_number,
     promoted,
@@ -33,8 +31,8 @@ LARGEST_HALF = float(np.finfo(np.float16).max)
 def host_array(what: str, value: Any, dtype: Any = None) -> npt.NDArray[Any]:
     """Anything NumPy can view, in a type that tensors have.
 
-    Python numbers, which NumPy's float64 are too, become float32, int32 (a wider one where they
-    need it) or bool; arrays keep their type, and numbers beside them in lists take it where it
+    Python numbers, which NumPy's float64 are too, become float32, int64 (uint64 where only that
+    holds them) or bool; arrays keep their type, and numbers beside them in lists take it where it
     holds them.
     """
     wanted = None if dtype is None else dtype_of(f"{what}: dtype", dtype)
@@ -94,7 +92,7 @@ def _common(
     examples = {type(n): n for n in numbers}
     made = promoted(dtypes, examples.values())
     if made.kind in "iu" and not all(fits(n, made) for n in ends):
-        wide = next((t for t in (INT32, INT64, UINT64) if all(fits(n, t) for n in ends)), None)
+        wide = integer_holding(ends)
         made = promoted([*dtypes, wide]) if wide else FLOAT32
         if made.kind == "f":
             raise NumberRangeError(f"{what}: no integer type holds all of {shown(value)}")

@@ -18,6 +18,7 @@ from dmlgpu.array.promotion import (
     FLOAT32,
     FLOAT64,
     INT32,
+    INT64,
     DType,
     is_number,
     no_integer_holds,
@@ -133,11 +134,11 @@ def _occurrences(values: Tensor, minlength: int) -> Tensor:
     source = values if values.layout.is_packed else values.copy()
     device.internal(CountDesc(values=source.desc, counts=counts.desc))(source, out=counts)
     if not is_narrow:
-        return counts
+        return counts.astype(INT64)
     found = np.flatnonzero(counts[: most + 1].numpy())
     if values.dtype.kind == "i" and found[-1] > most >> 1:
         raise InvalidDescError(NEGATIVE)
-    return counts[: max(int(found[-1]) + 1, minlength)]
+    return counts[: max(int(found[-1]) + 1, minlength)].astype(INT64)
 
 
 def _counted(values: Tensor, edges: Any, weights: Any, last: str) -> Tensor:
@@ -238,7 +239,7 @@ def _nearest(edges: Any, dtype: DType, *, up: bool) -> tuple[Any, Any]:
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
-    """The number of the bin of each element, as int32."""
+    """The number of the bin of each element, as int64."""
     device = device_of(x, bins)
     values, side = asarray(x, device=device), "left" if right else "right"
     if values.dtype == BOOL:
@@ -320,8 +321,9 @@ def intersect1d(
 
 def _first_places(x: Tensor, values: Tensor) -> Tensor:
     """Where in a line each of some values is first."""
-    order = sorting.argsort(x)
-    return order.take(sorting.searchsorted(x, values, sorter=order), 0)
+    order = ordering.places(x, -1)
+    found = order.take(sorting.searchsorted(x, values, sorter=order), 0)
+    return found.astype(INT64)
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
@@ -499,11 +501,11 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
         raise InvalidDescError(
             "np.lexsort: keys must be one or more arrays of the same shape, with axes"
         )
-    made = sorting.argsort(columns[0], axis=axis)
+    made = ordering.places(columns[0], axis)
     for key in columns[1:]:
-        then = sorting.argsort(indexing.take_along_axis(key, made, axis=axis), axis=axis)
+        then = ordering.places(indexing.take_along_axis(key, made, axis=axis), axis)
         made = indexing.take_along_axis(made, then, axis=axis)
-    return made
+    return made.astype(INT64)
 
 
 def extract(condition: Any, arr: Any) -> Tensor:

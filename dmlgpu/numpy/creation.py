@@ -18,13 +18,13 @@ from dmlgpu.array.promotion import (
     DEFAULTS,
     FLOAT32,
     FLOAT64,
-    INT32,
     INT64,
     UINT64,
     DType,
     data_type_of,
     dtype_of,
     fits,
+    integer_holding,
     is_integer,
     is_number,
     kind_of,
@@ -71,7 +71,7 @@ def asarray(
 ) -> Tensor:
     """A tensor of numbers, lists, arrays or another tensor, which is itself where nothing changes.
 
-    Python numbers become float32, int32 or bool; arrays keep their type.
+    Python numbers become float32, int64 or bool; arrays keep their type.
     """
     if order is not None:
         check_order("asarray", order)
@@ -160,8 +160,8 @@ def _full(name: str, shape: Shape, fill_value: Any, dtype: Any, device: Device |
         return source.broadcast_to(sizes).copy()
     if dtype is None:
         wanted = DEFAULTS[kind_of(fill_value)]
-        if wanted == INT32:
-            wanted = next((t for t in (INT32, INT64) if fits(fill_value, t)), UINT64)
+        if wanted == INT64:
+            wanted = _holding((fill_value,))
     else:
         wanted = dtype_of(f"{name}: dtype", dtype)
     return _device(device).full(sizes, wanted, fill_value)
@@ -268,7 +268,7 @@ def arange(
     *,
     device: Device | None = None,
 ) -> Tensor:
-    """Numbers from `start` to before `stop`; of int32 where all three are integers.
+    """Numbers from `start` to before `stop`; of int64 where all three are integers.
 
     One number alone is `stop`, and they start from 0. Large ones are made on the device. They have
     NumPy's bits: integers wrap, and floats are calculated as float64 and rounded once.
@@ -297,9 +297,7 @@ def arange(
 
 def _holding(numbers: Iterable[int]) -> DType:
     """The type of integers that are not said to have another."""
-    given = tuple(numbers)
-    held = (t for t in (INT32, INT64, UINT64) if all(fits(n, t) for n in given))
-    return next(held, UINT64)
+    return integer_holding(numbers) or UINT64
 
 
 def _counted(start: Any, stop: Any, step: Any, wanted: DType | None, on: Device) -> Tensor | None:
@@ -478,7 +476,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:  #
     count = line.size if N is None else as_index("vander: N", N)
     powers = arange(count, device=line.device)
     powers = powers if increasing else powers[::-1]
-    base = line.astype(INT32, copy=False) if line.dtype.kind == "b" else line
+    base = line.astype(INT64, copy=False) if line.dtype.kind in "bi" else line
     return base.reshape(-1, 1) ** powers.astype(base.dtype, copy=False)
 
 

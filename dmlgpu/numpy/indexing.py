@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlgpu.array.promotion import counting
+from dmlgpu.array.promotion import INT64, UINT64
 from dmlgpu.array.uploads import type_for
 from dmlgpu.desc import views
 from dmlgpu.desc.host import as_array
@@ -36,7 +36,7 @@ def take(
 
 
 def nonzero(a: Any) -> tuple[Tensor, ...]:
-    """The coordinates of the elements that are not 0, an array for each axis, as int32.
+    """The coordinates of the elements that are not 0, an array for each axis, as int64.
 
     How many there are is read back, for it makes the shape.
     """
@@ -53,7 +53,7 @@ def argwhere(a: Any) -> Tensor:
     """The coordinates of the elements that are not 0, a row for each."""
     tensor = asarray(a)
     if not tensor.ndim:
-        return Tensor.without_elements(tensor.device, (int(bool(tensor)), 0), np.dtype(np.int32))
+        return Tensor.without_elements(tensor.device, (int(bool(tensor)), 0), INT64)
     return stack(tensor.nonzero(), axis=-1)
 
 
@@ -121,7 +121,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, .
     """
     sizes = views.shape_of("unravel_index", (shape,))
     _check_places("unravel_index", indices, prod(sizes))
-    rest, found = counting(asarray(indices)), []
+    rest, found = _counting(asarray(indices)), []
     for size in sizes[:-1] if order == "F" else reversed(sizes[1:]):
         found.append(rest % size)
         rest = rest // size
@@ -139,20 +139,27 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
         raise InvalidDescError(
             f"ravel_multi_index: {len(multi_index)} coordinates for {len(sizes)} dimensions"
         )
-    if prod(sizes) > 2**31:
+    if prod(sizes) > 2**63:
         raise UnsupportedError(
-            f"ravel_multi_index: an array of sizes {sizes} has positions above those of int32"
+            f"ravel_multi_index: an array of sizes {sizes} has positions above those of int64"
         )
     device = device_of(*multi_index)
-    made = asarray(0, device=device)
+    made = device.full((), INT64, 0)
     pairs = list(zip(multi_index, sizes, strict=True))
     for given, size in reversed(pairs) if order == "F" else pairs:
         if mode == "raise":
             _check_places("ravel_multi_index", given, size)
-        at = counting(asarray(given, device=device))
+        at = _counting(asarray(given, device=device))
         at = at % size if mode == "wrap" else at.clip(0, size - 1)
-        made = made * size + (at.astype(np.int32) if at.dtype.kind == "u" else at)
+        made = made * size + at
     return made
+
+
+def _counting(positions: Tensor) -> Tensor:
+    """Positions as int64; those of uint64 above that are the last one."""
+    if positions.dtype == UINT64:
+        positions = positions.device.elementwise("minimum", positions, np.iinfo(INT64).max)
+    return positions.astype(INT64, copy=False) if positions.dtype.kind in "iu" else positions
 
 
 def _check_places(what: str, given: Any, size: int) -> None:

@@ -117,7 +117,7 @@ def _extreme(
 def nanargmax(
     a: Any, axis: int | None = None, out: Tensor | None = None, *, keepdims: bool = False
 ) -> Tensor:
-    """The place of the first largest number, as int32; a line of NaN alone raises."""
+    """The place of the first largest number, as int64; a line of NaN alone raises."""
     x = _with_numbers("nanargmax", a, axis)
     return statistics.argmax(_filled(x, float("-inf")), axis, out, keepdims=keepdims)
 
@@ -125,7 +125,7 @@ def nanargmax(
 def nanargmin(
     a: Any, axis: int | None = None, out: Tensor | None = None, *, keepdims: bool = False
 ) -> Tensor:
-    """The place of the first smallest number, as int32; a line of NaN alone raises."""
+    """The place of the first smallest number, as int64; a line of NaN alone raises."""
     x = _with_numbers("nanargmin", a, axis)
     return statistics.argmin(_filled(x, float("inf")), axis, out, keepdims=keepdims)
 

@@ -23,8 +23,11 @@ def polyval(p: Any, x: Any) -> Tensor:
     factors = p if isinstance(p, Tensor) else np.asarray(p)
     if factors.ndim != 1:
         raise InvalidDescError(f"np.polyval: p has {factors.ndim} dimensions; it must have one")
-    value = device.full(at.shape, at.dtype, 0)
-    # Those in host memory, such as np.polyfit's, count as Python's numbers.
+    common = promoted([factors.dtype, at.dtype])
+    if common.kind == "f":
+        common = at.dtype
+    value = device.full(at.shape, common, 0)
+    # Floats in host memory, such as np.polyfit's, count as Python's numbers.
     for factor in factors if isinstance(p, Tensor) else factors.tolist():
         value = value * at + factor
     return value

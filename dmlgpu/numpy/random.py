@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlgpu import ordering
 from dmlgpu.array.promotion import (
     FLOAT16,
     FLOAT32,
@@ -228,7 +229,7 @@ class Generator:
 
     def _order(self, count: int, *beside: Any) -> Tensor:
         """The numbers from 0 to below a count in a random order, as int32."""
-        return sorting.argsort(self._long_words(count, *beside))
+        return ordering.places(self._long_words(count, *beside), -1)
 
     def permutation(self, x: Any, axis: int = 0) -> Tensor:
         """The numbers below an integer, or what an array has along an axis, in a random order."""
@@ -251,7 +252,7 @@ class Generator:
         line = given.reshape(-1) if axis is None else given
         words = self._long_words(line.size, line).reshape(line.shape)
         along = 0 if axis is None else axis
-        order = sorting.argsort(words, along)
+        order = ordering.places(words, along)
         mixed = indexing.take_along_axis(line, order, along).reshape(given.shape)
         return written("permuted", mixed, out)
 
@@ -284,7 +285,7 @@ class Generator:
     def _places(
         self, count: int, asked: int, replace: bool, shares: Any, source: Tensor | None
     ) -> Tensor:
-        """Places below a count, as many as are asked for, as int32."""
+        """Places below a count, as many as are asked for."""
         if shares is None:
             if not replace:
                 return self._order(count, source)[:asked]
@@ -302,7 +303,7 @@ class Generator:
         waits = self._exponential((count,), source)
         with np.errstate(divide="ignore"):
             scale = asarray((1 / shares).astype(np.float32), device=waits.device)
-        return sorting.argsort(waits * scale)[:asked]
+        return ordering.places(waits * scale, -1)[:asked]
 
 
 def _shape(name: str, size: Size, out: Tensor | None = None) -> tuple[int, ...]:

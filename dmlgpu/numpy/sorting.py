@@ -43,7 +43,7 @@ def argsort(
     descending: bool = False,
     stable: bool | None = True,
 ) -> Tensor:
-    """The places that put every line in order, as int32; equal elements keep their order."""
+    """The places that put every line in order, as int64; equal elements keep their order."""
     _check_kind("argsort", kind, order)
     return ordering.argsort(asarray(a), axis, bool(descending))
 
@@ -60,7 +60,7 @@ def partition(
 def argpartition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
 ) -> Tensor:
-    """The places that put every line in order, as int32."""
+    """The places that put every line in order, as int64."""
     x = asarray(a)
     _check_places("argpartition", x, kth, axis, order)
     return ordering.argsort(x, axis, False)
@@ -85,7 +85,7 @@ def _check_kind(name: str, kind: Any, order: Any) -> None:
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
-    """Where each v goes in the sorted a: before all equal elements, or behind them; as int32."""
+    """Where each v goes in the sorted a: before all equal elements, or behind them; as int64."""
     device = device_of(a, v, sorter)
     line, values = (asarray(x, device=device) for x in (a, v))
     order = None if sorter is None else asarray(sorter, device=device)
@@ -158,7 +158,7 @@ class Runs:
         self.ordered, self.places = ordering.sorted_with_places(self.x, None, False)
         self.begins = self.starts = ordering.runs(self.ordered, equal_nan)
         if self.x.size:
-            (self.starts,) = self.begins.nonzero()
+            (self.starts,) = self.x.device.nonzero(self.begins, INT32)
 
     def values(self) -> Tensor:
         """One element of each run: the first in the order of the array."""
@@ -166,25 +166,26 @@ class Runs:
 
     def indices(self) -> Tensor:
         """Where each of them is in the flattened array."""
-        return self.places.take(self.starts, 0) if self.x.size else self.places
+        found = self.places.take(self.starts, 0) if self.x.size else self.places
+        return found.astype(INT64)
 
     def counts(self) -> Tensor:
         """The lengths of the runs."""
         if not self.x.size:
-            return self.starts
+            return self.starts.astype(INT64)
         ends = self.x.device.full(self.starts.shape, INT32, self.x.size)
         if self.starts.size > 1:
             ends[:-1] = self.starts[1:]
-        return ends - self.starts
+        return (ends - self.starts).astype(INT64)
 
     def inverse(self) -> Tensor:
         """The number of its run for each element of the array."""
         if not self.x.size:
-            return Tensor.without_elements(self.x.device, self.x.shape, INT32)
-        numbers = self.begins.cumsum(0) - 1
+            return Tensor.without_elements(self.x.device, self.x.shape, INT64)
+        numbers = self.begins.cumsum(0, INT32) - 1
         device = self.x.device
         made: Tensor = device.run("SCATTER_ELEMENTS", numbers, self.places, numbers, axis=0)
-        return made.reshape(self.x.shape)
+        return made.reshape(self.x.shape).astype(INT64)
 
 
 def unique_values(x: Any) -> Tensor:

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, overload
 
-from dmlgpu.array.promotion import BOOL, INT32, dtype_of, wide_sum
+from dmlgpu.array.promotion import BOOL, INT64, dtype_of, wide_sum
 from dmlgpu.desc import views
 from dmlgpu.desc.values import as_index
 from dmlgpu.errors import InvalidDescError
@@ -29,7 +29,7 @@ def sum(
     initial: Any = None,
     where: Any = True,
 ) -> Tensor:
-    """Sums over axes; integers below 32 bits and bool are widened to 32."""
+    """Sums over axes; integers and bool are widened to 64 bits."""
     x = _beside(a, where, initial, out)
     named = {"dtype": dtype, "keepdims": keepdims}
     return written("sum", reduced("sum", x, axis, where=where, initial=initial, **named), out)
@@ -174,20 +174,20 @@ def _beside(a: Any, *others: Any) -> Tensor:
 def argmax(
     a: Any, axis: int | None = None, out: Tensor | None = None, *, keepdims: bool = False
 ) -> Tensor:
-    """Positions of the first largest element, as int32."""
+    """Positions of the first largest element, as int64."""
     return written("argmax", _beside(a, out).argmax(axis, keepdims), out)
 
 
 def argmin(
     a: Any, axis: int | None = None, out: Tensor | None = None, *, keepdims: bool = False
 ) -> Tensor:
-    """Positions of the first smallest element, as int32."""
+    """Positions of the first smallest element, as int64."""
     return written("argmin", _beside(a, out).argmin(axis, keepdims), out)
 
 
 def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
-    """How many elements are not 0, as int32."""
-    return asarray(a).astype(BOOL, copy=False).sum(axis, INT32, keepdims)
+    """How many elements are not 0, as int64."""
+    return asarray(a).astype(BOOL, copy=False).sum(axis, INT64, keepdims)
 
 
 @overload
@@ -224,7 +224,7 @@ def cumulative_sum(
     out: Tensor | None = None,
     include_initial: bool = False,
 ) -> Tensor:
-    """Running sums along an axis; integers below 32 bits are widened to 32."""
+    """Running sums along an axis; integers and bool are widened to 64 bits."""
     made = _cumulative(_beside(x, out), "cumsum", axis, dtype, include_initial)
     return written("cumulative_sum", made, out)
 

@@ -13,7 +13,7 @@ from dmlgpu.array.promotion import (
     FLOAT16,
     FLOAT32,
     FLOAT64,
-    INT32,
+    INT64,
     DType,
     dtype_of,
     is_number,
@@ -144,7 +144,7 @@ class Info:
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
         """The types that Python numbers get."""
-        return {"real floating": FLOAT32, "integral": INT32, "indexing": INT32}
+        return {"real floating": FLOAT32, "integral": INT64, "indexing": INT64}
 
     def dtypes(
         self, *, device: Device | None = None, kind: str | Sequence[str] | None = None

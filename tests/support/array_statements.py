@@ -23,9 +23,8 @@ from .array_values import (
     number,
 )
 
-# int32 is the default integer of dmlgpu in places where NumPy has int64: sums of narrow types and
-# positions. True holds them to NumPy's; False asks for int64 in so many words.
-DEFAULT_INTEGER_IS_INT64 = False
+# Sums of narrow types and positions are held to NumPy's int64; False asks for it in so many words.
+DEFAULT_INTEGER_IS_INT64 = True
 
 
 class Writer(Protocol):
