@@ -455,10 +455,6 @@ def default(device: dml.Device) -> Iterator[dml.Device]:
     dml.set_default_device(None)
 
 
-OF_VIEWS = {88}  # which write to an index of an index
-AN_INDEX_COPIES = "a basic index is a copy, so what is written to it is lost"
-
-
 def compare(got: Any, wanted: Any) -> None:
     if isinstance(wanted, (tuple, list)):
         assert len(got) == len(wanted)
@@ -474,12 +470,7 @@ def compare(got: Any, wanted: Any) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize(
     "number",
-    [
-        pytest.param(n, marks=pytest.mark.xfail(reason=AN_INDEX_COPIES, strict=False))
-        if n in OF_VIEWS
-        else n
-        for n in sorted(EXERCISES)
-    ],
+    [n for n in sorted(EXERCISES)],
 )
 def test_an_exercise_gives_what_numpy_gives(default: dml.Device, number: int) -> None:
     with numpy.errstate(all="ignore"):
