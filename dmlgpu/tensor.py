@@ -275,13 +275,13 @@ class Tensor(Shapes, Arithmetic, Conversions, Reductions):
             )
         return device.tensor(self.numpy())
 
-    def view(self, desc: Any = None, *, dtype: Any = None) -> Tensor:
+    def view(self, desc: Any = ..., *, dtype: Any = None) -> Tensor:
         """The same bytes under another description, which needs no more of them.
 
-        Or as elements of another data type of the same width.
+        Or as elements of another data type of the same width; as they are without either.
         """
         given = desc if dtype is None else dtype
-        if given is None:
+        if given is ...:
             return self.real
         if isinstance(given, TensorDesc):
             return self._under(given)

@@ -99,7 +99,7 @@ class Program:
         known = self.rng.choice(self.tensors)
         kind = self.rng.randrange(4)
         if kind == 0:
-            made, work = known.tensor.cumsum(0), _cumsum
+            made, work = known.tensor.cumsum(0, np.int32), _cumsum
         elif kind == 1:
             made, work = known.tensor[::-1].copy(), _reversed
         elif kind == 2 and known.tensor.size > 1:  # else nothing would be left

@@ -40,7 +40,6 @@ class Watch:
             "remembered": len(device.remembered),
             "bound calls": sum(len(op._executable.calls) for op in device._compiled.values()),
             "uses of buffers": sum(len(uses) for uses in device.context._uses.values()),
-            "descriptions": len(device.context._numbers),
             "pipelines": len(device.context._pipelines),
         }
         print(f"\n{title}: {CALLS} calls, {grown:.0f} MiB more resident, {memory}, {held}")

@@ -315,11 +315,11 @@ def test_a_mapped_buffer_is_not_handed_out_again(wait: str) -> None:
 
 def test_holding_a_buffer_holds_its_memory(fresh: dml.Device) -> None:
     x = fresh.tensor(ROW)
-    y = x.cumsum(0)
+    y = x.cumsum(0, np.int32)
     buffer = y.buffer  # submits what was to fill it
     del x, y
     for _ in range(5):
-        fresh.tensor(np.full(8, 99, np.int32)).cumsum(0).numpy()
+        fresh.tensor(np.full(8, 99, np.int32)).cumsum(0, np.int32).numpy()
     seen = fresh.wgpu_device.queue.read_buffer(buffer)
     assert np.array_equal(np.frombuffer(seen, np.int32)[:8], SUMS)
     assert np.array_equal(fresh.wrap(buffer, LINE).numpy(), SUMS)
@@ -351,13 +351,13 @@ def test_memory_that_waits_is_spoiled_for_nobody_else(fresh: dml.Device) -> None
     x, other = fresh.tensor(ROW), fresh.tensor(ROW)
     buffer = x.buffer
     fresh.wait()
-    y = x.cumsum(0)
+    y = x.cumsum(0, np.int32)
     storage = y.storage
     del y
     fresh.memory  # noqa: B018 - takes back what was dropped
     buffer.destroy()
     fresh.flush()
-    z = other.cumsum(0)
+    z = other.cumsum(0, np.int32)
     assert z.storage is storage
     assert np.array_equal(z.numpy(), SUMS)
 
@@ -483,8 +483,8 @@ def test_profiles_list_no_reads(fresh: dml.Device, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(fresh.context.gpu, "has_timestamps", has_timestamps)
         x = fresh.tensor(ROW)
         with fresh.profile() as profile:
-            asyncio.run(x.cumsum(0).numpy_async())
-            x.cumsum(0).numpy()
+            asyncio.run(x.cumsum(0, np.int32).numpy_async())
+            x.cumsum(0, np.int32).numpy()
         assert [call.name for call in profile.calls] == ["CUMULATIVE_SUMMATION"] * 2
 
 

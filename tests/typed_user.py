@@ -204,6 +204,17 @@ def devices(array: npt.NDArray[np.float32]) -> None:
         assert code
 
 
+def own_kernels(x: dml.Tensor) -> None:
+    doubled: dml.Tensor = dml.elementwise("x * k", x, 2.0)
+    assert np.array_equal(doubled.numpy(), x.numpy() * 2)
+    kernel: dml.Kernel = dml.Kernel(
+        "@group(0) @binding(0) var<storage, read_write> y: array<f32>;\n"
+        "@compute @workgroup_size(1) fn main() { y[0] = 7.0; }"
+    )
+    kernel(doubled, workgroups=1)
+    assert doubled.reshape(-1)[0].item() == 7
+
+
 async def later(x: dml.Tensor) -> npt.NDArray[Any]:
     first, second = await asyncio.gather(x.numpy_async(), x.T.numpy_async())
     assert first.shape == second.shape[::-1]
@@ -222,6 +233,7 @@ def main() -> None:
     functions([[1, 2], [3, 4]])
     descriptions(dml.FeatureLevel.FL_6_4)
     devices(array)
+    own_kernels(x)
     asyncio.run(later(x))
     version: str = dml.__version__
     assert version

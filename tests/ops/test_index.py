@@ -511,12 +511,12 @@ def test_masks_pick_across_words_and_blocks(device: dml.Device, data_type: T, sh
         mask[-1] = True
         tensor, here = device.tensor(x), device.tensor(mask)
         same_bits(np.asarray(tensor[here]), x[mask])
-        same_bits(np.asarray(here.nonzero()[0]), np.flatnonzero(mask).astype(np.int32))
+        same_bits(np.asarray(here.nonzero()[0]), np.flatnonzero(mask))
     x, mask = x[:20_000].reshape(50, 400), mask[:20_000].reshape(400, 50)
     tensor, here = device.tensor(x).T, device.tensor(mask.T.copy()).T
     same_bits(np.asarray(tensor[here]), x.T[mask])
     for found, wanted in zip(here.nonzero(), np.nonzero(mask), strict=True):
-        same_bits(np.asarray(found), wanted.astype(np.int32))
+        same_bits(np.asarray(found), wanted)
 
 
 @pytest.mark.gpu

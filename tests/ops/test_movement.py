@@ -126,7 +126,7 @@ def test_split_as_a_function(device: dml.Device) -> None:
 def test_a_split_into_one_piece_returns_a_tuple_too(device: dml.Device) -> None:
     line = dml.TensorDesc(T.INT32, (2,))
     op = device.compile(dml.SplitDesc(input_tensor=line, output_tensors=[line], axis=0))
-    x, room = device.tensor([1, 2]), device.empty(line)
+    x, room = device.tensor(np.array([1, 2], np.int32)), device.empty(line)
     (piece,) = op(x)
     (given,) = op(x, out=(room,))
     assert given is room
