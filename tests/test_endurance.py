@@ -38,7 +38,7 @@ class Watch:
         held: dict[str, Any] = {
             "operators": len(device._compiled),
             "remembered": len(device.remembered),
-            "bound calls": sum(len(op._executable.calls) for op in device._compiled.values()),
+            "bound calls": sum(len(op._executable.calls) for op in device._compiled.all()),
             "uses of buffers": sum(len(uses) for uses in device.context._uses.values()),
             "pipelines": len(device.context._pipelines),
         }

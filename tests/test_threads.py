@@ -119,7 +119,7 @@ def test_many_threads_share_a_device_without_growth() -> None:
             "operators": len(device._compiled),
             "remembered": len(device.remembered),
             "new pipelines": len(device.context._pipelines) - pipelines,
-            "bound calls": sum(len(op._executable.calls) for op in device._compiled.values()),
+            "bound calls": sum(len(op._executable.calls) for op in device._compiled.all()),
         }
         print(f"\n{THREADS} x {CALLS} calls: {grown >> 20} MiB more resident, {after}, {sizes}")
         assert after.in_use <= held.in_use + THREADS * 4096

@@ -61,11 +61,19 @@ class Cache(dict[K, T | None]):
     def put(self, key: K, value: T) -> list[T]:
         """Keeps a value; those that go for it are returned."""
         self[key] = value
-        if len(self) <= self._half:
+        if super().__len__() <= self._half:
             return []
         gone, self._older = self._older, self.copy()
         super().clear()
         return [old for old in gone.values() if old is not None]
+
+    def __len__(self) -> int:
+        return super().__len__() + len(self._older)
+
+    def all(self) -> list[T]:
+        """Every value that is kept."""
+        kept = [*self.values(), *self._older.values()]
+        return [value for value in kept if value is not None]
 
     def clear(self) -> None:
         """Forgets all."""
