@@ -38,7 +38,7 @@ lint: setup
 test: lint
 	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) $(ARGS)
 	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --facts large -m facts $(ARGS)
-	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --facts small -m facts $(ARGS)
+	DMLGPU_REQUIRE_GPU=1 $(PY) -m pytest -n $(WORKERS) --facts small -m "facts and not large" $(ARGS)
 
 test-adapters: setup
 	@tools/test_adapters.sh $(PY) $(ARGS)

@@ -9,7 +9,7 @@ import pytest
 
 import dmlgpu as dml
 
-pytestmark = [pytest.mark.gpu, pytest.mark.facts]
+pytestmark = [pytest.mark.gpu, pytest.mark.facts, pytest.mark.large]
 
 RNG = np.random.default_rng(3)
 PLAIN = RNG.standard_normal((5, 4, 6)).astype(np.float32)

@@ -12,7 +12,7 @@ import dmlgpu as dml
 import dmlgpu.numpy as dnp
 from dmlgpu.array.functions import FUNCTIONS
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.facts, pytest.mark.large]
 
 NUMPYS = {"atan2": "arctan2", "pow": "power", "abs": "absolute", "bitwise_invert": "invert"} | {
     f"a{n}": f"arc{n}" for n in ("cos", "cosh", "sin", "sinh", "tan", "tanh")

@@ -541,6 +541,7 @@ def test_scatters_along_lines_of_any_length(
 
 @pytest.mark.gpu
 @pytest.mark.facts
+@pytest.mark.large
 @pytest.mark.parametrize("data_type", TYPES)
 @pytest.mark.parametrize("row", [1, 5, 32, 1001])
 def test_scattered_rows_of_any_length(device: dml.Device, data_type: T, row: int) -> None:
