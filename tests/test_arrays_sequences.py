@@ -14,7 +14,7 @@ from dmlgpu.array.promotion import DTYPES
 from dmlgpu.array.sequences import Line, Sequence
 from dmlgpu.numpy import creation
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.facts, pytest.mark.large]
 TYPES = [t for t in DTYPES if t.kind != "b"]
 FLOATS = [t for t in TYPES if t.kind == "f"]
 
