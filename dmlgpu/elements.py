@@ -7,7 +7,7 @@ numbers themselves are part of the kernel, so that no operand is copied first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -216,7 +216,7 @@ def assign(device: Device, target: Tensor, value: Any) -> None:
     """Writes a value, broadcast, to all elements of a tensor, which may be a view."""
     is_tensor = value.__class__ is Tensor and value.key[0] != target.key[0]
     if is_tensor or value.__class__ in NUMBERS:
-        known = device.remembered[("assign", _key(value), target.key[2])]
+        known = device.remembered[("assign", operand_key(value), target.key[2])]
         if known is not None:
             op, views, written = known
             op(*map(_viewed, (value,) if is_tensor else (), views), out=written.of(target))
@@ -247,7 +247,7 @@ def assign(device: Device, target: Tensor, value: Any) -> None:
 def _assign(device: Device, target: Tensor, source: Any) -> None:
     """Writes a tensor of the same shape, or a number, to elements that lie forward."""
     layout = target.layout
-    key = ("assign", _key(source), layout)
+    key = ("assign", operand_key(source), layout)
     known = device.remembered[key]
     if known is None:
         written = View(layout_of(layout.memory))
@@ -344,7 +344,7 @@ def assigned(device: Device, value: Any, dtype: DType) -> Any:
     return device.tensor(value, type_for(value, dtype))
 
 
-def _key(operand: Any) -> Hashable:
+def operand_key(operand: Any) -> Hashable:
     """What a prepared function depends on of an operand."""
     return operand.key[2] if isinstance(operand, Tensor) else number_key(operand)
 
@@ -451,7 +451,7 @@ def _made(
     more: tuple[Hashable, ...],
 ) -> Tensor:
     """A function of operands that all lie forward."""
-    kinds = list(map(_key, given))
+    kinds = list(map(operand_key, given))
     key: Hashable = (name, *kinds, *more)
     if out is not None:
         key = (key, "out", out.key[2])
@@ -509,14 +509,12 @@ def _prepared(
         if out is not None:
             return lambda out, *_: out
         return lambda *_: Tensor.without_elements(device, shape, dtype)
-    layouts = [x.layout if x.shape == shape else x.layout.broadcast(shape) for x in given]
-    sources = tuple(layout.memory for layout in layouts)
-    starts = tuple(layout.start for layout in layouts)
+    sources, starts = broadcast_sources([x.layout for x in given], shape)
     is_own = out is None or out.layout.is_own
     chain = Chain(
         name=name,
         sources=sources,
-        starts=starts if any(starts) else (),
+        starts=starts,
         constants=made.constants,
         steps=tuple(steps),
         output=packed(data_type_of(dtype), shape or (1,)) if out is None else out.layout.memory,
@@ -534,6 +532,18 @@ def _prepared(
         return out
 
     return run
+
+
+def broadcast_sources(
+    layouts: Iterable[Layout], shape: tuple[int, ...]
+) -> tuple[tuple[TensorDesc, ...], tuple[int, ...]]:
+    """The sources of a chain, broadcast to a shape, and where they start; () if all at the first.
+
+    No layout goes backward.
+    """
+    seen = [each if each.shape == shape else each.broadcast(shape) for each in layouts]
+    starts = tuple(each.start for each in seen)
+    return tuple(each.memory for each in seen), starts if any(starts) else ()
 
 
 def _view(layout: Layout, desc: TensorDesc) -> View | None:

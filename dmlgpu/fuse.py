@@ -21,7 +21,7 @@ from dmlgpu.desc.layout import Layout, layout_of
 from dmlgpu.desc.tensor import DataType
 from dmlgpu.desc.views import broadcast, broadcast_shapes, packed, shape_of
 from dmlgpu.device import Device
-from dmlgpu.elements import Formula, reduction
+from dmlgpu.elements import Formula, broadcast_sources, reduction
 from dmlgpu.errors import InvalidTypeError, UnsupportedError
 from dmlgpu.functions import device_of
 from dmlgpu.tensor import Tensor
@@ -303,9 +303,7 @@ def drawn(
     if isinstance(made, Ended) and not used:
         return None  # the same number everywhere, such as whether an integer is NaN
     parts = [trace.parts[i] for i in used]
-    layouts = (part.layout for part in parts)
-    views = tuple((x if x.shape == shape else x.broadcast(shape)).memory for x in layouts)
-    starts = tuple(part.layout.start for part in parts)
+    views, starts = broadcast_sources((part.layout for part in parts), shape)
     name = f"fuse({getattr(function, '__name__', 'function')})"
     constants = tuple(trace.constants)
     if isinstance(made, Ended):

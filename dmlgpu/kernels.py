@@ -28,7 +28,7 @@ from dmlgpu.compiled import View
 from dmlgpu.desc.layout import layout_of
 from dmlgpu.desc.views import broadcast_shapes, packed
 from dmlgpu.device import Device
-from dmlgpu.elements import assign
+from dmlgpu.elements import assign, broadcast_sources, operand_key
 from dmlgpu.errors import BindingError, InvalidDescError, InvalidTypeError, UnsupportedError, shown
 from dmlgpu.functions import device_of
 from dmlgpu.gpu.objects import Pipeline
@@ -96,7 +96,7 @@ class Elementwise:
             for x in given
         ]
         tensors = [x for x in values if isinstance(x, Tensor)]
-        key = (self.name, self.expression, self._dtype, *[_key(x) for x in values])
+        key = (self.name, self.expression, self._dtype, *map(operand_key, values))
         known = device.remembered[key]
         if known is None:
             known = self._prepared(device, values, tensors)
@@ -150,12 +150,11 @@ class Elementwise:
         text = _NAME.sub(lambda m: texts.get(m[0], m[0]), self.expression)
         wanted = data_type_of(dtype)
         text = truth(f"bool({text})") if dtype == BOOL else f"{wgsl_type(wanted)}({text})"
-        layouts = [x.layout if x.shape == shape else x.layout.broadcast(shape) for x in tensors]
-        starts = tuple(layout.start for layout in layouts)
+        sources, starts = broadcast_sources([x.layout for x in tensors], shape)
         chain = Chain(
             name=self.name,
-            sources=tuple(layout.memory for layout in layouts),
-            starts=starts if any(starts) else (),
+            sources=sources,
+            starts=starts,
             constants=tuple(constants),
             steps=(Step(text, wanted),),
             output=packed(wanted, shape or (1,)),
@@ -180,10 +179,6 @@ def elementwise(
     """
     kernel = Elementwise(expression, dtype, name)
     return kernel(*operands, **named) if operands or named else kernel
-
-
-def _key(x: Any) -> Any:
-    return x.layout if isinstance(x, Tensor) else (x.__class__, np.float64(x).tobytes(), x)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,10 @@ def test_numbers_are_told_apart_by_their_bits(device: dml.Device) -> None:
         (lambda x: dml.elementwise("x + y", x, x=x), "each once"),
         (lambda x: dml.elementwise("x", x.astype(np.int64)), "int64 has 64 bits"),
         (lambda x: dml.elementwise("x * k", 2.0, 3.0), "no operand is a tensor"),
+        (
+            lambda x: dml.elementwise("x * k", x.astype(np.int32), 10**400),
+            "out of bounds for int32",
+        ),
         (lambda x: dml.elementwise("x + y", x, x[:2]), "could not be broadcast"),
         (lambda x: dml.elementwise("x +", x), "does not compile on"),
         (lambda x: dml.elementwise("x")(x, out=x[:1]), "out has shape"),
