@@ -46,6 +46,11 @@ class View(NamedTuple):
         whole = x.whole and self.is_all
         return Tensor(x.device, x.lease, self.layout, x.begin + self.start, whole)
 
+    @classmethod
+    def of_memory(cls, layout: Layout) -> View:
+        """All bytes of tensors of a layout, of which places say where the elements are."""
+        return cls(layout_of(layout.memory))
+
 
 Views = tuple[View | None, ...]
 
@@ -131,7 +136,7 @@ class CompiledOperator:
 
     def copying(self, layout: Layout) -> Callable[..., Tensor]:
         """What makes a packed copy of tensors of a layout, where this copies its memory so."""
-        view = None if layout.desc is layout.memory else View(layout_of(layout.memory))
+        view = None if layout.desc is layout.memory else View.of_memory(layout)
         return self.prepared(layout.shape, layout.dtype, views=(view,))
 
     def _form(

@@ -250,7 +250,7 @@ def _assign(device: Device, target: Tensor, source: Any) -> None:
     key = ("assign", operand_key(source), layout)
     known = device.remembered[key]
     if known is None:
-        written = View(layout_of(layout.memory))
+        written = View.of_memory(layout)
         alike = ("assign", layout)
         data_type = data_type_of(target.dtype)
         sources: tuple[TensorDesc, ...] = ()
@@ -557,7 +557,7 @@ def _viewed(x: Tensor, view: View | None) -> Tensor:
 
 def _written(out: Tensor) -> Tensor:
     """A tensor to write, or all bytes of a view, in which a place says where its elements are."""
-    return out if out.layout.is_own else View(layout_of(out.layout.memory)).of(out)
+    return out if out.layout.is_own else View.of_memory(out.layout).of(out)
 
 
 @dataclass(slots=True)

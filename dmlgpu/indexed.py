@@ -20,7 +20,6 @@ from dmlgpu.array.promotion import BOOL, FLOAT64, INT32, INT64, DType, data_type
 from dmlgpu.array.sequences import integers
 from dmlgpu.compiled import CompiledOperator, View
 from dmlgpu.desc.indexing import Arrays, coordinates, is_mask, positions
-from dmlgpu.desc.layout import layout_of
 from dmlgpu.desc.tensor import DataType, packed_strides
 from dmlgpu.desc.views import broadcast_shapes, packed
 from dmlgpu.elements import assigned, check_value, check_writable, overlap
@@ -120,7 +119,7 @@ def take(device: Device, x: Tensor, index: Arrays, key: Hashable = ()) -> Tensor
     if 0 in shape:
         return Tensor.without_elements(device, shape, x.dtype)
     op, tuples = _taking(device, x, index, columns, picked)
-    taking = op.prepared(shape, x.dtype, views=(View(layout_of(x.layout.memory)), None))
+    taking = op.prepared(shape, x.dtype, views=(View.of_memory(x.layout), None))
     if key and tuples is index.arrays[0]:  # neither a mask's positions nor converted
         device.remember(key, taking)
     return taking(x, tuples)
@@ -193,7 +192,7 @@ def put(device: Device, x: Tensor, index: Arrays, value: Any) -> None:
         positions=tuple(Dim(n, 0, s, t) for n, s, t in rows),
         kept=tuple(Dim(n, step, s) for (n, step), s in kept),
     )
-    device.internal(desc)(tuples, updates, out=View(layout_of(x.layout.memory)).of(x))
+    device.internal(desc)(tuples, updates, out=View.of_memory(x.layout).of(x))
 
 
 def _goes_across(x: Tensor, index: Arrays, column: Column) -> bool:
